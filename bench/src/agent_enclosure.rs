@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     Result,
-    http_client::{Client, patch, post},
-    measure::Times,
-    result_table::{Amount, Row, Target},
-    server::{House, Server},
-    turns::Served,
+    http_client::{HttpClient, patch, post},
+    measure::DurationSamples,
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
+    turns::ServedSession,
 };
 
 /// Starts of the server, each with agents that were never started before.
@@ -24,14 +24,14 @@ const FIRST_MAX_MS: f64 = 40.0;
 
 /// How long the turns took of agents that are enclosed, and of those that are not.
 #[derive(Default)]
-struct Turns {
-    first: Times,
-    later: Times,
+struct EnclosureTimes {
+    first: DurationSamples,
+    later: DurationSamples,
 }
 
 /// The rows of the first turn and of later ones.
-pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
-    let (mut enclosed, mut open) = (Turns::default(), Turns::default());
+pub(crate) async fn measure(house: &ServerFolder) -> Result<Vec<ResultRow>> {
+    let (mut enclosed, mut open) = (EnclosureTimes::default(), EnclosureTimes::default());
     for round in 0..ROUNDS {
         let sessions = prepare(house, round).await?;
         // The agents' processes end with the server.
@@ -41,7 +41,7 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
                 true => &mut enclosed,
                 false => &mut open,
             };
-            let mut peer = Served::connect(server.address, session).await?;
+            let mut peer = ServedSession::connect(server.address, session).await?;
             turns.first.push(peer.turn("#clock").await?.until_prompt());
             for _ in 0..LATER {
                 turns.later.push(peer.turn("#clock").await?.until_prompt());
@@ -49,13 +49,17 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
         }
         server.stop()?;
     }
-    let row = |work: &str, (enclosed, open): (&Times, &Times), targets| Row {
-        work: format!("{work} of an enclosed agent, p50, longer by"),
-        measured: Amount::Millis(enclosed.percentile_ms(50.0) - open.percentile_ms(50.0)),
-        limit: Some((Amount::Millis(open.percentile_ms(50.0)), "not enclosed")),
-        targets,
-    };
-    let first = vec![Target::AtMost(Amount::Millis(FIRST_MAX_MS))];
+    let row =
+        |work: &str, (enclosed, open): (&DurationSamples, &DurationSamples), targets| ResultRow {
+            work: format!("{work} of an enclosed agent, p50, longer by"),
+            measured: Measurement::Millis(enclosed.percentile_ms(50.0) - open.percentile_ms(50.0)),
+            limit: Some((
+                Measurement::Millis(open.percentile_ms(50.0)),
+                "not enclosed",
+            )),
+            targets,
+        };
+    let first = vec![Target::AtMost(Measurement::Millis(FIRST_MAX_MS))];
     Ok(vec![
         row("first turn", (&enclosed.first, &open.first), first),
         row("later turn", (&enclosed.later, &open.later), Vec::new()),
@@ -63,9 +67,9 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
 }
 
 /// A session of each agent, and whether that is enclosed.
-async fn prepare(house: &House, round: usize) -> Result<Vec<(SessionId, bool)>> {
+async fn prepare(house: &ServerFolder, round: usize) -> Result<Vec<(SessionId, bool)>> {
     let server = house.start()?;
-    let mut client = Client::connect(server.address).await?;
+    let mut client = HttpClient::connect(server.address).await?;
     let mut sessions = Vec::with_capacity(AGENTS);
     for n in 0..AGENTS {
         let folder = house.home().join(format!("round-{round}-agent-{n}"));
@@ -81,8 +85,8 @@ async fn prepare(house: &House, round: usize) -> Result<Vec<(SessionId, bool)>> 
 
 /// Opens the session that this asks for; its agent is enclosed, or is not, from its next start on.
 pub(crate) async fn open_session(
-    client: &mut Client,
-    server: &Server,
+    client: &mut HttpClient,
+    server: &ServerProcess,
     ask: &Value,
     is_enclosed: bool,
 ) -> Result<SessionId> {

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::{
     Result, Scale,
-    http_client::{Client, get},
-    measure::{self, Times},
-    result_table::{Amount, Row, Target},
-    server::{House, Server},
+    http_client::{HttpClient, get},
+    measure::{self, DurationSamples},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Folders that are looked at for the first time; each holds the same files.
@@ -23,11 +23,11 @@ const FOLDERS: usize = 9;
 const PER_NAMESPACE: usize = 100;
 
 /// Folders full of command files.
-pub(crate) struct Commands(Vec<PathBuf>);
+pub(crate) struct CommandFolders(Vec<PathBuf>);
 
-impl Commands {
+impl CommandFolders {
     /// Writes them beneath the server's home.
-    pub(crate) fn write(house: &House) -> Result<Self> {
+    pub(crate) fn write(house: &ServerFolder) -> Result<Self> {
         let folders = (0..FOLDERS).map(|n| house.home().join(format!("commands-{n}")));
         let folders: Vec<PathBuf> = folders.collect();
         folders.iter().try_for_each(|folder| write(folder))?;
@@ -35,13 +35,17 @@ impl Commands {
     }
 
     /// The rows of a first look and of a kept one.
-    pub(crate) async fn measure(&self, server: &Server, scale: &Scale) -> Result<Vec<Row>> {
-        let mut client = Client::connect(server.address).await?;
+    pub(crate) async fn measure(
+        &self,
+        server: &ServerProcess,
+        scale: &Scale,
+    ) -> Result<Vec<ResultRow>> {
+        let mut client = HttpClient::connect(server.address).await?;
         let ask = |folder: &Path| {
             let path = format!("/api/commands?cwd={}", folder.display());
             get(server.address, &path)
         };
-        let (mut first, mut bare) = (Times::default(), Times::default());
+        let (mut first, mut bare) = (DurationSamples::default(), DurationSamples::default());
         for folder in &self.0 {
             let began = Instant::now();
             read_bare(&folder.join(".claude/commands"))?;
@@ -57,17 +61,17 @@ impl Commands {
         let kept = measure::times(&mut client, || ask(&self.0[0]), 200, scale.span).await?;
         let files = limits::COMMAND_FILES_MAX;
         Ok(vec![
-            Row {
+            ResultRow {
                 work: format!("commands of {files} files, first look"),
-                measured: Amount::Millis(first.percentile_ms(50.0)),
-                limit: Some((Amount::Millis(bare.percentile_ms(50.0)), "bare reads")),
-                targets: vec![Target::AtMost(Amount::Millis(150.0))],
+                measured: Measurement::Millis(first.percentile_ms(50.0)),
+                limit: Some((Measurement::Millis(bare.percentile_ms(50.0)), "bare reads")),
+                targets: vec![Target::AtMost(Measurement::Millis(150.0))],
             },
-            Row {
+            ResultRow {
                 work: "the same, kept, p99".to_owned(),
-                measured: Amount::Millis(kept.percentile_ms(99.0)),
+                measured: Measurement::Millis(kept.percentile_ms(99.0)),
                 limit: None,
-                targets: vec![Target::AtMost(Amount::Millis(2.0))],
+                targets: vec![Target::AtMost(Measurement::Millis(2.0))],
             },
         ])
     }

@@ -14,7 +14,7 @@ use crate::{Result, timeouts::patiently};
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
 
 /// One connection that asks one thing after another.
-pub(crate) struct Client {
+pub(crate) struct HttpClient {
     stream: TcpStream,
     received: Vec<u8>,
     /// The first line of what was asked last, to tell of when no answer comes.
@@ -22,14 +22,14 @@ pub(crate) struct Client {
 }
 
 /// An answer, held by the client until it asks again.
-pub(crate) struct Answer<'a> {
+pub(crate) struct HttpResponse<'a> {
     /// Such as 200.
     pub(crate) status: u16,
     /// The whole body.
     pub(crate) body: &'a [u8],
 }
 
-impl Client {
+impl HttpClient {
     /// Connects to the server.
     pub(crate) async fn connect(server: SocketAddr) -> Result<Self> {
         let stream = TcpStream::connect(server).await?;
@@ -51,7 +51,7 @@ impl Client {
     }
 
     /// Sends `request` whole and reads the answer whole.
-    pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+    pub(crate) async fn ask(&mut self, request: &[u8]) -> Result<HttpResponse<'_>> {
         self.received.clear();
         self.asked.clear();
         let line = request.split(|byte| *byte == b'\r').next();
@@ -61,7 +61,7 @@ impl Client {
         let (head_len, head) = loop {
             self.read_more().await?;
             if let Some(head_len) = find(&self.received, b"\r\n\r\n").map(|at| at + 4) {
-                break (head_len, Head::parse(&self.received[..head_len])?);
+                break (head_len, ResponseHead::parse(&self.received[..head_len])?);
             }
             if self.received.len() > HEAD_BYTES_MAX {
                 return Err("an answer's head does not end".into());
@@ -69,7 +69,7 @@ impl Client {
         };
         let Some(body_len) = head.body_len else {
             self.join_chunks(head_len).await?;
-            return Ok(Answer {
+            return Ok(HttpResponse {
                 status: head.status,
                 body: &self.received[head_len..],
             });
@@ -80,7 +80,7 @@ impl Client {
         while self.received.len() < whole {
             self.read_more().await?;
         }
-        Ok(Answer {
+        Ok(HttpResponse {
             status: head.status,
             body: &self.received[head_len..whole],
         })
@@ -138,13 +138,13 @@ impl Client {
     }
 }
 
-struct Head {
+struct ResponseHead {
     status: u16,
     /// `None` when it comes in chunks.
     body_len: Option<usize>,
 }
 
-impl Head {
+impl ResponseHead {
     fn parse(head: &[u8]) -> Result<Self> {
         let head = std::str::from_utf8(head)?;
         let mut lines = head.split("\r\n");
@@ -229,19 +229,22 @@ mod tests {
 
     #[test]
     fn a_head_gives_the_status_and_how_long_the_body_is() {
-        let head = Head::parse(b"HTTP/1.1 201 Created\r\nContent-length: 12\r\n\r\n").unwrap();
+        let head =
+            ResponseHead::parse(b"HTTP/1.1 201 Created\r\nContent-length: 12\r\n\r\n").unwrap();
         assert_eq!((head.status, head.body_len), (201, Some(12)));
-        let head = Head::parse(b"HTTP/1.1 204 No Content\r\nx-event-seq: 3\r\n\r\n").unwrap();
+        let head =
+            ResponseHead::parse(b"HTTP/1.1 204 No Content\r\nx-event-seq: 3\r\n\r\n").unwrap();
         assert_eq!((head.status, head.body_len), (204, Some(0)));
-        let head = Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+        let head =
+            ResponseHead::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
         assert_eq!((head.status, head.body_len), (200, None));
-        assert!(Head::parse(b"nonsense").is_err());
+        assert!(ResponseHead::parse(b"nonsense").is_err());
     }
 
     #[tokio::test]
     async fn chunks_are_joined_wherever_they_are_cut() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = Client::connect(listener.local_addr().unwrap())
+        let mut client = HttpClient::connect(listener.local_addr().unwrap())
             .await
             .unwrap();
         let (mut server, _) = listener.accept().await.unwrap();

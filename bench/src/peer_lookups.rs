@@ -15,11 +15,11 @@ use serde_json::json;
 use crate::{
     Result,
     agent_enclosure::open_session,
-    http_client::{Client, get, post},
-    measure::Times,
+    http_client::{HttpClient, get, post},
+    measure::DurationSamples,
     raise_descriptor_limit,
-    result_table::{Amount, Row, Target},
-    server::{House, Server},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
     timeouts::patiently,
 };
 
@@ -72,13 +72,13 @@ impl Crowd {
 }
 
 /// How long requests took.
-struct Waits {
-    new: Times,
-    open: Times,
+struct RequestTimes {
+    new: DurationSamples,
+    open: DurationSamples,
 }
 
 /// The rows of a new connection and of one that is open, beside each crowd.
-pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
+pub(crate) async fn measure(house: &ServerFolder) -> Result<Vec<ResultRow>> {
     let mut rows = Vec::new();
     for crowd in Crowd::ALL {
         rows.extend(beside(crowd, house).await?);
@@ -86,19 +86,19 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-async fn beside(crowd: Crowd, house: &House) -> Result<[Row; 2]> {
+async fn beside(crowd: Crowd, house: &ServerFolder) -> Result<[ResultRow; 2]> {
     let folder = house.home().join(crowd.name());
     fs::create_dir_all(&folder)?;
     let ask = json!({"cwd": folder, "runtime": "rehearsal", "permissionMode": "autopilot",
         "acknowledgedAutonomy": true});
     let server = house.start()?;
-    let mut client = Client::connect(server.address).await?;
+    let mut client = HttpClient::connect(server.address).await?;
     let session = open_session(&mut client, &server, &ask, false).await?;
     server.stop()?;
 
     // The agent is not enclosed from its next start on.
     let server = house.start()?;
-    let mut client = Client::connect(server.address).await?;
+    let mut client = HttpClient::connect(server.address).await?;
     let path = format!("/api/sessions/{session}/messages");
     let said = |text: String| post(server.address, &path, &json!({ "content": text }));
     client.expect(&said("#clock".to_owned()), 202).await?;
@@ -114,14 +114,14 @@ async fn beside(crowd: Crowd, house: &House) -> Result<[Row; 2]> {
     let crowded = waits(&server, &mut client).await?;
     server.stop()?;
 
-    let row = |work: &str, (crowded, calm): (&Times, &Times)| Row {
+    let row = |work: &str, (crowded, calm): (&DurationSamples, &DurationSamples)| ResultRow {
         work: format!("{work}, beside an agent with {held}, p99, longer by"),
-        measured: Amount::Millis(crowded.percentile_ms(99.0) - calm.percentile_ms(99.0)),
+        measured: Measurement::Millis(crowded.percentile_ms(99.0) - calm.percentile_ms(99.0)),
         limit: Some((
-            Amount::Millis(calm.percentile_ms(99.0)),
+            Measurement::Millis(calm.percentile_ms(99.0)),
             "beside a calm one",
         )),
-        targets: vec![Target::AtMost(Amount::Millis(LONGER_MAX_MS))],
+        targets: vec![Target::AtMost(Measurement::Millis(LONGER_MAX_MS))],
     };
     Ok([
         row("new connection", (&crowded.new, &calm.new)),
@@ -130,19 +130,19 @@ async fn beside(crowd: Crowd, house: &House) -> Result<[Row; 2]> {
 }
 
 /// Asks what everybody may ask, over new connections and by turns over `open`.
-async fn waits(server: &Server, open: &mut Client) -> Result<Waits> {
+async fn waits(server: &ServerProcess, open: &mut HttpClient) -> Result<RequestTimes> {
     let request = get(server.address, "/api/health");
-    let (mut new, mut again) = (Times::default(), Times::default());
+    let (mut new, mut again) = (DurationSamples::default(), DurationSamples::default());
     for _ in 0..REQUESTS {
         let began = Instant::now();
-        let mut client = Client::connect(server.address).await?;
+        let mut client = HttpClient::connect(server.address).await?;
         client.expect(&request, 200).await?;
         new.push(began.elapsed());
         let began = Instant::now();
         open.expect(&request, 200).await?;
         again.push(began.elapsed());
     }
-    Ok(Waits { new, open: again })
+    Ok(RequestTimes { new, open: again })
 }
 
 async fn until_there(file: &Path) -> Result<()> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A figure with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Amount {
+pub(crate) enum Measurement {
     /// How often a second.
     PerSecond(f64),
     /// Milliseconds.
@@ -23,7 +23,7 @@ pub(crate) enum Amount {
     MbPerSecond(f64),
 }
 
-impl Amount {
+impl Measurement {
     fn value(self) -> f64 {
         match self {
             Self::PerSecond(value)
@@ -49,7 +49,7 @@ impl Amount {
     }
 }
 
-impl fmt::Display for Amount {
+impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = (self.value(), self.unit());
         let digits = match value.abs() {
@@ -66,9 +66,9 @@ impl fmt::Display for Amount {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
     /// The figure is at least this.
-    AtLeast(Amount),
+    AtLeast(Measurement),
     /// The figure is at most this.
-    AtMost(Amount),
+    AtMost(Measurement),
     /// The figure is at least this share of the limit.
     ShareAtLeast(f64),
     /// The figure is at most this many times the limit.
@@ -88,18 +88,18 @@ impl fmt::Display for Target {
 
 /// One line of the table.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct ResultRow {
     /// What was done.
     pub(crate) work: String,
     /// What it gave.
-    pub(crate) measured: Amount,
+    pub(crate) measured: Measurement,
     /// What the machine gives without the server, and what that is; not every row has one.
-    pub(crate) limit: Option<(Amount, &'static str)>,
+    pub(crate) limit: Option<(Measurement, &'static str)>,
     /// What the figure is to reach; all of them.
     pub(crate) targets: Vec<Target>,
 }
 
-impl Row {
+impl ResultRow {
     fn ratio(&self) -> Option<f64> {
         self.limit
             .map(|(limit, _)| self.measured.value() / limit.value())
@@ -141,7 +141,8 @@ impl Row {
     }
 
     fn to_json(&self) -> Value {
-        let amount = |amount: Amount| json!({ "value": amount.value(), "unit": amount.unit() });
+        let amount =
+            |amount: Measurement| json!({ "value": amount.value(), "unit": amount.unit() });
         json!({
             "work": self.work,
             "measured": amount(self.measured),
@@ -156,10 +157,10 @@ impl Row {
 }
 
 /// The rows as text with aligned columns.
-pub(crate) fn text(rows: &[Row]) -> String {
+pub(crate) fn text(rows: &[ResultRow]) -> String {
     let head = ["Work", "Measured", "Limit", "Ratio", "Target", "Met"].map(str::to_owned);
     let lines: Vec<[String; 6]> = std::iter::once(head)
-        .chain(rows.iter().map(Row::cells))
+        .chain(rows.iter().map(ResultRow::cells))
         .collect();
     let mut widths = [0; 6];
     for line in &lines {
@@ -181,8 +182,8 @@ pub(crate) fn text(rows: &[Row]) -> String {
 }
 
 /// The rows as JSON.
-pub(crate) fn json(rows: &[Row]) -> Vec<Value> {
-    rows.iter().map(Row::to_json).collect()
+pub(crate) fn json(rows: &[ResultRow]) -> Vec<Value> {
+    rows.iter().map(ResultRow::to_json).collect()
 }
 
 #[cfg(test)]
@@ -191,11 +192,11 @@ mod tests {
 
     #[test]
     fn a_row_is_met_when_every_target_is() {
-        let mut row = Row {
+        let mut row = ResultRow {
             work: "posts".to_owned(),
-            measured: Amount::PerSecond(6_000.0),
-            limit: Some((Amount::PerSecond(30_000.0), "bare")),
-            targets: vec![Target::AtLeast(Amount::PerSecond(5_000.0))],
+            measured: Measurement::PerSecond(6_000.0),
+            limit: Some((Measurement::PerSecond(30_000.0), "bare")),
+            targets: vec![Target::AtLeast(Measurement::PerSecond(5_000.0))],
         };
         assert!(row.is_met());
         row.targets.push(Target::ShareAtLeast(0.3));

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::{
     Result, Scale,
-    http_client::{Client, get},
+    http_client::{HttpClient, get},
     measure,
-    result_table::{Amount, Row, Target},
-    seeded_store::{Filling, unread_counts},
-    server::Server,
+    result_table::{Measurement, ResultRow, Target},
+    seeded_store::{SeededStore, unread_counts},
+    server::ServerProcess,
 };
 
 /// Clients that ask at the same time.
@@ -17,7 +17,7 @@ const CLIENTS: usize = 4;
 const ROUNDS: u32 = 5;
 
 /// How many listings a second the store reads without the server in front.
-pub(crate) async fn bare_rate(filling: Filling, scale: &Scale) -> Result<f64> {
+pub(crate) async fn bare_rate(filling: SeededStore, scale: &Scale) -> Result<f64> {
     let filling = Arc::new(filling);
     let list = move || {
         let filling = Arc::clone(&filling);
@@ -27,7 +27,7 @@ pub(crate) async fn bare_rate(filling: Filling, scale: &Scale) -> Result<f64> {
 }
 
 /// Says whether the counts are as exact as promised.
-pub(crate) async fn check_counts(server: &Server, unread: u64) -> Result<()> {
+pub(crate) async fn check_counts(server: &ServerProcess, unread: u64) -> Result<()> {
     let told: u64 = unread_counts(server).await?.iter().sum();
     if told == unread {
         Ok(())
@@ -38,13 +38,13 @@ pub(crate) async fn check_counts(server: &Server, unread: u64) -> Result<()> {
 
 /// The listing with few entries in the store and with many, by turns.
 pub(crate) async fn listing(
-    few: &Server,
-    many: &Server,
+    few: &ServerProcess,
+    many: &ServerProcess,
     bare: f64,
     scale: &Scale,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<ResultRow>> {
     let span = scale.span.rounds(ROUNDS);
-    let mut sides = [Side::new(few).await?, Side::new(many).await?];
+    let mut sides = [ListingSide::new(few).await?, ListingSide::new(many).await?];
     for _ in 0..ROUNDS {
         for side in &mut sides {
             let rate = measure::rate(&mut side.clients, &side.request, 200, span).await?;
@@ -53,18 +53,18 @@ pub(crate) async fn listing(
     }
     let [few, many] = sides.map(|side| side.rate);
     Ok(vec![
-        Row {
+        ResultRow {
             work: format!("list of {} rooms, {CLIENTS} clients", scale.rooms),
-            measured: Amount::PerSecond(few),
-            limit: Some((Amount::PerSecond(bare), "bare reads")),
-            targets: vec![Target::AtLeast(Amount::PerSecond(500.0))],
+            measured: Measurement::PerSecond(few),
+            limit: Some((Measurement::PerSecond(bare), "bare reads")),
+            targets: vec![Target::AtLeast(Measurement::PerSecond(500.0))],
         },
-        Row {
+        ResultRow {
             work: format!("the same beside {} entries", scale.entries),
-            measured: Amount::PerSecond(many),
-            limit: Some((Amount::PerSecond(few), "with few entries")),
+            measured: Measurement::PerSecond(many),
+            limit: Some((Measurement::PerSecond(few), "with few entries")),
             targets: vec![
-                Target::AtLeast(Amount::PerSecond(500.0)),
+                Target::AtLeast(Measurement::PerSecond(500.0)),
                 Target::ShareAtLeast(0.8),
             ],
         },
@@ -72,16 +72,16 @@ pub(crate) async fn listing(
 }
 
 /// One of the two servers, with its clients and what it reached so far.
-struct Side {
-    clients: Vec<Client>,
+struct ListingSide {
+    clients: Vec<HttpClient>,
     request: Vec<u8>,
     rate: f64,
 }
 
-impl Side {
-    async fn new(server: &Server) -> Result<Self> {
+impl ListingSide {
+    async fn new(server: &ServerProcess) -> Result<Self> {
         Ok(Self {
-            clients: Client::connect_many(server.address, CLIENTS).await?,
+            clients: HttpClient::connect_many(server.address, CLIENTS).await?,
             request: get(server.address, "/api/rooms"),
             rate: 0.0,
         })

@@ -3,15 +3,15 @@
 use std::{path::Path, time::Duration};
 
 use guildhall_domain::ids::RoomId;
-use guildhall_world::chromium::{self, Places};
+use guildhall_world::chromium::{self, SearchPaths};
 use tokio::time::timeout;
 
 use crate::{
-    Ask, Result, Scale, agent_enclosure, backups, browser, command_files::Commands, connectors,
-    directories, entry_pages, exports, measure, overload, peer_lookups, posts, result_table::Row,
-    room_listing, saves, say, searches, seeded_store, seeded_store::Filling, served_files,
-    server::House, sessions::Sessions, startup, streams, tool_servers, transcripts::Transcripts,
-    turns::Crew,
+    BenchArgs, Result, Scale, agent_enclosure, backups, browser, command_files::CommandFolders,
+    connectors, directories, entry_pages, exports, measure, overload, peer_lookups, posts,
+    result_table::ResultRow, room_listing, saves, say, searches, seeded_store,
+    seeded_store::SeededStore, served_files, server::ServerFolder, sessions::StoredSessions,
+    startup, streams, tool_servers, transcripts::TranscriptFiles, turns::AgentSessions,
 };
 
 /// How long a group may take before the run is given up; what hangs is told, not waited for.
@@ -19,7 +19,7 @@ const GROUP_MAX: Duration = Duration::from_secs(20 * 60);
 
 /// Rows that are measured together, and can be asked for alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum RowGroup {
     /// Starts, listings, pages, searches, exports and posts.
     Rooms,
     /// What lies in files of agents: transcripts and commands.
@@ -42,7 +42,7 @@ pub(crate) enum Group {
     Overload,
 }
 
-impl Group {
+impl RowGroup {
     const ALL: [Self; 10] = [
         Self::Rooms,
         Self::Transcripts,
@@ -85,15 +85,22 @@ impl Group {
     }
 
     /// Its rows.
-    async fn measure(self, ask: &Ask, folder: &Path, few: &Few) -> Result<Vec<Row>> {
+    async fn measure(
+        self,
+        ask: &BenchArgs,
+        folder: &Path,
+        few: &SmallStore,
+    ) -> Result<Vec<ResultRow>> {
         let scale = &ask.scale;
         match self {
             Self::Rooms => of_rooms(folder, few, scale).await,
             Self::Transcripts => {
                 say("transcripts and commands");
                 let house = few.house.copy_to(folder.join("transcripts"))?;
-                let (transcripts, folders) =
-                    (Transcripts::write(&house)?, Commands::write(&house)?);
+                let (transcripts, folders) = (
+                    TranscriptFiles::write(&house)?,
+                    CommandFolders::write(&house)?,
+                );
                 let server = house.start()?;
                 let mut rows = transcripts.measure(&server).await?;
                 rows.extend(folders.measure(&server, scale).await?);
@@ -142,10 +149,10 @@ impl Group {
 }
 
 /// Every row that the release build is asked for, of one group or of all.
-pub(crate) async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
-    let few = Few::fill(ask, folder).await?;
+pub(crate) async fn measured(ask: &BenchArgs, folder: &Path) -> Result<Vec<ResultRow>> {
+    let few = SmallStore::fill(ask, folder).await?;
     let mut rows = Vec::new();
-    for group in Group::ALL {
+    for group in RowGroup::ALL {
         if ask.only.is_some_and(|only| only != group) {
             continue;
         }
@@ -158,8 +165,8 @@ pub(crate) async fn measured(ask: &Ask, folder: &Path) -> Result<Vec<Row>> {
 }
 
 /// The rows about rooms and their entries, and about starts with few and with many of them.
-async fn of_rooms(folder: &Path, few: &Few, scale: &Scale) -> Result<Vec<Row>> {
-    let many = Many::fill(folder, few, scale).await?;
+async fn of_rooms(folder: &Path, few: &SmallStore, scale: &Scale) -> Result<Vec<ResultRow>> {
+    let many = LargeStore::fill(folder, few, scale).await?;
     say("starts");
     let mut starts = startup::ready(&[
         (&few.house, "small store".to_owned()),
@@ -190,7 +197,7 @@ async fn of_rooms(folder: &Path, few: &Few, scale: &Scale) -> Result<Vec<Row>> {
     many_server.stop()?;
 
     say("posts");
-    let pair = posts::Pair {
+    let pair = posts::ServerAndBareStore {
         server: &few_server,
         bare: &bare,
         room: few.room,
@@ -204,7 +211,11 @@ async fn of_rooms(folder: &Path, few: &Few, scale: &Scale) -> Result<Vec<Row>> {
 }
 
 /// The rows about the files of home, in a house of their own.
-async fn of_files(house: &House, nginx: Option<&Path>, scale: &Scale) -> Result<Vec<Row>> {
+async fn of_files(
+    house: &ServerFolder,
+    nginx: Option<&Path>,
+    scale: &Scale,
+) -> Result<Vec<ResultRow>> {
     let server = house.start()?;
     let mut rows = Vec::new();
     match nginx {
@@ -225,11 +236,11 @@ async fn of_files(house: &House, nginx: Option<&Path>, scale: &Scale) -> Result<
 }
 
 /// The rows about the local browser, in a house of its own.
-async fn of_browser(house: &House) -> Result<Vec<Row>> {
+async fn of_browser(house: &ServerFolder) -> Result<Vec<ResultRow>> {
     let path = std::env::var_os("PATH");
-    let places = Places {
+    let places = SearchPaths {
         path,
-        ..Places::default()
+        ..SearchPaths::default()
     };
     match chromium::executable(&places) {
         Ok(chromium) => {
@@ -247,14 +258,14 @@ async fn of_browser(house: &House) -> Result<Vec<Row>> {
 }
 
 /// The rows about sessions with agents, in a house of their own.
-async fn of_sessions(house: House, scale: &Scale) -> Result<Vec<Row>> {
-    let sessions = Sessions::open(&house, scale).await?;
+async fn of_sessions(house: ServerFolder, scale: &Scale) -> Result<Vec<ResultRow>> {
+    let sessions = StoredSessions::open(&house, scale).await?;
     let mut rows = startup::ready(&[(&house, format!("{} sessions", scale.sessions))])?;
     let bare = sessions.bare_listings(&house, scale).await?;
     let server = house.start()?;
     rows.push(sessions.listing(&server, &bare, scale).await?);
     let resting = server.resident_bytes()?;
-    let crew = Crew::gather(&server, &house, &sessions).await?;
+    let crew = AgentSessions::gather(&server, &house, &sessions).await?;
     rows.push(sessions.memory_beside_agents(&server, resting)?);
     let turns = crew.measure(scale).await?;
     rows.push(sessions.memory_at_rest(&server).await?);
@@ -263,8 +274,8 @@ async fn of_sessions(house: House, scale: &Scale) -> Result<Vec<Row>> {
 }
 
 /// A store with many rooms and few entries, which every group begins with a copy of.
-struct Few {
-    house: House,
+struct SmallStore {
+    house: ServerFolder,
     /// Posts in it that are unread to the owner.
     unread: u64,
     /// The room that gets the many entries.
@@ -275,21 +286,21 @@ struct Few {
     bare_listings: f64,
 }
 
-impl Few {
+impl SmallStore {
     /// Entries in each room.
     const EACH: u64 = 10;
 
-    async fn fill(ask: &Ask, folder: &Path) -> Result<Self> {
+    async fn fill(ask: &BenchArgs, folder: &Path) -> Result<Self> {
         let scale = &ask.scale;
         say("rooms");
-        let house = House::new(&ask.server, folder.join("few"))?;
+        let house = ServerFolder::new(&ask.server, folder.join("few"))?;
         let server = house.start()?;
         let rooms = seeded_store::make_rooms(&server, scale.rooms).await?;
         server.stop()?;
         let [large_room, room, ..] = rooms[..] else {
             return Err("too few rooms".into());
         };
-        let filling = Filling::open(&house).await?;
+        let filling = SeededStore::open(&house).await?;
         filling.post_in(&rooms, Self::EACH).await?;
         let bare_listings = room_listing::bare_rate(filling, scale).await?;
         Ok(Self {
@@ -303,19 +314,19 @@ impl Few {
 }
 
 /// The same store with very many entries in one room, all of them unread.
-struct Many {
-    house: House,
+struct LargeStore {
+    house: ServerFolder,
     /// Pages that the store reads by itself.
-    bare_pages: measure::Times,
+    bare_pages: measure::DurationSamples,
     /// How long the store takes to read the large room by itself.
     bare_export: Duration,
 }
 
-impl Many {
-    async fn fill(folder: &Path, few: &Few, scale: &Scale) -> Result<Self> {
+impl LargeStore {
+    async fn fill(folder: &Path, few: &SmallStore, scale: &Scale) -> Result<Self> {
         say("entries");
         let house = few.house.copy_to(folder.join("many"))?;
-        let filling = Filling::open(&house).await?;
+        let filling = SeededStore::open(&house).await?;
         filling.post_in(&[few.large_room], scale.entries).await?;
         let bare_pages = entry_pages::bare_times(&filling, few.large_room, scale).await?;
         let bare_export = exports::bare_time(&filling, few.large_room).await?;
@@ -333,11 +344,11 @@ mod tests {
 
     #[test]
     fn a_group_is_asked_for_by_its_name_and_an_unknown_one_names_them_all() {
-        for group in Group::ALL {
-            assert_eq!(Group::named(group.name()).unwrap(), group);
+        for group in RowGroup::ALL {
+            assert_eq!(RowGroup::named(group.name()).unwrap(), group);
         }
-        let refused = Group::named("weather").unwrap_err().to_string();
-        let names = Group::ALL.map(Group::name).join(", ");
+        let refused = RowGroup::named("weather").unwrap_err().to_string();
+        let names = RowGroup::ALL.map(RowGroup::name).join(", ");
         assert_eq!(
             refused,
             format!("--only takes one of {names}, not `weather`")

@@ -10,15 +10,15 @@ use guildhall_domain::{
 use guildhall_store::{
     Store, Tx, authors,
     entries::{self, Cascade, NewPost},
-    rooms::{self, RoomsAsk},
+    rooms::{self, RoomsQuery},
 };
 use guildhall_world::{clock::Clock, ids};
 use serde_json::{Value, json};
 
 use crate::{
     Result,
-    http_client::{Client, get, post},
-    server::{House, Server},
+    http_client::{HttpClient, get, post},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// What every post says: as long as a few spoken sentences.
@@ -32,8 +32,8 @@ pub(crate) const RARE: &str = "quokka";
 const BATCH: u64 = 1_000;
 
 /// Makes channels until the caller belongs to `count` rooms; answers the ids of the new ones.
-pub(crate) async fn make_rooms(server: &Server, count: usize) -> Result<Vec<RoomId>> {
-    let mut client = Client::connect(server.address).await?;
+pub(crate) async fn make_rooms(server: &ServerProcess, count: usize) -> Result<Vec<RoomId>> {
+    let mut client = HttpClient::connect(server.address).await?;
     let there = unread_counts(server).await?.len();
     let mut made = Vec::with_capacity(count);
     for n in there..count {
@@ -51,8 +51,8 @@ pub(crate) async fn make_rooms(server: &Server, count: usize) -> Result<Vec<Room
 }
 
 /// The unread count of every room, as the listing tells them.
-pub(crate) async fn unread_counts(server: &Server) -> Result<Vec<u64>> {
-    let mut client = Client::connect(server.address).await?;
+pub(crate) async fn unread_counts(server: &ServerProcess) -> Result<Vec<u64>> {
+    let mut client = HttpClient::connect(server.address).await?;
     let request = get(server.address, "/api/rooms");
     let listing: Value = serde_json::from_slice(client.expect(&request, 200).await?)?;
     let rooms = listing["rooms"].as_array().ok_or("no rooms are listed")?;
@@ -62,7 +62,7 @@ pub(crate) async fn unread_counts(server: &Server) -> Result<Vec<u64>> {
 }
 
 /// An open store of a house that nobody serves, and two authors to write as.
-pub(crate) struct Filling {
+pub(crate) struct SeededStore {
     /// The store.
     pub(crate) store: Store,
     /// The owner, who belongs to every room.
@@ -71,9 +71,9 @@ pub(crate) struct Filling {
     pub(crate) guest: AuthorId,
 }
 
-impl Filling {
+impl SeededStore {
     /// Opens the store and adds the guest.
-    pub(crate) async fn open(house: &House) -> Result<Self> {
+    pub(crate) async fn open(house: &ServerFolder) -> Result<Self> {
         let store = Store::open(&house.database())?;
         let id = AuthorId::from_bytes(ids::new().into_bytes());
         let guest = Author::new(id, AuthorKind::Human, "Guest".to_owned());
@@ -120,7 +120,7 @@ impl Filling {
     /// Lists the rooms as the front door does for the owner, without what the door adds.
     pub(crate) async fn list_rooms(&self) -> Result<()> {
         let owner = self.owner;
-        let ask = RoomsAsk::default();
+        let ask = RoomsQuery::default();
         let read = self.store.read(move |db| rooms::list(db, owner, ask));
         read.await.map_err(crate::broken).map(drop)
     }

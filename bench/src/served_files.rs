@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::{
     Result, Scale,
-    http_client::{Client, get, get_with, post},
+    http_client::{HttpClient, get, get_with, post},
     machine,
-    measure::{self, Span},
+    measure::{self, MeasuringTime},
     nginx::{Nginx, PROXIED},
-    result_table::{Amount, Row, Target},
-    server::{House, Server},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Clients that ask at the same time.
@@ -33,11 +33,11 @@ const PROXY_SHARE: f64 = 0.5;
 
 /// The rows of both; nginx serves the same files, and passes on to the same upstream.
 pub(crate) async fn measure(
-    house: &House,
-    server: &Server,
+    house: &ServerFolder,
+    server: &ServerProcess,
     program: &Path,
     scale: &Scale,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<ResultRow>> {
     let served = house.home().join("served");
     std::fs::create_dir_all(&served)?;
     for (_, name, size, _) in FILES {
@@ -47,18 +47,22 @@ pub(crate) async fn measure(
     let folder = house.folder.with_extension("nginx");
     let dev = Nginx::start(program, &folder.join("dev"), &served, None)?;
     let nginx = Nginx::start(program, &folder.join("peer"), &served, Some(dev.address))?;
-    let mut client = Client::connect(server.address).await?;
+    let mut client = HttpClient::connect(server.address).await?;
     let mut rows = Vec::new();
 
     let ask = json!({"kind": "serve", "cwd": served});
     let (_, way) = sign(&mut client, server.address, &ask).await?;
     for (size, name, bytes, share) in FILES {
         let request = get(server.address, &format!("{way}{name}"));
-        let ours = Side::new(server.process(), server.address, request).await?;
+        let ours = NginxOrServer::new(server.process(), server.address, request).await?;
         let request = get(nginx.address, &format!("/{name}"));
-        let peer = Side::new(nginx.process(), nginx.address, request).await?;
+        let peer = NginxOrServer::new(nginx.process(), nginx.address, request).await?;
         let work = format!("{size} file by signed address, {CLIENTS} clients");
-        rows.extend(Pair { ours, peer, bytes }.rows(work, share, scale).await?);
+        rows.extend(
+            ServerAndNginx { ours, peer, bytes }
+                .rows(work, share, scale)
+                .await?,
+        );
     }
 
     let ask = json!({"kind": "proxy", "port": dev.address.port()});
@@ -68,18 +72,18 @@ pub(crate) async fn measure(
     // What a browser holds once it opened the address.
     let cookie = format!("Cookie: guildhall_preview_{}={token}\r\n", preview.port());
     let request = get_with(preview, &format!("/{name}"), &cookie);
-    let ours = Side::new(server.process(), preview, request).await?;
+    let ours = NginxOrServer::new(server.process(), preview, request).await?;
     let request = get(nginx.address, &format!("{PROXIED}{name}"));
-    let peer = Side::new(nginx.process(), nginx.address, request).await?;
+    let peer = NginxOrServer::new(nginx.process(), nginx.address, request).await?;
     let work = format!("{size} answer through a preview, {CLIENTS} clients");
-    let pair = Pair { ours, peer, bytes };
+    let pair = ServerAndNginx { ours, peer, bytes };
     rows.extend(pair.rows(work, PROXY_SHARE, scale).await?);
     Ok(rows)
 }
 
 /// Asks for an address; where it leads, and what is asked for there.
 async fn sign(
-    client: &mut Client,
+    client: &mut HttpClient,
     server: SocketAddr,
     ask: &Value,
 ) -> Result<(SocketAddr, String)> {
@@ -93,15 +97,15 @@ async fn sign(
 }
 
 /// The server and nginx, asked for the same.
-struct Pair {
-    ours: Side,
-    peer: Side,
+struct ServerAndNginx {
+    ours: NginxOrServer,
+    peer: NginxOrServer,
     /// How long each answer is.
     bytes: usize,
 }
 
-impl Pair {
-    async fn rows(mut self, work: String, share: f64, scale: &Scale) -> Result<Vec<Row>> {
+impl ServerAndNginx {
+    async fn rows(mut self, work: String, share: f64, scale: &Scale) -> Result<Vec<ResultRow>> {
         let ours = self.ours.answer().await?;
         if ours.len() != self.bytes || ours != self.peer.answer().await? {
             return Err(format!("nginx and the server do not answer the same: {work}").into());
@@ -113,16 +117,16 @@ impl Pair {
         }
         let (ours, peer) = (self.ours, self.peer);
         Ok(vec![
-            Row {
+            ResultRow {
                 work,
-                measured: Amount::PerSecond(ours.rate()),
-                limit: Some((Amount::PerSecond(peer.rate()), "nginx")),
+                measured: Measurement::PerSecond(ours.rate()),
+                limit: Some((Measurement::PerSecond(peer.rate()), "nginx")),
                 targets: vec![Target::ShareAtLeast(share)],
             },
-            Row {
+            ResultRow {
                 work: "the same, processor time of an answer".to_owned(),
-                measured: Amount::Micros(ours.busy_us()),
-                limit: Some((Amount::Micros(peer.busy_us()), "nginx")),
+                measured: Measurement::Micros(ours.busy_us()),
+                limit: Some((Measurement::Micros(peer.busy_us()), "nginx")),
                 targets: Vec::new(),
             },
         ])
@@ -130,20 +134,20 @@ impl Pair {
 }
 
 /// One of the two, with its clients and what it did so far.
-struct Side {
+struct NginxOrServer {
     process: u32,
-    clients: Vec<Client>,
+    clients: Vec<HttpClient>,
     request: Vec<u8>,
     answers: f64,
     took: Duration,
     busy: Duration,
 }
 
-impl Side {
+impl NginxOrServer {
     async fn new(process: u32, address: SocketAddr, request: Vec<u8>) -> Result<Self> {
         Ok(Self {
             process,
-            clients: Client::connect_many(address, CLIENTS).await?,
+            clients: HttpClient::connect_many(address, CLIENTS).await?,
             request,
             answers: 0.0,
             took: Duration::ZERO,
@@ -157,7 +161,7 @@ impl Side {
     }
 
     /// Warms up, then counts answers and processor time.
-    async fn turn(&mut self, span: Span) -> Result<()> {
+    async fn turn(&mut self, span: MeasuringTime) -> Result<()> {
         self.asked(span.warm_up).await?;
         let (busy, began) = (machine::processor_time(self.process)?, Instant::now());
         self.answers += self.asked(span.measured).await?;
@@ -168,7 +172,7 @@ impl Side {
 
     /// How many answers come within `measured`.
     async fn asked(&mut self, measured: Duration) -> Result<f64> {
-        let span = Span {
+        let span = MeasuringTime {
             warm_up: Duration::ZERO,
             measured,
         };

@@ -12,12 +12,12 @@ pub(crate) const SNAPSHOT: &[u8] = b"event: snapshot\n";
 const FRAME_END: &[u8] = b"\n\n";
 
 /// A stream that is read as its frames come.
-pub(crate) struct Frames {
+pub(crate) struct SseClient {
     stream: TcpStream,
     received: Vec<u8>,
 }
 
-impl Frames {
+impl SseClient {
     /// Reads `stream` from now on.
     pub(crate) fn new(stream: TcpStream) -> Self {
         Self {

@@ -15,7 +15,7 @@ const LATE_ONCE_IN: u64 = 10_000;
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// An answer of 500 or above that is not one of the documented ones.
     ServerError,
     /// No answer in time.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     TooLittle,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ServerError => "5xx",
@@ -59,7 +59,7 @@ pub(crate) struct Findings {
     granted: BTreeSet<String>,
     /// What was late once and not when it was asked for again.
     late_once: Vec<String>,
-    failures: BTreeMap<(Kind, String), Failures>,
+    failures: BTreeMap<(FailureKind, String), Failures>,
 }
 
 /// Failures of one kind at one place.
@@ -99,12 +99,17 @@ impl Findings {
         let allowed = self.attempts() / LATE_ONCE_IN + 1;
         if u64::try_from(self.late_once.len()).is_ok_and(|late| late > allowed) {
             let all = self.late_once.join(", ");
-            self.failed(Kind::Hang, "too many answers were late once", || all);
+            self.failed(FailureKind::Hang, "too many answers were late once", || all);
         }
     }
 
     /// Holds a failure against the server; `place` is what failures are told apart by.
-    pub(crate) fn failed(&mut self, kind: Kind, place: &str, details: impl FnOnce() -> String) {
+    pub(crate) fn failed(
+        &mut self,
+        kind: FailureKind,
+        place: &str,
+        details: impl FnOnce() -> String,
+    ) {
         let failures = self.failures.entry((kind, place.to_owned()));
         let failures = failures.or_insert_with(|| Failures {
             count: 0,
@@ -123,7 +128,7 @@ impl Findings {
         self.failures.is_empty()
     }
 
-    fn count(&self, kind: Kind) -> u64 {
+    fn count(&self, kind: FailureKind) -> u64 {
         let of_kind = self
             .failures
             .iter()
@@ -160,11 +165,11 @@ impl fmt::Display for Findings {
             callers.map(|(who, (answers, granted))| format!("{who} {granted} of {answers}"));
         writeln!(f, "granted: {}", callers.collect::<Vec<_>>().join(", "))?;
         let kinds = [
-            Kind::ServerError,
-            Kind::Hang,
-            Kind::NoAnswer,
-            Kind::Panic,
-            Kind::Ended,
+            FailureKind::ServerError,
+            FailureKind::Hang,
+            FailureKind::NoAnswer,
+            FailureKind::Panic,
+            FailureKind::Ended,
         ];
         let counts = kinds.map(|kind| format!("{kind}: {}", self.count(kind)));
         write!(
@@ -209,7 +214,7 @@ mod tests {
         assert!(findings.is_clean());
         for number in 0..3 {
             findings.attempted("requests");
-            findings.failed(Kind::ServerError, "listRooms 500", || {
+            findings.failed(FailureKind::ServerError, "listRooms 500", || {
                 format!("request {number}")
             });
         }

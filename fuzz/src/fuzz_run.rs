@@ -6,14 +6,14 @@ use futures_util::future::try_join_all;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    Ask, HANG_S, Result,
-    findings::{Findings, Kind},
+    FuzzArgs, HANG_S, Result,
+    findings::{FailureKind, Findings},
     hostile_server::HostileServer,
-    operations::Interface,
+    operations::ApiDocument,
     peer_exposure,
-    request_loops::Driving,
-    resource_usage::{self, Growth, Holdings},
-    server_under_test::{House, Mode},
+    request_loops::RequestLoops,
+    resource_usage::{self, ResourceGrowth, ResourceUsage},
+    server_under_test::{ServerMode, ServerUnderTest},
 };
 
 /// Connections that send at once, to each house.
@@ -28,7 +28,7 @@ const REST_MAX: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// Why the run could not begin or go on.
-pub(crate) async fn run(ask: &Ask, folder: &Path) -> Result<bool> {
+pub(crate) async fn run(ask: &FuzzArgs, folder: &Path) -> Result<bool> {
     let hostile = HostileServer::start(ask.seed).await?;
     tokio::select! {
         outcome = run_beside(ask, folder, &hostile) => outcome,
@@ -36,8 +36,8 @@ pub(crate) async fn run(ask: &Ask, folder: &Path) -> Result<bool> {
     }
 }
 
-async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result<bool> {
-    let interface = Interface::read()?;
+async fn run_beside(ask: &FuzzArgs, folder: &Path, hostile: &HostileServer) -> Result<bool> {
+    let interface = ApiDocument::read()?;
     let findings = RefCell::new(Findings::default());
     println!(
         "fuzz: seed {}, {:.1} minutes, {} operations, {CONNECTIONS} connections to each of two servers",
@@ -46,8 +46,8 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
         interface.operations.len()
     );
     let mut houses = Vec::new();
-    for mode in [Mode::Local, Mode::Login] {
-        houses.push(House::start(
+    for mode in [ServerMode::Local, ServerMode::Login] {
+        houses.push(ServerUnderTest::start(
             &ask.server,
             &folder.join(mode.word()),
             mode,
@@ -59,7 +59,7 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
         let callers = house.callers().await?;
         // Each house has random numbers of its own.
         let seed = ask.seed.wrapping_add(u64::try_from(number)? << 32);
-        all.push(Driving::new(
+        all.push(RequestLoops::new(
             &interface,
             house,
             &findings,
@@ -74,13 +74,13 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
         for line in house.panics() {
             findings
                 .borrow_mut()
-                .failed(Kind::Panic, house.mode.word(), || line.clone());
+                .failed(FailureKind::Panic, house.mode.word(), || line.clone());
         }
         if let Some(how) = house.ended() {
             let told = || format!("seed {}: {how}\n{}", ask.seed, house.last_words());
             findings
                 .borrow_mut()
-                .failed(Kind::Ended, house.mode.word(), told);
+                .failed(FailureKind::Ended, house.mode.word(), told);
         }
     }
     let growth = match outcome {
@@ -89,25 +89,27 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
             let told = || failure.to_string();
             findings
                 .borrow_mut()
-                .failed(Kind::Ended, "the run was cut short", told);
+                .failed(FailureKind::Ended, "the run was cut short", told);
             Vec::new()
         }
     };
     let mut lines = Vec::new();
     for (house, [before, after]) in houses.iter().zip(&growth) {
-        let growth = Growth {
+        let growth = ResourceGrowth {
             before,
             after,
             is_long_run: ask.is_long_run(),
         };
         for excess in growth.excesses() {
-            findings.borrow_mut().failed(Kind::Growth, &excess, || {
-                format!("mode {}: {growth}", house.mode.word())
-            });
+            findings
+                .borrow_mut()
+                .failed(FailureKind::Growth, &excess, || {
+                    format!("mode {}: {growth}", house.mode.word())
+                });
         }
         lines.push(format!("last third, mode {}: {growth}", house.mode.word()));
     }
-    let starts: u64 = houses.iter().map(House::agent_starts).sum();
+    let starts: u64 = houses.iter().map(ServerUnderTest::agent_starts).sum();
     check_reach(ask, &findings, starts, hostile.asked());
     let findings = findings.borrow();
     println!("{findings}");
@@ -146,12 +148,12 @@ async fn run_beside(ask: &Ask, folder: &Path, hostile: &HostileServer) -> Result
 /// at both moments.
 ///
 /// In the second half few writes are granted, as rows are to stay what they are.
-async fn thirds(all: &[Driving<'_>], span: Duration) -> Result<Vec<[Holdings; 2]>> {
+async fn thirds(all: &[RequestLoops<'_>], span: Duration) -> Result<Vec<[ResourceUsage; 2]>> {
     let half = Instant::now() + span / 2;
     let holding = async {
         // Nothing ends it before that moment.
         let _ = timeout_at(half, pending::<()>()).await;
-        all.iter().for_each(Driving::hold_rows);
+        all.iter().for_each(RequestLoops::hold_rows);
         Ok(())
     };
     tokio::try_join!(send(all, span * 2 / 3), holding)?;
@@ -163,7 +165,7 @@ async fn thirds(all: &[Driving<'_>], span: Duration) -> Result<Vec<[Holdings; 2]
 }
 
 /// Sends requests to all houses for so long.
-async fn send(all: &[Driving<'_>], span: Duration) -> Result<()> {
+async fn send(all: &[RequestLoops<'_>], span: Duration) -> Result<()> {
     let until = Instant::now() + span;
     // What waits by design is not waited for.
     let end = until + Duration::from_secs(HANG_S);
@@ -183,11 +185,11 @@ async fn cut(end: Instant, work: impl Future<Output = Result<()>>) -> Result<()>
 }
 
 /// What each house holds once nothing happens in it.
-async fn at_rest(all: &[Driving<'_>]) -> Result<Vec<Holdings>> {
+async fn at_rest(all: &[RequestLoops<'_>]) -> Result<Vec<ResourceUsage>> {
     try_join_all(all.iter().map(held)).await
 }
 
-async fn held(driving: &Driving<'_>) -> Result<Holdings> {
+async fn held(driving: &RequestLoops<'_>) -> Result<ResourceUsage> {
     let house = driving.house;
     let callers = driving.callers.borrow().clone();
     house.bring_to_rest(&callers).await?;
@@ -200,11 +202,11 @@ async fn held(driving: &Driving<'_>) -> Result<Holdings> {
         // Nothing tells that a server is at rest.
         let _ = timeout(LOOK_EVERY, pending::<()>()).await;
     }
-    Holdings::of(house.process(), &house.database())
+    ResourceUsage::of(house.process(), &house.database())
 }
 
 /// The operations that nobody was granted.
-fn never_granted<'a>(interface: &'a Interface, findings: &Findings) -> Vec<&'a str> {
+fn never_granted<'a>(interface: &'a ApiDocument, findings: &Findings) -> Vec<&'a str> {
     let ids = interface
         .operations
         .iter()
@@ -213,7 +215,7 @@ fn never_granted<'a>(interface: &'a Interface, findings: &Findings) -> Vec<&'a s
 }
 
 /// Holds it against the run where it did not reach what it is there for.
-fn check_reach(ask: &Ask, findings: &RefCell<Findings>, starts: u64, asked: u64) {
+fn check_reach(ask: &FuzzArgs, findings: &RefCell<Findings>, starts: u64, asked: u64) {
     let attempts = findings.borrow().attempts();
     for (what, count, least) in [
         ("attempts", attempts, ask.attempts_min),
@@ -222,7 +224,9 @@ fn check_reach(ask: &Ask, findings: &RefCell<Findings>, starts: u64, asked: u64)
     ] {
         if count < least {
             let told = || format!("{count}, at least {least} are wanted");
-            findings.borrow_mut().failed(Kind::TooLittle, what, told);
+            findings
+                .borrow_mut()
+                .failed(FailureKind::TooLittle, what, told);
         }
     }
 }

@@ -17,7 +17,7 @@ const STREAM_READ: Duration = Duration::from_millis(40);
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     /// Such as 200.
     pub(crate) status: u16,
     /// The head, as text.
@@ -26,7 +26,7 @@ pub(crate) struct Answer {
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpResponse {
     /// The body as JSON; null where it is none.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
@@ -42,7 +42,7 @@ impl Answer {
 
 /// How an exchange ended without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoAnswer {
+pub(crate) enum NoResponse {
     /// The server closed the connection first.
     Closed,
     /// Nothing, or not all of it, came in time.
@@ -54,13 +54,13 @@ pub(crate) enum NoAnswer {
 }
 
 /// One connection after another to the same server.
-pub(crate) struct Client {
+pub(crate) struct HttpClient {
     server: SocketAddr,
     stream: Option<TcpStream>,
     received: Vec<u8>,
 }
 
-impl Client {
+impl HttpClient {
     pub(crate) fn new(server: SocketAddr) -> Self {
         Self {
             server,
@@ -80,18 +80,18 @@ impl Client {
         &mut self,
         request: &[u8],
         patience: Duration,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<HttpResponse, NoResponse> {
         if let Some(stream) = self.stream.take() {
             match self.exchange(stream, request, patience).await {
-                Err(NoAnswer::Closed) => {}
+                Err(NoResponse::Closed) => {}
                 other => return other,
             }
         }
         let connecting = timeout(patience, TcpStream::connect(self.server));
         let stream = match connecting.await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(_)) => return Err(NoAnswer::Refused),
-            Err(_) => return Err(NoAnswer::Late),
+            Ok(Err(_)) => return Err(NoResponse::Refused),
+            Err(_) => return Err(NoResponse::Late),
         };
         // Only a delay is lost where it fails.
         let _ = stream.set_nodelay(true);
@@ -108,7 +108,7 @@ impl Client {
         mut stream: TcpStream,
         request: &[u8],
         patience: Duration,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<HttpResponse, NoResponse> {
         let deadline = Instant::now() + patience;
         self.received.clear();
         let is_head = request.starts_with(b"HEAD ");
@@ -123,12 +123,12 @@ impl Client {
         let read = async {
             tokio::select! {
                 answer = reading => answer,
-                () = sending => Err(NoAnswer::Closed),
+                () = sending => Err(NoResponse::Closed),
             }
         };
         let (answer, is_kept) = timeout_at(deadline, read)
             .await
-            .map_err(|_| NoAnswer::Late)??;
+            .map_err(|_| NoResponse::Late)??;
         if is_kept {
             self.stream = Some(stream);
         }
@@ -143,20 +143,20 @@ async fn read_answer(
     reader: &mut Reader<'_>,
     received: &mut Vec<u8>,
     is_head: bool,
-) -> Result<(Answer, bool), NoAnswer> {
+) -> Result<(HttpResponse, bool), NoResponse> {
     let head_len = loop {
         if let Some(place) = find(received, b"\r\n\r\n") {
             break place + 4;
         }
         if received.len() > ANSWER_BYTES_MAX {
-            return Err(NoAnswer::Garbled);
+            return Err(NoResponse::Garbled);
         }
         more(reader, received).await?;
     };
     let head = String::from_utf8_lossy(&received[..head_len]).into_owned();
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
-    let status = status.ok_or(NoAnswer::Garbled)?;
-    let mut answer = Answer {
+    let status = status.ok_or(NoResponse::Garbled)?;
+    let mut answer = HttpResponse {
         status,
         head,
         body: Vec::new(),
@@ -203,7 +203,7 @@ async fn read_chunks(
     reader: &mut Reader<'_>,
     received: &mut Vec<u8>,
     head_len: usize,
-) -> Result<bool, NoAnswer> {
+) -> Result<bool, NoResponse> {
     let (mut read, mut end) = (head_len, head_len);
     loop {
         let line_end = loop {
@@ -213,7 +213,7 @@ async fn read_chunks(
             }
         };
         let size = String::from_utf8_lossy(&received[read..line_end]).into_owned();
-        let size = usize::from_str_radix(size.trim(), 16).map_err(|_| NoAnswer::Garbled)?;
+        let size = usize::from_str_radix(size.trim(), 16).map_err(|_| NoResponse::Garbled)?;
         let begins = line_end + 2;
         if begins + size > ANSWER_BYTES_MAX {
             received.truncate(end);
@@ -232,10 +232,10 @@ async fn read_chunks(
     }
 }
 
-async fn more(reader: &mut Reader<'_>, received: &mut Vec<u8>) -> Result<(), NoAnswer> {
+async fn more(reader: &mut Reader<'_>, received: &mut Vec<u8>) -> Result<(), NoResponse> {
     match reader.read_buf(received).await {
         Ok(1..) => Ok(()),
-        Ok(0) | Err(_) => Err(NoAnswer::Closed),
+        Ok(0) | Err(_) => Err(NoResponse::Closed),
     }
 }
 
@@ -251,9 +251,9 @@ mod tests {
     use super::*;
 
     /// The answer to anything, where the server says this and closes.
-    async fn answer_of(says: &'static [u8]) -> Result<Answer, NoAnswer> {
+    async fn answer_of(says: &'static [u8]) -> Result<HttpResponse, NoResponse> {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut client = Client::new(listener.local_addr().unwrap());
+        let mut client = HttpClient::new(listener.local_addr().unwrap());
         let served = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.write_all(says).await.unwrap();
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!((answer.status, answer.body), (500, b"{}".to_vec()));
         let sized = answer_of(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]").await;
         assert_eq!(sized.unwrap().json(), serde_json::json!([]));
-        assert_eq!(answer_of(b"").await, Err(NoAnswer::Closed));
-        assert_eq!(answer_of(b"no\r\n\r\n").await, Err(NoAnswer::Garbled));
+        assert_eq!(answer_of(b"").await, Err(NoResponse::Closed));
+        assert_eq!(answer_of(b"no\r\n\r\n").await, Err(NoResponse::Garbled));
     }
 }

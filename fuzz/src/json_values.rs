@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::{known_ids::KnownIds, operations::Interface, rng::Rng};
+use crate::{known_ids::KnownIds, operations::ApiDocument, rng::Rng};
 
 /// How deep a whole value may nest before optional members are left out.
 const DEPTH_MAX: usize = 5;
@@ -93,8 +93,8 @@ const ODD_NUMBERS: &[&str] = &[
 ];
 
 /// What values are made with.
-pub(crate) struct Maker<'a> {
-    pub(crate) interface: &'a Interface,
+pub(crate) struct ValueGenerator<'a> {
+    pub(crate) interface: &'a ApiDocument,
     pub(crate) known: &'a KnownIds,
     pub(crate) rng: &'a mut Rng,
     /// A folder that agents may work in.
@@ -105,7 +105,7 @@ pub(crate) struct Maker<'a> {
     pub(crate) program: &'a str,
 }
 
-impl Maker<'_> {
+impl ValueGenerator<'_> {
     /// A value that follows the schema, for the member of that name.
     pub(crate) fn whole(&mut self, name: &str, schema: &Value) -> Value {
         self.at_depth(name, schema, 0)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use crate::{Result, callers::Callers, request_loops::Driving};
+use crate::{Result, callers::Callers, request_loops::RequestLoops};
 
 /// How long a hostile turn goes on before it is cancelled.
 const TURN: Duration = Duration::from_millis(400);
@@ -15,7 +15,7 @@ const TURN: Duration = Duration::from_millis(400);
 ///
 /// # Errors
 /// That the server is there no longer.
-pub(crate) async fn meet(driving: &Driving<'_>, until: Instant) -> Result<()> {
+pub(crate) async fn meet(driving: &RequestLoops<'_>, until: Instant) -> Result<()> {
     let mut round = 0_usize;
     while Instant::now() < until {
         let callers = driving.callers.borrow().clone();
@@ -55,7 +55,7 @@ pub(crate) async fn meet(driving: &Driving<'_>, until: Instant) -> Result<()> {
 ///
 /// # Errors
 /// That the server is there no longer.
-pub(crate) async fn furnish(driving: &Driving<'_>) -> Result<()> {
+pub(crate) async fn furnish(driving: &RequestLoops<'_>) -> Result<()> {
     let callers = driving.callers.borrow().clone();
     let agents = callers.agent_ids();
     let members = json!({"kind": "channel", "title": "Release", "agentIds": agents});
@@ -114,7 +114,7 @@ pub(crate) async fn furnish(driving: &Driving<'_>) -> Result<()> {
 }
 
 /// A turn of the hostile agent, cancelled after a moment, and the session's end.
-async fn turn(driving: &Driving<'_>, callers: &Callers) -> Result<()> {
+async fn turn(driving: &RequestLoops<'_>, callers: &Callers) -> Result<()> {
     let body = json!({"cwd": driving.house.work("bob"), "runtime": "hostile"});
     let session = driving.ask(callers, "POST", "/api/sessions", &body).await?;
     let Some(id) = session["id"].as_str() else {
@@ -138,7 +138,7 @@ async fn turn(driving: &Driving<'_>, callers: &Callers) -> Result<()> {
 }
 
 /// A connector whose document the hostile server has.
-async fn toolkit(driving: &Driving<'_>, callers: &Callers) -> Result<()> {
+async fn toolkit(driving: &RequestLoops<'_>, callers: &Callers) -> Result<()> {
     let providers = driving
         .ask(callers, "GET", "/api/connectors/providers", &Value::Null)
         .await?;
@@ -164,7 +164,7 @@ async fn toolkit(driving: &Driving<'_>, callers: &Callers) -> Result<()> {
 }
 
 /// The hostile tool servers, each with its card granted.
-async fn add_servers(driving: &Driving<'_>, callers: &Callers, path: &str) -> Result<()> {
+async fn add_servers(driving: &RequestLoops<'_>, callers: &Callers, path: &str) -> Result<()> {
     let url = format!("http://{}/mcp", driving.peers);
     let connections = [
         ("http", json!({"transport": "http", "url": url})),

@@ -15,17 +15,17 @@ use tokio::time::Instant;
 
 use crate::{
     HANG_S, Result,
-    callers::{Callers, Shown},
-    findings::{Findings, Kind, shown},
-    http_client::{Answer, Client, NoAnswer},
-    json_values::Maker,
+    callers::{CallerCredentials, Callers},
+    findings::{FailureKind, Findings, shown},
+    http_client::{HttpClient, HttpResponse, NoResponse},
+    json_values::ValueGenerator,
     known_ids::KnownIds,
-    mcp_calls::{self, Tool},
-    operations::{Interface, Operation},
+    mcp_calls::{self, ToolSchema},
+    operations::{ApiDocument, Operation},
     raw_http,
-    requests::{self, Request, Shape},
+    requests::{self, Request, Validity},
     rng::Rng,
-    server_under_test::House,
+    server_under_test::ServerUnderTest,
 };
 
 /// How often one operation may change something, so that what there is stays bounded and lists
@@ -53,13 +53,13 @@ const ALLOWED: &[&str] = &[
 ];
 
 /// What the connections to one house share.
-pub(crate) struct Driving<'a> {
-    pub(crate) interface: &'a Interface,
-    pub(crate) house: &'a House,
+pub(crate) struct RequestLoops<'a> {
+    pub(crate) interface: &'a ApiDocument,
+    pub(crate) house: &'a ServerUnderTest,
     pub(crate) findings: &'a RefCell<Findings>,
     pub(crate) callers: RefCell<Callers>,
     pub(crate) known: RefCell<KnownIds>,
-    pub(crate) tools: RefCell<Vec<Tool>>,
+    pub(crate) tools: RefCell<Vec<ToolSchema>>,
     pub(crate) peers: SocketAddr,
     pub(crate) program: String,
     pub(crate) seed: u64,
@@ -79,16 +79,16 @@ struct Attempt<'a> {
     place: String,
     operation: Option<&'a Operation>,
     request: Request,
-    shown: Shown,
+    shown: CallerCredentials,
     patience: Duration,
     /// Whether an answer has to come.
     is_answered: bool,
 }
 
-impl<'a> Driving<'a> {
+impl<'a> RequestLoops<'a> {
     pub(crate) fn new(
-        interface: &'a Interface,
-        house: &'a House,
+        interface: &'a ApiDocument,
+        house: &'a ServerUnderTest,
         findings: &'a RefCell<Findings>,
         callers: Callers,
         peers: SocketAddr,
@@ -121,7 +121,7 @@ impl<'a> Driving<'a> {
     /// # Errors
     /// That the server is there no longer.
     pub(crate) async fn connection(&self, until: Instant) -> Result<()> {
-        let mut clients: BTreeMap<SocketAddr, Client> = BTreeMap::new();
+        let mut clients: BTreeMap<SocketAddr, HttpClient> = BTreeMap::new();
         while Instant::now() < until {
             let number = self.next.get();
             self.next.set(number + 1);
@@ -133,13 +133,13 @@ impl<'a> Driving<'a> {
             let listener = attempt.shown.listener;
             let client = clients
                 .entry(listener)
-                .or_insert_with(|| Client::new(listener));
+                .or_insert_with(|| HttpClient::new(listener));
             if attempt.operation.is_none() && attempt.what == "raw" {
                 client.close();
             }
             let patience = attempt.patience;
             let mut answer = client.ask(&attempt.request.bytes, patience).await;
-            if answer == Err(NoAnswer::Late) && attempt.is_answered {
+            if answer == Err(NoResponse::Late) && attempt.is_answered {
                 // On a busy computer one answer may be late; the same one twice is not.
                 answer = client.ask(&attempt.request.bytes, patience).await;
                 if answer.is_ok() {
@@ -148,7 +148,7 @@ impl<'a> Driving<'a> {
             }
             match answer {
                 Ok(answer) => self.judge(&attempt, &answer),
-                Err(NoAnswer::Refused) => return Err("nobody listens any longer".into()),
+                Err(NoResponse::Refused) => return Err("nobody listens any longer".into()),
                 Err(how) if attempt.is_answered => self.unanswered(&attempt, how),
                 Err(_) => self
                     .findings
@@ -173,7 +173,7 @@ impl<'a> Driving<'a> {
                 list.len()
             );
             let hang = Duration::from_secs(HANG_S);
-            let answer = Client::new(agent.listener)
+            let answer = HttpClient::new(agent.listener)
                 .ask(request.as_bytes(), hang)
                 .await;
             if let Ok(answer) = answer {
@@ -190,7 +190,7 @@ impl<'a> Driving<'a> {
         let known = self.known.borrow();
         let (folder, peers) = (self.house.work("ada"), format!("http://{}", self.peers));
         let kind = rng.below(100);
-        let mut maker = Maker {
+        let mut maker = ValueGenerator {
             interface: self.interface,
             known: &known,
             rng: &mut rng,
@@ -237,7 +237,7 @@ impl<'a> Driving<'a> {
                 }
             }
             _ => {
-                let interface: &'a Interface = self.interface;
+                let interface: &'a ApiDocument = self.interface;
                 let operation = maker.rng.pick(&interface.operations);
                 let is_held = operation.is_write() && !self.may_be_granted(&operation.id);
                 let has_no_place_to_break =
@@ -247,10 +247,10 @@ impl<'a> Driving<'a> {
                     false => callers.any(maker.rng),
                 };
                 let shape = match maker.rng.below(100) {
-                    _ if is_held => Shape::Broken,
-                    0..=54 => Shape::Whole,
-                    55..=84 => Shape::Bent,
-                    _ => Shape::Broken,
+                    _ if is_held => Validity::Broken,
+                    0..=54 => Validity::Whole,
+                    55..=84 => Validity::Bent,
+                    _ => Validity::Broken,
                 };
                 let request = requests::request(&mut maker, operation, shape, &shown);
                 Attempt {
@@ -333,13 +333,13 @@ impl<'a> Driving<'a> {
             is_answered: true,
         };
         self.findings.borrow_mut().attempted(attempt.what);
-        let mut client = Client::new(attempt.shown.listener);
+        let mut client = HttpClient::new(attempt.shown.listener);
         match client.ask(&attempt.request.bytes, attempt.patience).await {
             Ok(answer) => {
                 self.judge(&attempt, &answer);
                 Ok(answer.json())
             }
-            Err(NoAnswer::Refused) => Err("nobody listens any longer".into()),
+            Err(NoResponse::Refused) => Err("nobody listens any longer".into()),
             Err(how) => {
                 self.unanswered(&attempt, how);
                 Ok(Value::Null)
@@ -375,7 +375,7 @@ impl<'a> Driving<'a> {
         granted < GRANTED_MAX && !is_bounded
     }
 
-    fn judge(&self, attempt: &Attempt<'_>, answer: &Answer) {
+    fn judge(&self, attempt: &Attempt<'_>, answer: &HttpResponse) {
         let operation = attempt.operation.map(|operation| operation.id.as_str());
         self.findings
             .borrow_mut()
@@ -395,7 +395,7 @@ impl<'a> Driving<'a> {
                 let details = || self.details(attempt, &shown(&answer.body));
                 self.findings
                     .borrow_mut()
-                    .failed(Kind::ServerError, &place, details);
+                    .failed(FailureKind::ServerError, &place, details);
             }
         }
         if !(200..300).contains(&answer.status) {
@@ -411,10 +411,10 @@ impl<'a> Driving<'a> {
             .learn(&attempt.request.path, &json, &mut rng);
     }
 
-    fn unanswered(&self, attempt: &Attempt<'_>, how: NoAnswer) {
+    fn unanswered(&self, attempt: &Attempt<'_>, how: NoResponse) {
         let kind = match how {
-            NoAnswer::Late => Kind::Hang,
-            NoAnswer::Closed | NoAnswer::Refused | NoAnswer::Garbled => Kind::NoAnswer,
+            NoResponse::Late => FailureKind::Hang,
+            NoResponse::Closed | NoResponse::Refused | NoResponse::Garbled => FailureKind::NoAnswer,
         };
         let place = format!("{} ({how:?})", attempt.place);
         let details = || self.details(attempt, "nothing");
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn overload_is_allowed_and_what_broke_is_not() {
-        let interface = Interface::read().unwrap();
+        let interface = ApiDocument::read().unwrap();
         let of = |id: &str| interface.operations.iter().find(|one| one.id == id);
         assert!(is_allowed(of("listRooms"), 503, "OVERLOADED"));
         assert!(is_allowed(of("openBrowser"), 503, "BROWSER_DISABLED"));

@@ -21,7 +21,7 @@ const BUSY_MAX: Duration = Duration::from_secs(5);
 
 /// What a server holds at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Holdings {
+pub(crate) struct ResourceUsage {
     /// Bytes of memory.
     pub(crate) memory: u64,
     /// Open descriptors.
@@ -30,7 +30,7 @@ pub(crate) struct Holdings {
     pub(crate) rows: BTreeMap<String, u64>,
 }
 
-impl Holdings {
+impl ResourceUsage {
     /// What that process holds, and the database that it writes.
     pub(crate) fn of(process: u32, database: &Path) -> Result<Self> {
         Ok(Self {
@@ -46,14 +46,14 @@ impl Holdings {
 }
 
 /// What was added between two moments.
-pub(crate) struct Growth<'a> {
-    pub(crate) before: &'a Holdings,
-    pub(crate) after: &'a Holdings,
+pub(crate) struct ResourceGrowth<'a> {
+    pub(crate) before: &'a ResourceUsage,
+    pub(crate) after: &'a ResourceUsage,
     /// Whether the run was so long that nothing may be added beside the share.
     pub(crate) is_long_run: bool,
 }
 
-impl Growth<'_> {
+impl ResourceGrowth<'_> {
     /// What grew by more than it may, a sentence each.
     pub(crate) fn excesses(&self) -> Vec<String> {
         let mut excesses = Vec::new();
@@ -106,7 +106,7 @@ impl Growth<'_> {
     }
 }
 
-impl fmt::Display for Growth<'_> {
+impl fmt::Display for ResourceGrowth<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |before: u64, after: u64| {
             let (before, after) = (before.max(1) as f64, after as f64);
@@ -176,8 +176,8 @@ fn rows(database: &Path) -> Result<BTreeMap<String, u64>> {
 mod tests {
     use super::*;
 
-    fn holdings(memory: u64, descriptors: u64, rows: u64) -> Holdings {
-        Holdings {
+    fn holdings(memory: u64, descriptors: u64, rows: u64) -> ResourceUsage {
+        ResourceUsage {
             memory,
             descriptors,
             rows: BTreeMap::from([("entries".to_owned(), rows)]),
@@ -188,8 +188,8 @@ mod tests {
     fn each_figure_may_grow_by_its_share_and_no_more() {
         const MIB: u64 = 1 << 20;
         let before = holdings(200 * MIB, 100, 10_000);
-        let excesses = |is_long_run: bool, after: &Holdings| {
-            Growth {
+        let excesses = |is_long_run: bool, after: &ResourceUsage| {
+            ResourceGrowth {
                 before: &before,
                 after,
                 is_long_run,

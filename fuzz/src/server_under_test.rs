@@ -24,12 +24,12 @@ const START_MAX: Duration = Duration::from_secs(60);
 
 /// How people are told apart in a house.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum ServerMode {
     Local,
     Login,
 }
 
-impl Mode {
+impl ServerMode {
     /// The word for it.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -40,8 +40,8 @@ impl Mode {
 }
 
 /// A running server; dropping it kills it.
-pub(crate) struct House {
-    pub(crate) mode: Mode,
+pub(crate) struct ServerUnderTest {
+    pub(crate) mode: ServerMode,
     child: RefCell<Child>,
     /// Kept, because a program whose output is closed may stop at its next line.
     _output: BufReader<ChildStdout>,
@@ -52,12 +52,12 @@ pub(crate) struct House {
     folder: PathBuf,
 }
 
-impl House {
+impl ServerUnderTest {
     /// Starts `program` below `folder`; `peers` is the address of the hostile server.
     pub(crate) fn start(
         program: &Path,
         folder: &Path,
-        mode: Mode,
+        mode: ServerMode,
         peers: SocketAddr,
     ) -> Result<Self> {
         let own = std::env::current_exe()?;
@@ -137,7 +137,7 @@ impl House {
         let announced = announced(&self.folder)?;
         let code = std::fs::read_to_string(self.folder.join("data/setup-code")).unwrap_or_default();
         let sign_in = announced["localToken"].as_str();
-        let sign_in = sign_in.filter(|_| self.mode == Mode::Login);
+        let sign_in = sign_in.filter(|_| self.mode == ServerMode::Login);
         let sign_in = sign_in.map(|token| (code.trim(), token));
         Callers::set_up(self.address, self.agents, sign_in, folders).await
     }
@@ -237,7 +237,7 @@ impl House {
     }
 }
 
-impl Drop for House {
+impl Drop for ServerUnderTest {
     fn drop(&mut self) {
         // Both fail only when it has ended already.
         let _ = self.child.get_mut().kill();

@@ -9,14 +9,14 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::{step, toolchain, tools};
 
 /// What npm reads to install a program.
 const NPM_FILES: [&str; 2] = ["package.json", "package-lock.json"];
 
 /// A kind of programs, with a folder of pins.
-pub(crate) struct Shelf {
+pub(crate) struct PackageGroup {
     /// The folder that holds `pins.toml` and a folder for each program, from the project's.
     pub(crate) sources: &'static str,
     /// Where they are installed, from the build folder.
@@ -25,7 +25,7 @@ pub(crate) struct Shelf {
     pub(crate) one: &'static str,
 }
 
-impl Shelf {
+impl PackageGroup {
     fn pins_file(&self) -> String {
         format!("{}/pins.toml", self.sources)
     }
@@ -33,7 +33,7 @@ impl Shelf {
 
 /// A program as it is pinned.
 #[derive(Debug, PartialEq)]
-struct Pin {
+struct PackagePin {
     /// Its name, and the name of its folders.
     name: String,
     /// The package.
@@ -52,7 +52,7 @@ struct Pin {
 ///
 /// # Errors
 /// In one sentence, when one could not be installed as pinned.
-pub(crate) fn install(shelf: &Shelf) -> Result<()> {
+pub(crate) fn install(shelf: &PackageGroup) -> Result<()> {
     let below = build_folder()?.join(shelf.below);
     for pin in pins(shelf)? {
         let from = tools::root().join(shelf.sources).join(&pin.name);
@@ -81,19 +81,19 @@ fn build_folder() -> Result<PathBuf> {
         .ok_or_else(|| Failure::new("cargo names no build folder"))
 }
 
-fn pins(shelf: &Shelf) -> Result<Vec<Pin>> {
+fn pins(shelf: &PackageGroup) -> Result<Vec<PackagePin>> {
     let file = shelf.pins_file();
     let text = fs::read_to_string(tools::root().join(&file)).during(format!("read {file}"))?;
     pins_of(shelf, &text)
 }
 
-fn pins_of(shelf: &Shelf, text: &str) -> Result<Vec<Pin>> {
+fn pins_of(shelf: &PackageGroup, text: &str) -> Result<Vec<PackagePin>> {
     let table: toml::Table = text.parse().during(format!("read {}", shelf.pins_file()))?;
     let pins = table.iter();
     pins.map(|(name, pin)| pin_of(shelf, name, pin)).collect()
 }
 
-fn pin_of(shelf: &Shelf, name: &str, pin: &toml::Value) -> Result<Pin> {
+fn pin_of(shelf: &PackageGroup, name: &str, pin: &toml::Value) -> Result<PackagePin> {
     let text = |key: &str| {
         let value = pin.get(key).and_then(toml::Value::as_str);
         value.map(str::to_owned).ok_or_else(|| {
@@ -102,7 +102,7 @@ fn pin_of(shelf: &Shelf, name: &str, pin: &toml::Value) -> Result<Pin> {
         })
     };
     let node_min = pin.get("node_min").and_then(toml::Value::as_integer);
-    Ok(Pin {
+    Ok(PackagePin {
         name: name.to_owned(),
         package: text("package")?,
         version: text("version")?,
@@ -115,7 +115,7 @@ fn pin_of(shelf: &Shelf, name: &str, pin: &toml::Value) -> Result<Pin> {
 }
 
 /// Whether the lock file that npm will follow holds the pinned package.
-fn check_lock(pin: &Pin, from: &Path) -> Result<()> {
+fn check_lock(pin: &PackagePin, from: &Path) -> Result<()> {
     let lock = json(&from.join("package-lock.json"))?;
     let entry = &lock["packages"][format!("node_modules/{}", pin.package)];
     if entry["version"] == pin.version.as_str() && entry["integrity"] == pin.integrity.as_str() {
@@ -128,7 +128,7 @@ fn check_lock(pin: &Pin, from: &Path) -> Result<()> {
 }
 
 /// Whether the folder holds what the pin and the lock file ask for.
-fn is_installed(pin: &Pin, from: &Path, into: &Path) -> bool {
+fn is_installed(pin: &PackagePin, from: &Path, into: &Path) -> bool {
     // npm writes this file last, so a broken installation has none.
     let is_finished = into.join("node_modules/.package-lock.json").is_file();
     let same = |file: &str| {
@@ -156,7 +156,7 @@ fn npm_ci(folder: &Path) -> Command {
 
 /// Compares what was installed with the pin: npm takes an older version without a word when the
 /// newest wants a newer Node.js.
-fn check_installed(pin: &Pin, into: &Path) -> Result<()> {
+fn check_installed(pin: &PackagePin, into: &Path) -> Result<()> {
     let package = json(
         &into
             .join("node_modules")

@@ -6,11 +6,11 @@
 use std::process::{Command, Stdio};
 
 use crate::failure::{Failure, Result};
-use crate::pinned_packages::{self, Shelf};
+use crate::pinned_packages::{self, PackageGroup};
 use crate::{run, step};
 
 /// The agents.
-pub(crate) const SHELF: Shelf = Shelf {
+pub(crate) const SHELF: PackageGroup = PackageGroup {
     sources: "tests/agents",
     below: "agents",
     one: "agent",

@@ -7,15 +7,15 @@ use std::process::Command;
 
 use crate::failure::{Failure, Result};
 use crate::step;
-use crate::test_counts::{Counts, OutputReader, Runner};
+use crate::test_counts::{OutputReader, Runner, TestCounts};
 
 /// How many failed tests of one step are named at the end; the output above names them all.
 const NAMED_TESTS_MAX: usize = 50;
 
 /// How the steps of a run ended.
 #[derive(Debug, Default)]
-pub(crate) struct Report {
-    counts: Counts,
+pub(crate) struct RunReport {
+    counts: TestCounts,
     failed_steps: Vec<FailedStep>,
 }
 
@@ -28,7 +28,7 @@ struct FailedStep {
     tests: Vec<String>,
 }
 
-impl Report {
+impl RunReport {
     /// Keeps the failure of a step; returns what the step made when it succeeded.
     pub(crate) fn keep<T>(&mut self, outcome: Result<T>) -> Option<T> {
         let failure = match outcome {
@@ -120,7 +120,7 @@ impl Report {
             }
         }
         // A run that stopped before any test has nothing to count.
-        if self.counts != Counts::default() {
+        if self.counts != TestCounts::default() {
             lines.push(self.counts.closing_line());
         }
         lines
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_failed_step_does_not_keep_a_later_one_from_running() {
-        let mut report = Report::default();
+        let mut report = RunReport::default();
         let page: Option<()> = report.keep(Err(Failure::new("the step \"page\" failed")));
         let server = report.keep(Ok("server"));
         report.step_with("with the page", page, |()| -> Result<()> {
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn a_runner_that_runs_no_test_failed() {
-        let mut report = Report::default();
+        let mut report = RunReport::default();
         report.tests_ended("units", Ok(()), ended(&[]));
         assert_eq!(report.last_lines(), ["✗ the step \"units\" ran no test"]);
     }
 
     #[test]
     fn a_green_run_ends_with_its_counts() {
-        let mut report = Report::default();
+        let mut report = RunReport::default();
         let green = ended(&["Summary [ 1.0s] 4 tests run: 4 passed, 2 skipped"]);
         report.tests_ended("crates", Ok(()), green);
         assert_eq!(report.last_lines(), ["4 passed, 0 failed, 2 skipped"]);
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn of_very_many_failures_some_are_named() {
-        let mut report = Report::default();
+        let mut report = RunReport::default();
         let tests = (0..NAMED_TESTS_MAX + 2).map(|number| number.to_string());
         report.failed("the step failed".into(), tests.collect());
         let lines = report.last_lines();

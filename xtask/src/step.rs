@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::test_counts::OutputReader;
 
 /// Runs `work` under a heading and prints how long it took.

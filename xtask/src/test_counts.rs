@@ -5,13 +5,13 @@ use std::ops::Add;
 
 /// How many tests passed, failed and were skipped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TestCounts {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
 }
 
-impl Add for Counts {
+impl Add for TestCounts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -23,7 +23,7 @@ impl Add for Counts {
     }
 }
 
-impl Counts {
+impl TestCounts {
     /// The last line of a run.
     pub(crate) fn closing_line(self) -> String {
         let Self {
@@ -57,7 +57,7 @@ pub(crate) enum Runner {
 #[derive(Debug)]
 pub(crate) struct OutputReader {
     runner: Runner,
-    pub(crate) counts: Counts,
+    pub(crate) counts: TestCounts,
     /// The names of the tests that failed, each once, in the order of the output.
     pub(crate) failed_tests: Vec<String>,
     /// Whether the last line belongs to `cargo test`'s list of failures.
@@ -68,7 +68,7 @@ impl OutputReader {
     pub(crate) fn new(runner: Runner) -> Self {
         Self {
             runner,
-            counts: Counts::default(),
+            counts: TestCounts::default(),
             failed_tests: Vec::new(),
             is_in_failures: false,
         }
@@ -109,12 +109,12 @@ impl OutputReader {
 
 impl Runner {
     /// What one line adds: nothing, unless it is a closing line of this runner.
-    fn counts_in(self, line: &str) -> Counts {
+    fn counts_in(self, line: &str) -> TestCounts {
         if !self.closes_with(line) {
-            return Counts::default();
+            return TestCounts::default();
         }
         let failed = ["failed", "timed out", "interrupted", "did not run"];
-        Counts {
+        TestCounts {
             passed: number_before(line, "passed"),
             failed: failed.iter().map(|word| number_before(line, word)).sum(),
             skipped: number_before(line, "skipped") + number_before(line, "ignored"),
@@ -194,14 +194,14 @@ fn without_colours(line: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(runner: Runner, text: &str) -> (Counts, Vec<String>) {
+    fn read(runner: Runner, text: &str) -> (TestCounts, Vec<String>) {
         let mut reader = OutputReader::new(runner);
         text.lines().for_each(|line| reader.read_line(line));
         (reader.counts, reader.failed_tests)
     }
 
-    fn counts(passed: u64, failed: u64, skipped: u64) -> Counts {
-        Counts {
+    fn counts(passed: u64, failed: u64, skipped: u64) -> TestCounts {
+        TestCounts {
             passed,
             failed,
             skipped,

@@ -2,10 +2,10 @@
 //! The pins stand in `tests/tools/pins.toml`, what each needs in `tests/tools/<name>/`.
 
 use crate::failure::{Failure, Result};
-use crate::pinned_packages::{self, Shelf};
+use crate::pinned_packages::{self, PackageGroup};
 
 /// The servers.
-pub(crate) const SHELF: Shelf = Shelf {
+pub(crate) const SHELF: PackageGroup = PackageGroup {
     sources: "tests/tools",
     below: "counterparts",
     one: "counterpart",

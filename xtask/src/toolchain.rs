@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::tools;
 
 /// A version as major and minor number.

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::{run, step, toolchain, tools, web};
 
 /// The package and the binary of the harness.

@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::{step, toolchain, tools};
 
 /// The name of the step that installs packages.
@@ -159,9 +159,9 @@ mod tests {
     use super::*;
 
     /// A project of its own below the folder for temporary files, removed at the end.
-    struct Project(PathBuf);
+    struct TempProject(PathBuf);
 
-    impl Project {
+    impl TempProject {
         fn with(name: &str, files: &[(&str, &str)]) -> Self {
             let root =
                 std::env::temp_dir().join(format!("xtask-web-{name}-{}", std::process::id()));
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    impl Drop for Project {
+    impl Drop for TempProject {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -200,28 +200,28 @@ mod tests {
 
     #[test]
     fn a_changed_source_is_built_again() {
-        let project = Project::built("source");
+        let project = TempProject::built("source");
         project.write("web/src/main.ts", "2");
         assert!(!is_current(&project.0).unwrap());
     }
 
     #[test]
     fn a_changed_interface_is_built_again() {
-        let project = Project::built("interface");
+        let project = TempProject::built("interface");
         project.write("openapi.json", "{\"openapi\": \"3.1.0\"}");
         assert!(!is_current(&project.0).unwrap());
     }
 
     #[test]
     fn a_replaced_page_is_built_again() {
-        let project = Project::built("page");
+        let project = TempProject::built("page");
         project.write("web/dist/index.html", "placeholder");
         assert!(!is_current(&project.0).unwrap());
     }
 
     #[test]
     fn tests_and_made_types_are_not_part_of_the_page() {
-        let project = Project::built("tests");
+        let project = TempProject::built("tests");
         project.write("web/tests/room.spec.ts", "1");
         project.write("web/src/api/schema.d.ts", "1");
         assert!(is_current(&project.0).unwrap());

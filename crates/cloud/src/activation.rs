@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     attempt_limiter::{Attempt, TooManyAttempts},
 };
 use guildhall_world::secret_tokens;
@@ -15,12 +15,12 @@ use http::{StatusCode, Uri};
 
 use crate::{
     device_grant::read_user_code,
-    listener::Source,
-    pages::{self, Page, PageError},
-    request_bodies::{BadForm, Form},
-    service_state::House,
-    sessions::{OwnPage, SignedIn},
-    store::{accounts::Digest, device_requests},
+    listener::ClientAddress,
+    pages::{self, HtmlPage, PageError},
+    request_bodies::{FormError, FormFields},
+    service_state::ServiceState,
+    sessions::{SameOriginPost, SignedIn},
+    store::{accounts::SecretDigest, device_requests},
 };
 
 /// The page to type a code at; with a code, who asks, and the choice.
@@ -35,12 +35,12 @@ use crate::{
         (status = 429, description = "A page: too many wrong codes", content_type = "text/html",
             body = String)))]
 pub(crate) async fn page(
-    State(house): State<House>,
+    State(house): State<ServiceState>,
     by: SignedIn,
-    Source(from): Source,
+    ClientAddress(from): ClientAddress,
     uri: Uri,
-) -> Result<Page, PageError> {
-    let form = Form::parse(uri.query().unwrap_or_default().as_bytes());
+) -> Result<HtmlPage, PageError> {
+    let form = FormFields::parse(uri.query().unwrap_or_default().as_bytes());
     match form.get("user_code") {
         None => Ok(pages::activate(&by, None)),
         Some(typed) => asked(&house, &by, from, typed).await,
@@ -60,11 +60,11 @@ pub(crate) async fn page(
         (status = 429, description = "A page: too many wrong codes", content_type = "text/html",
             body = String)))]
 pub(crate) async fn decide(
-    State(house): State<House>,
-    _: OwnPage,
+    State(house): State<ServiceState>,
+    _: SameOriginPost,
     by: SignedIn,
-    Source(from): Source,
-    form: Result<Form, BadForm>,
+    ClientAddress(from): ClientAddress,
+    form: Result<FormFields, FormError>,
 ) -> Result<Response, PageError> {
     let form = form?;
     by.check(&form)?;
@@ -91,7 +91,12 @@ pub(crate) async fn decide(
 }
 
 /// Who asks with this code, and the choice.
-async fn asked(house: &House, by: &SignedIn, from: IpAddr, typed: &str) -> Result<Page, PageError> {
+async fn asked(
+    house: &ServiceState,
+    by: &SignedIn,
+    from: IpAddr,
+    typed: &str,
+) -> Result<HtmlPage, PageError> {
     let now = house.clock.now();
     let attempt = attempt(house, by, from, now)?;
     let Some((code, digest)) = read(typed) else {
@@ -107,24 +112,24 @@ async fn asked(house: &House, by: &SignedIn, from: IpAddr, typed: &str) -> Resul
     Ok(pages::asked(by, &code, &asking, now))
 }
 
-fn read(typed: &str) -> Option<(String, Digest)> {
+fn read(typed: &str) -> Option<(String, SecretDigest)> {
     let code = read_user_code(typed)?;
     let digest = secret_tokens::digest(&code);
     Some((code, digest))
 }
 
 fn attempt(
-    house: &House,
+    house: &ServiceState,
     by: &SignedIn,
     from: IpAddr,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Attempt, TooManyAttempts> {
     house
         .codes
         .by_account(from, &by.account().id.to_string(), now)
 }
 
-fn wrong(by: &SignedIn) -> Page {
+fn wrong(by: &SignedIn) -> HtmlPage {
     let why =
         "No instance asks with this code. It may be mistyped, used, or older than 30 minutes.";
     pages::activate(by, Some(why)).with(StatusCode::NOT_FOUND)

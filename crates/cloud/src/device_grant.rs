@@ -1,7 +1,7 @@
 //! The device grant (RFC 8628) as a machine: what a request with a device code is answered.
 //! Pure: codes are minted in `minting`, rows are `store::devices`, words on the wire `oauth`.
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 
 /// How long a device code counts. Source: contract 5.13, `DEVICE_CODE_TTL`.
 pub const DEVICE_CODE_TTL_S: i64 = 30 * 60;
@@ -15,7 +15,7 @@ pub const USER_CODE_LEN: usize = 8;
 
 /// How far a request of a device has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State<A> {
+pub enum DeviceGrantState<A> {
     /// Nobody has decided.
     Pending,
     /// Somebody said yes for this account; the key is not issued.
@@ -28,18 +28,18 @@ pub enum State<A> {
 
 /// What the machine goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Device<A> {
+pub struct DeviceGrant<A> {
     /// How far it has come.
-    pub state: State<A>,
+    pub state: DeviceGrantState<A>,
     /// When its codes stop to count.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When it asked last for its key.
-    pub polled_at: Option<Moment>,
+    pub polled_at: Option<Timestamp>,
 }
 
 /// What a device that asks for its key is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Polled<A> {
+pub enum PollResult<A> {
     /// Not yet.
     AuthorizationPending,
     /// Not yet, and it asks too often.
@@ -56,38 +56,40 @@ pub enum Polled<A> {
 
 /// What somebody who decides is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decided {
+pub enum DecisionOutcome {
     /// The word counts.
     Counts,
     /// It was decided before, or it is too late.
     Over,
 }
 
-impl<A: Copy> Device<A> {
+impl<A: Copy> DeviceGrant<A> {
     /// What a request for the key is answered.
     ///
     /// A yes is answered at once, also to a device that asks too often: it has nothing left to
     /// ask for. An answer that is lost on its way is not given again.
-    pub fn poll(&self, now: Moment) -> Polled<A> {
+    pub fn poll(&self, now: Timestamp) -> PollResult<A> {
         match self.state {
-            State::Issued => Polled::InvalidGrant,
-            State::Denied => Polled::AccessDenied,
-            State::Pending | State::Approved(_) if now >= self.expires_at => Polled::ExpiredToken,
-            State::Approved(account) => Polled::Issue(account),
-            State::Pending if self.is_hasty(now) => Polled::SlowDown,
-            State::Pending => Polled::AuthorizationPending,
+            DeviceGrantState::Issued => PollResult::InvalidGrant,
+            DeviceGrantState::Denied => PollResult::AccessDenied,
+            DeviceGrantState::Pending | DeviceGrantState::Approved(_) if now >= self.expires_at => {
+                PollResult::ExpiredToken
+            }
+            DeviceGrantState::Approved(account) => PollResult::Issue(account),
+            DeviceGrantState::Pending if self.is_hasty(now) => PollResult::SlowDown,
+            DeviceGrantState::Pending => PollResult::AuthorizationPending,
         }
     }
 
     /// Whether a person's word still counts.
-    pub fn decide(&self, now: Moment) -> Decided {
+    pub fn decide(&self, now: Timestamp) -> DecisionOutcome {
         match self.state {
-            State::Pending if now < self.expires_at => Decided::Counts,
-            _ => Decided::Over,
+            DeviceGrantState::Pending if now < self.expires_at => DecisionOutcome::Counts,
+            _ => DecisionOutcome::Over,
         }
     }
 
-    fn is_hasty(&self, now: Moment) -> bool {
+    fn is_hasty(&self, now: Timestamp) -> bool {
         self.polled_at
             .is_some_and(|polled_at| now < polled_at.plus_seconds(DEVICE_INTERVAL_S))
     }
@@ -121,12 +123,12 @@ mod tests {
 
     use super::*;
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_millis(0).plus_seconds(seconds)
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(0).plus_seconds(seconds)
     }
 
-    fn device(state: State<u8>, polled_at: Option<Moment>) -> Device<u8> {
-        Device {
+    fn device(state: DeviceGrantState<u8>, polled_at: Option<Timestamp>) -> DeviceGrant<u8> {
+        DeviceGrant {
             state,
             expires_at: at(DEVICE_CODE_TTL_S),
             polled_at,
@@ -138,13 +140,25 @@ mod tests {
         let end = DEVICE_CODE_TTL_S;
         for (state, early, late) in [
             (
-                State::Pending,
-                Polled::AuthorizationPending,
-                Polled::ExpiredToken,
+                DeviceGrantState::Pending,
+                PollResult::AuthorizationPending,
+                PollResult::ExpiredToken,
             ),
-            (State::Approved(7), Polled::Issue(7), Polled::ExpiredToken),
-            (State::Denied, Polled::AccessDenied, Polled::AccessDenied),
-            (State::Issued, Polled::InvalidGrant, Polled::InvalidGrant),
+            (
+                DeviceGrantState::Approved(7),
+                PollResult::Issue(7),
+                PollResult::ExpiredToken,
+            ),
+            (
+                DeviceGrantState::Denied,
+                PollResult::AccessDenied,
+                PollResult::AccessDenied,
+            ),
+            (
+                DeviceGrantState::Issued,
+                PollResult::InvalidGrant,
+                PollResult::InvalidGrant,
+            ),
         ] {
             assert_eq!(device(state, None).poll(at(end - 1)), early, "{state:?}");
             assert_eq!(device(state, None).poll(at(end)), late, "{state:?}");
@@ -154,20 +168,27 @@ mod tests {
     #[test]
     fn a_device_that_asks_too_often_is_told_so_unless_there_is_something_to_say() {
         let hasty = |state| device(state, Some(at(10))).poll(at(14));
-        assert_eq!(hasty(State::Pending), Polled::SlowDown);
-        assert_eq!(hasty(State::Approved(7)), Polled::Issue(7));
-        assert_eq!(hasty(State::Denied), Polled::AccessDenied);
-        let patient = device(State::Pending, Some(at(10))).poll(at(15));
-        assert_eq!(patient, Polled::AuthorizationPending);
+        assert_eq!(hasty(DeviceGrantState::Pending), PollResult::SlowDown);
+        assert_eq!(hasty(DeviceGrantState::Approved(7)), PollResult::Issue(7));
+        assert_eq!(hasty(DeviceGrantState::Denied), PollResult::AccessDenied);
+        let patient = device(DeviceGrantState::Pending, Some(at(10))).poll(at(15));
+        assert_eq!(patient, PollResult::AuthorizationPending);
     }
 
     #[test]
     fn only_an_open_request_can_be_decided() {
         let word = |state, second| device(state, None).decide(at(second));
-        assert_eq!(word(State::Pending, 0), Decided::Counts);
-        assert_eq!(word(State::Pending, DEVICE_CODE_TTL_S), Decided::Over);
-        for state in [State::Approved(7), State::Denied, State::Issued] {
-            assert_eq!(word(state, 0), Decided::Over, "{state:?}");
+        assert_eq!(word(DeviceGrantState::Pending, 0), DecisionOutcome::Counts);
+        assert_eq!(
+            word(DeviceGrantState::Pending, DEVICE_CODE_TTL_S),
+            DecisionOutcome::Over
+        );
+        for state in [
+            DeviceGrantState::Approved(7),
+            DeviceGrantState::Denied,
+            DeviceGrantState::Issued,
+        ] {
+            assert_eq!(word(state, 0), DecisionOutcome::Over, "{state:?}");
         }
     }
 
@@ -191,19 +212,19 @@ mod tests {
         fn a_key_is_issued_once_at_most(
             steps in proptest::collection::vec((0_u8..4, 0_i64..400), 1..60),
         ) {
-            let (mut device, mut now, mut issued) = (device(State::Pending, None), 0, 0);
+            let (mut device, mut now, mut issued) = (device(DeviceGrantState::Pending, None), 0, 0);
             for (step, wait) in steps {
                 now += wait;
                 match step {
-                    0 if device.decide(at(now)) == Decided::Counts => {
-                        device.state = State::Approved(7);
+                    0 if device.decide(at(now)) == DecisionOutcome::Counts => {
+                        device.state = DeviceGrantState::Approved(7);
                     }
-                    1 if device.decide(at(now)) == Decided::Counts => device.state = State::Denied,
+                    1 if device.decide(at(now)) == DecisionOutcome::Counts => device.state = DeviceGrantState::Denied,
                     0 | 1 => {}
                     _ => {
-                        if let Polled::Issue(_) = device.poll(at(now)) {
+                        if let PollResult::Issue(_) = device.poll(at(now)) {
                             issued += 1;
-                            device.state = State::Issued;
+                            device.state = DeviceGrantState::Issued;
                         }
                         device.polled_at = Some(at(now));
                     }

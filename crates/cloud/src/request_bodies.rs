@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use guildhall_wire::request_fields::{self, Ask, Json};
+use guildhall_wire::request_fields::{self, FromFields, Json};
 use http::{HeaderMap, header};
 use tokio::time::timeout;
 use url::form_urlencoded;
@@ -21,9 +21,9 @@ pub const BODY_BYTES_MAX: usize = 64 * 1_024;
 pub const BODY_WAIT: Duration = Duration::from_secs(15);
 
 /// A JSON body of the shape `A`; the last argument of a handler. An empty one is `{}`.
-pub(crate) struct Body<A>(pub(crate) A);
+pub(crate) struct JsonBody<A>(pub(crate) A);
 
-impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
+impl<A: FromFields, S: Sync> FromRequest<S> for JsonBody<A> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
@@ -43,30 +43,30 @@ impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
 
 /// The fields of a form; the last argument of a handler.
 #[derive(Debug, Default)]
-pub(crate) struct Form(Vec<(String, String)>);
+pub(crate) struct FormFields(Vec<(String, String)>);
 
 /// A form that cannot be read, and why.
 #[derive(Debug)]
-pub(crate) struct BadForm(pub(crate) &'static str);
+pub(crate) struct FormError(pub(crate) &'static str);
 
-impl IntoResponse for BadForm {
+impl IntoResponse for FormError {
     fn into_response(self) -> Response {
         PageError::from(self).into_response()
     }
 }
 
-impl<S: Sync> FromRequest<S> for Form {
-    type Rejection = BadForm;
+impl<S: Sync> FromRequest<S> for FormFields {
+    type Rejection = FormError;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, BadForm> {
+    async fn from_request(request: Request, _: &S) -> Result<Self, FormError> {
         if !is_kind(request.headers(), "application/x-www-form-urlencoded") {
-            return Err(BadForm("The body is not a form."));
+            return Err(FormError("The body is not a form."));
         }
-        Ok(Self::parse(&read(request).await.map_err(BadForm)?))
+        Ok(Self::parse(&read(request).await.map_err(FormError)?))
     }
 }
 
-impl Form {
+impl FormFields {
     /// The fields of a body or query.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         Self(form_urlencoded::parse(bytes).into_owned().collect())
@@ -112,9 +112,9 @@ mod tests {
 
     #[test]
     fn a_field_that_is_empty_or_sent_twice_is_none() {
-        let form = Form::parse(b"a=1&b=&c=1&c=2&d=x+y%21");
+        let form = FormFields::parse(b"a=1&b=&c=1&c=2&d=x+y%21");
         let fields = ["a", "b", "c", "d", "e"].map(|name| form.get(name));
         assert_eq!(fields, [Some("1"), None, None, Some("x y!"), None]);
-        assert!(form.repeats() && !Form::parse(b"a=1&b=1").repeats());
+        assert!(form.repeats() && !FormFields::parse(b"a=1&b=1").repeats());
     }
 }

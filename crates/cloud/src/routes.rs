@@ -13,11 +13,11 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     accounts, activation, billing, instances, oauth, openapi, pages, problems::Problem,
-    service_state::House,
+    service_state::ServiceState,
 };
 
 /// The documented routes; the interface document is made of them.
-pub(crate) fn documented() -> OpenApiRouter<House> {
+pub(crate) fn documented() -> OpenApiRouter<ServiceState> {
     OpenApiRouter::new()
         // Linking
         .routes(routes!(oauth::metadata))
@@ -44,7 +44,7 @@ pub(crate) fn documented() -> OpenApiRouter<House> {
 }
 
 /// The service, to be served.
-pub(crate) fn router(house: House) -> Router {
+pub(crate) fn router(house: ServiceState) -> Router {
     let (router, _) = documented().split_for_parts();
     router
         .fallback(|| async { Problem::NoRoute })

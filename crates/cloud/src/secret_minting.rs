@@ -1,7 +1,7 @@
 //! Minting: device codes, user codes, keys, links and cookies, and the digest each is kept under.
 
 use guildhall_domain::Fault;
-use guildhall_world::secret_tokens::{self, Secret};
+use guildhall_world::secret_tokens::{self, SecretToken};
 
 use crate::device_grant::{USER_CODE_LEN, USER_CODE_LETTERS};
 
@@ -16,22 +16,22 @@ const LINK_PREFIX: &str = "ghl_";
 ///
 /// # Errors
 /// A fault when the machine gives no randomness; so for the others.
-pub(crate) fn key() -> Result<Secret, Fault> {
+pub(crate) fn key() -> Result<SecretToken, Fault> {
     secret_tokens::mint(KEY_PREFIX)
 }
 
 /// A new device code.
-pub(crate) fn device_code() -> Result<Secret, Fault> {
+pub(crate) fn device_code() -> Result<SecretToken, Fault> {
     secret_tokens::mint(DEVICE_PREFIX)
 }
 
 /// The secret of a new one-time link.
-pub(crate) fn link() -> Result<Secret, Fault> {
+pub(crate) fn link() -> Result<SecretToken, Fault> {
     secret_tokens::mint(LINK_PREFIX)
 }
 
 /// The value of a new session's cookie.
-pub(crate) fn cookie() -> Result<Secret, Fault> {
+pub(crate) fn cookie() -> Result<SecretToken, Fault> {
     secret_tokens::mint(secret_tokens::COOKIE_PREFIX)
 }
 

@@ -6,41 +6,41 @@ use guildhall_domain::{Fault, accounts::Password, attempt_limiter::AttemptLimite
 use guildhall_world::{clock::Clock, passwords};
 use tokio::sync::Semaphore;
 
-use crate::{settings::Origin, store::Store, stripe::Stripe};
+use crate::{settings::HttpOrigin, store::Store, stripe::StripeClient};
 
 /// Passwords that are hashed at one moment; each takes 19 MiB and a processor.
 const HASHES_AT_ONCE: usize = 2;
 
 /// Cheap to clone; all clones share the same.
 #[derive(Clone, Debug)]
-pub struct House {
+pub struct ServiceState {
     /// What is kept.
     pub store: Arc<Store>,
     /// What time it is.
     pub clock: Clock,
     /// Where people and instances reach the service.
-    pub public: Arc<Origin>,
+    pub public: Arc<HttpOrigin>,
     /// Wrong passwords.
     pub passwords: Arc<AttemptLimiter>,
     /// Wrong user codes.
     pub codes: Arc<AttemptLimiter>,
     /// The way to be paid, if there is one.
-    pub paid: Option<Paid>,
+    pub paid: Option<PaymentSetup>,
     hashing: Arc<Semaphore>,
 }
 
 /// The way to be paid.
 #[derive(Clone, Debug)]
-pub struct Paid {
+pub struct PaymentSetup {
     /// The payment service.
-    pub stripe: Stripe,
+    pub stripe: StripeClient,
     /// The price whose amount is chosen on the page, if top-ups are offered.
     pub topup_price: Option<Arc<str>>,
 }
 
-impl House {
+impl ServiceState {
     /// One that has counted no attempts.
-    pub fn new(store: Store, clock: Clock, public: Origin, paid: Option<Paid>) -> Self {
+    pub fn new(store: Store, clock: Clock, public: HttpOrigin, paid: Option<PaymentSetup>) -> Self {
         Self {
             store: Arc::new(store),
             clock,

@@ -2,8 +2,8 @@
 //! Pure: minting and digests are `world::secret_tokens`, rows are `store::agent_tokens`.
 
 use crate::{
-    Moment,
-    ids::{AgentId, SessionId, TokenId},
+    Timestamp,
+    ids::{AgentId, AgentTokenId, SessionId},
     limits,
 };
 
@@ -23,9 +23,9 @@ impl TokenOrigin {
 
 /// A token's row; the token itself is never stored. Source: contract 1.4, "Agent tokens".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct AgentToken {
     /// Its id.
-    pub id: TokenId,
+    pub id: AgentTokenId,
     /// Whom it names.
     pub agent_id: AgentId,
     /// 1..80 characters, for people.
@@ -35,16 +35,16 @@ pub struct Token {
     /// The session it names, for a session's token.
     pub session_id: Option<SessionId>,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was last used, to five minutes.
-    pub last_used_at: Option<Moment>,
+    pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
-    pub revoked_at: Option<Moment>,
+    pub revoked_at: Option<Timestamp>,
 }
 
-impl Token {
+impl AgentToken {
     /// When the token dies of disuse.
-    pub fn idle_expires_at(&self) -> Moment {
+    pub fn idle_expires_at(&self) -> Timestamp {
         self.last_used_at
             .unwrap_or(self.created_at)
             .plus_seconds(limits::AGENT_TOKEN_IDLE_S)
@@ -52,7 +52,7 @@ impl Token {
     }
 
     /// When the token dies of age.
-    pub fn expires_at(&self) -> Moment {
+    pub fn expires_at(&self) -> Timestamp {
         self.created_at.plus_seconds(limits::AGENT_TOKEN_AGE_S)
     }
 
@@ -60,12 +60,12 @@ impl Token {
     ///
     /// A clock that stands before the token's own times never revives one: only revocation
     /// and the two deadlines decide.
-    pub fn is_live(&self, now: Moment) -> bool {
+    pub fn is_live(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && now < self.idle_expires_at() && now < self.expires_at()
     }
 
     /// Whether the use at `now` is due to be written.
-    pub fn wants_touch(&self, now: Moment) -> bool {
+    pub fn wants_touch(&self, now: Timestamp) -> bool {
         self.last_used_at
             .is_none_or(|last| now >= last.plus_seconds(limits::AGENT_TOKEN_TOUCH_S))
     }
@@ -78,9 +78,9 @@ mod tests {
     #[test]
     fn a_token_lives_until_revoked_idle_or_old() {
         let day = 24 * 3_600;
-        let born = Moment::from_millis(0);
-        let token = |last: Option<i64>, revoked: bool| Token {
-            id: TokenId::from_bytes([1; 16]),
+        let born = Timestamp::from_millis(0);
+        let token = |last: Option<i64>, revoked: bool| AgentToken {
+            id: AgentTokenId::from_bytes([1; 16]),
             agent_id: AgentId::from_bytes([2; 16]),
             label: "laptop".to_owned(),
             origin: TokenOrigin::Person,

@@ -83,7 +83,7 @@ pub enum Preview {
 
 /// A picture that browsers show and never run: the only files served inline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
+pub enum ImageFormat {
     /// `image/png`.
     Png,
     /// `image/jpeg`.
@@ -94,10 +94,10 @@ pub enum Picture {
     Webp,
 }
 
-/// Bytes from which [`Picture::sniff`] tells what a file is.
+/// Bytes from which [`ImageFormat::sniff`] tells what a file is.
 pub const SNIFFED_BYTES: usize = 12;
 
-impl Picture {
+impl ImageFormat {
     /// Every picture with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::Png, "png"),
@@ -260,11 +260,11 @@ mod tests {
     #[test]
     fn only_four_pictures_are_known_and_by_their_bytes_alone() {
         for (head, expected) in [
-            (&b"\x89PNG\r\n\x1a\n\0\0\0\r"[..], Some(Picture::Png)),
-            (b"\xff\xd8\xff\xe0", Some(Picture::Jpeg)),
-            (b"GIF87a", Some(Picture::Gif)),
-            (b"GIF89a\0\0", Some(Picture::Gif)),
-            (b"RIFF\x10\0\0\0WEBP", Some(Picture::Webp)),
+            (&b"\x89PNG\r\n\x1a\n\0\0\0\r"[..], Some(ImageFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Some(ImageFormat::Jpeg)),
+            (b"GIF87a", Some(ImageFormat::Gif)),
+            (b"GIF89a\0\0", Some(ImageFormat::Gif)),
+            (b"RIFF\x10\0\0\0WEBP", Some(ImageFormat::Webp)),
             (b"RIFF\x10\0\0\0WAVE", None),
             (b"GIF88a", None),
             (b"<svg xmlns=", None),
@@ -272,7 +272,7 @@ mod tests {
             (b"\x89PNG", None),
             (b"", None),
         ] {
-            assert_eq!(Picture::sniff(head), expected, "{head:?}");
+            assert_eq!(ImageFormat::sniff(head), expected, "{head:?}");
         }
     }
 

@@ -14,7 +14,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{Error, Moment, Refusal, limits};
+use crate::{Error, Refusal, Timestamp, limits};
 
 /// The network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, all of
 /// whose addresses one computer has.
@@ -40,7 +40,7 @@ enum Target {
 /// When wrong guesses were made, by target.
 ///
 /// A std mutex: held for single look-ups.
-type WrongGuesses = Arc<Mutex<HashMap<Target, Vec<Moment>>>>;
+type WrongGuesses = Arc<Mutex<HashMap<Target, Vec<Timestamp>>>>;
 
 /// The wrong guesses of the last [`limits::LOGIN_TRIES_S`] seconds; a restart forgets them.
 ///
@@ -75,7 +75,7 @@ impl From<TooManyAttempts> for Error {
 pub struct Attempt {
     wrong: WrongGuesses,
     targets: Vec<Target>,
-    at: Moment,
+    at: Timestamp,
     /// What a wrong guess is told where its network has made too many.
     too_many: Option<TooManyAttempts>,
 }
@@ -86,7 +86,7 @@ impl AttemptLimiter {
     /// # Errors
     /// [`TooManyAttempts`] when its network has made too many wrong guesses; nothing is counted
     /// then.
-    pub fn at_address(&self, from: IpAddr, now: Moment) -> Result<Attempt, TooManyAttempts> {
+    pub fn at_address(&self, from: IpAddr, now: Timestamp) -> Result<Attempt, TooManyAttempts> {
         let attempt = self.count(vec![Target::Network(network_of(from))], now);
         match attempt.too_many {
             Some(too_many) => Err(too_many),
@@ -103,7 +103,7 @@ impl AttemptLimiter {
         &self,
         from: IpAddr,
         account: &str,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Attempt, TooManyAttempts> {
         let targets = vec![
             Target::Network(network_of(from)),
@@ -126,7 +126,7 @@ impl AttemptLimiter {
         &self,
         from: IpAddr,
         account: &str,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Attempt, TooManyAttempts> {
         let account = Target::Account(account.to_owned());
         {
@@ -137,7 +137,7 @@ impl AttemptLimiter {
     }
 
     /// Counts a guess at each target that is not closed.
-    fn count(&self, mut targets: Vec<Target>, now: Moment) -> Attempt {
+    fn count(&self, mut targets: Vec<Target>, now: Timestamp) -> Attempt {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let mut too_many = None;
         targets.retain(|target| {
@@ -199,12 +199,12 @@ impl Attempt {
     }
 }
 
-fn counts(at: Moment, now: Moment) -> bool {
+fn counts(at: Timestamp, now: Timestamp) -> bool {
     now < at.plus_seconds(limits::LOGIN_TRIES_S)
 }
 
-fn may_guess(times: Option<&Vec<Moment>>, now: Moment) -> Result<(), TooManyAttempts> {
-    let mut counting: Vec<Moment> = times
+fn may_guess(times: Option<&Vec<Timestamp>>, now: Timestamp) -> Result<(), TooManyAttempts> {
+    let mut counting: Vec<Timestamp> = times
         .into_iter()
         .flatten()
         .copied()
@@ -225,8 +225,8 @@ fn may_guess(times: Option<&Vec<Moment>>, now: Moment) -> Result<(), TooManyAtte
 mod tests {
     use super::*;
 
-    fn at(seconds: i64) -> Moment {
-        Moment::from_millis(0).plus_seconds(seconds)
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(0).plus_seconds(seconds)
     }
 
     fn ip(text: &str) -> IpAddr {

@@ -14,20 +14,23 @@ mod state_machine;
 mod tabs;
 pub mod tools;
 
-pub use addresses::{Address, Origins, may_load};
-pub use input::{Button, Held, Modifiers, Step, Steps, Viewport};
-pub use machine_events::{CloseReason, Effect, Event, KeptTab, Open, Told, UnshareReason};
-pub use mouse_control::{Control, Next, Rate, Ticket};
-pub use page_outline::{Line, Outline, quoted, ref_number};
-pub use state::{
-    Component, Failure, Holder, LastError, LaunchFault, Mode, Preparation, Stage, State, Status,
+pub use addresses::{AllowedOrigins, BrowserAddress, may_load};
+pub use input::{InputStep, InputSteps, KeyModifiers, MouseButton, PressedInputs, Viewport};
+pub use machine_events::{
+    CloseReason, LogEvent, MachineEffect, MachineEvent, OpenRequest, SavedTab, UnshareReason,
 };
-pub use state_machine::Machine;
-pub use tabs::{AuthAsked, Dialog, DialogKind, Facts, Gone, Tab, Tabs, shown};
+pub use mouse_control::{ActionDecision, ActionRateLimiter, ActionTicket, MouseControl};
+pub use page_outline::{OutlineElement, PageOutline, quoted, ref_number};
+pub use state::{
+    BrowserFailure, BrowserState, BrowserStatus, ControlHolder, DisplayMode, LastError,
+    LaunchFault, Preparation, PreparationStage, PreparedComponent,
+};
+pub use state_machine::StateMachine;
+pub use tabs::{Dialog, DialogKind, HttpAuthRequest, PageState, Tab, TabClosure, Tabs, shown};
 
 /// Why a tool of an agent did not do what it was asked for. Source: contract 7.8, "Codes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Denied {
+pub enum ToolDenial {
     /// No tab is shared with the session.
     NotShared,
     /// The person paused the tools.
@@ -52,7 +55,7 @@ pub enum Denied {
     RateLimited,
 }
 
-impl Denied {
+impl ToolDenial {
     /// Every reason with its code.
     pub const CODES: [(Self, &str); 11] = [
         (Self::NotShared, "NOT_SHARED"),
@@ -98,9 +101,10 @@ mod tests {
 
     #[test]
     fn every_code_is_one_codes_own() {
-        let codes: std::collections::BTreeSet<_> = Denied::CODES.iter().map(|row| row.1).collect();
-        assert_eq!(codes.len(), Denied::CODES.len());
-        for (denied, code) in Denied::CODES {
+        let codes: std::collections::BTreeSet<_> =
+            ToolDenial::CODES.iter().map(|row| row.1).collect();
+        assert_eq!(codes.len(), ToolDenial::CODES.len());
+        for (denied, code) in ToolDenial::CODES {
             assert_eq!(denied.code(), code);
             assert!(denied.sentence().ends_with('.'), "{code}");
         }

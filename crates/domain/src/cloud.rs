@@ -11,7 +11,7 @@ pub mod urls;
 
 /// A no of the link and of its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum CloudRefusal {
     /// No cloud service is set up.
     NotConfigured,
     /// The service did not answer.

@@ -25,4 +25,4 @@ pub mod toolkit_requests;
 pub mod toolkits;
 pub mod usage;
 
-pub use refusals::Refused;
+pub use refusals::ConnectorRefusal;

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Moment,
-    approvals::{ApprovalState, Denial, Required},
+    Timestamp,
+    approvals::{ApprovalRequirement, ApprovalState, Denial},
     canvas::EditLock,
     cloud, connectors,
-    files::{Digest, Identity},
-    idempotency::Answered,
+    files::{Digest, FileIdentity},
+    idempotency::RecordedResponse,
     ids::AgentId,
-    interactions::{AskOption, Resolution},
+    interactions::{PermissionChoice, Resolution},
 };
 
 /// What a use case answers when it does not succeed.
@@ -22,7 +22,7 @@ pub enum Error {
     /// Something broke.
     Fault(Fault),
     /// It was done before, and this is what was answered then.
-    Repeated(Box<Answered>),
+    Repeated(Box<RecordedResponse>),
 }
 
 /// Outcome of a use case.
@@ -42,7 +42,7 @@ impl From<Fault> for Error {
 
 /// The things a request can name and miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Thing {
+pub enum ResourceKind {
     /// A person's account.
     Account,
     /// An agent of the registry.
@@ -95,14 +95,14 @@ pub enum Thing {
 
 /// Everything wrong with one request's shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Invalid {
+pub struct ValidationErrors {
     /// What is wrong with the request as a whole.
     pub form_errors: Vec<String>,
     /// What is wrong with single fields, by their dotted path.
     pub field_errors: BTreeMap<String, Vec<String>>,
 }
 
-impl Invalid {
+impl ValidationErrors {
     /// One field with one problem.
     pub fn of(field: &str, problem: impl Into<String>) -> Self {
         let mut invalid = Self::default();
@@ -134,13 +134,13 @@ impl Invalid {
 
 /// A file as it is, for a caller that meant it otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileNow {
+pub struct ConflictingFile {
     /// The SHA-256 of what it holds.
     pub hash: Digest,
     /// What it holds; `None` when that is no text or too much.
     pub content: Option<String>,
     /// Which file it is.
-    pub identity: Identity,
+    pub identity: FileIdentity,
 }
 
 /// Which rule of the handle grammar a text misses.
@@ -158,7 +158,7 @@ pub enum HandleRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The request has the wrong shape.
-    Validation(Invalid),
+    Validation(ValidationErrors),
     /// A handle that breaks the grammar.
     InvalidHandle(HandleRule),
     /// A reaction that is not one emoji.
@@ -196,7 +196,7 @@ pub enum Refusal {
     /// Another file took the place of the one that is meant.
     FileIdentityChanged,
     /// The file holds something else than the caller saw; holds what it is now.
-    FileConflict(Box<FileNow>),
+    FileConflict(Box<ConflictingFile>),
     /// The document shows no file, or is of no room or session.
     DocumentNotChat,
     /// The document shows another file.
@@ -246,7 +246,7 @@ pub enum Refusal {
     /// Somebody else asked for what only the owner does.
     OwnerOnly,
     /// The thing does not exist, or this caller may not know that it does.
-    NotFound(Thing),
+    NotFound(ResourceKind),
     /// The system author, or a retired one.
     AuthorNotChangeable,
     /// The author to add is retired.
@@ -332,15 +332,15 @@ pub enum Refusal {
     /// The runtime cannot go on with a session of before.
     RuntimeCannotResume,
     /// The ask is over; holds why and since when.
-    InteractionAlreadyResolved(Resolution, Moment),
+    InteractionAlreadyResolved(Resolution, Timestamp),
     /// The ask is about something else by now; holds its digest.
     InteractionChanged(String),
     /// No such answer is offered; holds those that are.
-    OptionNotOffered(Vec<AskOption>),
+    OptionNotOffered(Vec<PermissionChoice>),
     /// The ask is answered at its session; holds the route.
     UseSessionRoute(String),
     /// A person must allow this first; holds what the requester is told.
-    ApprovalRequired(Box<Required>),
+    ApprovalRequired(Box<ApprovalRequirement>),
     /// A person said no to this.
     ApprovalDenied(Denial),
     /// As many approvals of this requester wait as may; holds the seconds until one expires.
@@ -408,9 +408,9 @@ pub enum Refusal {
     /// An address the local browser does not open.
     BrowserUrlNotAllowed,
     /// A no of the link to a cloud service.
-    Cloud(cloud::Refused),
+    Cloud(cloud::CloudRefusal),
     /// A no of the connectors.
-    Connector(connectors::Refused),
+    Connector(connectors::ConnectorRefusal),
     /// This caller asks too often; holds the seconds to wait.
     RateLimited(u64),
     /// This agent reacted too often in this room; holds the seconds to wait.
@@ -426,7 +426,7 @@ pub enum Refusal {
 impl Refusal {
     /// A validation refusal about one field.
     pub fn field(field: &str, problem: impl Into<String>) -> Self {
-        Self::Validation(Invalid::of(field, problem))
+        Self::Validation(ValidationErrors::of(field, problem))
     }
 }
 
@@ -487,26 +487,26 @@ impl Fault {
     }
 }
 
-impl From<cloud::Refused> for Refusal {
-    fn from(refused: cloud::Refused) -> Self {
+impl From<cloud::CloudRefusal> for Refusal {
+    fn from(refused: cloud::CloudRefusal) -> Self {
         Self::Cloud(refused)
     }
 }
 
-impl From<cloud::Refused> for Error {
-    fn from(refused: cloud::Refused) -> Self {
+impl From<cloud::CloudRefusal> for Error {
+    fn from(refused: cloud::CloudRefusal) -> Self {
         Self::Refusal(Refusal::Cloud(refused))
     }
 }
 
-impl From<connectors::Refused> for Refusal {
-    fn from(refused: connectors::Refused) -> Self {
+impl From<connectors::ConnectorRefusal> for Refusal {
+    fn from(refused: connectors::ConnectorRefusal) -> Self {
         Self::Connector(refused)
     }
 }
 
-impl From<connectors::Refused> for Error {
-    fn from(refused: connectors::Refused) -> Self {
+impl From<connectors::ConnectorRefusal> for Error {
+    fn from(refused: connectors::ConnectorRefusal) -> Self {
         Self::Refusal(Refusal::Connector(refused))
     }
 }

@@ -1,15 +1,15 @@
 //! Text fields: one check for every bounded text of a request.
 //! Which bounds a field has stands in [`crate::limits`].
 
-use crate::errors::Invalid;
+use crate::errors::ValidationErrors;
 
 /// Collects what is wrong with a request's fields, so that all of it is answered at once.
 #[derive(Debug, Default)]
-pub struct Check {
-    invalid: Invalid,
+pub struct FieldValidator {
+    invalid: ValidationErrors,
 }
 
-impl Check {
+impl FieldValidator {
     /// Nothing found wrong yet.
     pub fn new() -> Self {
         Self::default()

@@ -3,7 +3,7 @@
 
 /// A post with a key: whose it is, and what it asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct IdempotencyClaim {
     /// SHA-256 of caller, method, path and key.
     pub id: [u8; 32],
     /// SHA-256 of the body's bytes.
@@ -12,16 +12,16 @@ pub struct Claim {
 
 /// What was answered to a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct RecordedResponse {
     /// Its status, a 2xx.
     pub status: u16,
     /// What it said.
-    pub body: AnsweredBody,
+    pub body: RecordedBody,
 }
 
 /// What an answer said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AnsweredBody {
+pub enum RecordedBody {
     /// These bytes of JSON; none at all for an answer without a body.
     Json(Vec<u8>),
     /// The same, with secrets that only its caller may read: kept encrypted. In a stored answer

@@ -58,4 +58,4 @@ pub mod usage;
 pub mod workbench;
 
 pub use errors::{Error, Fault, Refusal, Result};
-pub use timestamp::Moment;
+pub use timestamp::Timestamp;

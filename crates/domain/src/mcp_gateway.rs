@@ -43,7 +43,7 @@ pub fn is_passed_on(method: &str) -> bool {
 
 /// What a server said of itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct ServerDescription<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its version.
@@ -56,7 +56,7 @@ pub struct Said<'a> {
 
 /// The answer to a greeting in the revision `asked`: what the server said of itself, as far as
 /// the gateway hands it on.
-pub fn greeting(said: Said<'_>, asked: &str) -> Value {
+pub fn greeting(said: ServerDescription<'_>, asked: &str) -> Value {
     let known = REVISIONS.iter().filter(|known| **known != NEWEST);
     let revision = known.copied().find(|known| *known == asked);
     let mut capabilities = Map::new();
@@ -120,9 +120,9 @@ pub fn not_done(sentence: &str) -> Value {
 
 /// The failures of a server, as far as they count together.
 #[derive(Clone, Debug, Default)]
-pub struct Failures(VecDeque<Instant>);
+pub struct FailureWindow(VecDeque<Instant>);
 
-impl Failures {
+impl FailureWindow {
     /// Counts one; answers whether that are as many as may be.
     pub fn note(&mut self, now: Instant) -> bool {
         let within = Duration::from_secs(MCP_FAILURES_WITHIN_S);
@@ -146,7 +146,7 @@ mod tests {
     fn three_failures_within_a_minute_are_too_many_and_three_in_a_longer_time_are_not() {
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
-        let mut failures = Failures::default();
+        let mut failures = FailureWindow::default();
         for (seconds, is_many) in [(0, false), (30, false), (61, false), (80, true), (81, true)] {
             assert_eq!(failures.note(at(seconds)), is_many, "{seconds}");
         }
@@ -158,7 +158,7 @@ mod tests {
     fn a_greeting_is_answered_in_the_clients_revision_with_what_the_server_said() {
         let capabilities = json!({"tools": {"listChanged": false}, "logging": {},
             "resources": {"subscribe": true}, "prompts": null, "completions": {}});
-        let said = |instructions| Said {
+        let said = |instructions| ServerDescription {
             name: "files",
             version: "1",
             capabilities: &capabilities,

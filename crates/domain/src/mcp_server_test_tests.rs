@@ -15,17 +15,20 @@ fn tool(name: &str, description: &str) -> ToolDefinition {
 
 #[test]
 fn the_first_tools_are_pinned_missing_ones_narrow_it_and_others_are_not_taken() {
-    let now = Moment::from_millis(5);
-    let reached = |tools: &[(&str, &str)]| Tested {
+    let now = Timestamp::from_millis(5);
+    let reached = |tools: &[(&str, &str)]| ServerTestResult {
         tools: Some(tools.iter().map(|(name, text)| tool(name, text)).collect()),
-        ..Tested::default()
+        ..ServerTestResult::default()
     };
     let mut entry = server(stdio("x", &[], &[]));
     let mut first = reached(&[("a", "1"), ("b", "2")]);
     let kept = server_test::listed(&mut entry, &mut first, None, now).unwrap();
     let kept = kept.unwrap();
     assert!(first.ok && !first.pin_changed);
-    assert_eq!((entry.status, entry.tool_count), (Status::Ready, Some(2)));
+    assert_eq!(
+        (entry.status, entry.tool_count),
+        (ServerStatus::Ready, Some(2))
+    );
     let pinned = entry.pin.clone();
     assert_eq!(pinned.pinned_at, Some(now));
     let mut again = reached(&[("b", "2"), ("a", "1")]);
@@ -53,16 +56,16 @@ fn a_sign_in_is_wanted_of_the_kind_its_challenge_names() {
     for (challenge, kind) in [
         (
             Some("Bearer resource_metadata=\"x\""),
-            Some(AuthKind::Oauth2),
+            Some(ServerAuthKind::Oauth2),
         ),
-        (Some("bearer"), Some(AuthKind::Oauth2)),
+        (Some("bearer"), Some(ServerAuthKind::Oauth2)),
         (Some("Basic realm=\"Bearer\""), None),
         (None, None),
     ] {
         let mut entry = server(http("http://x", &[]));
         server_test::wants_sign_in(&mut entry, challenge);
         assert_eq!(entry.connection.remote().unwrap().auth_kind, kind);
-        assert_eq!(entry.status, Status::NeedsSignIn);
+        assert_eq!(entry.status, ServerStatus::NeedsSignIn);
         assert_eq!(entry.auth_status, Some(AuthStatus::NeedsAuth));
     }
 }
@@ -74,25 +77,25 @@ fn what_refused_its_own_key_and_takes_it_again_is_ready() {
         (
             http("http://x", &[("X-Key", "k")]),
             None,
-            Status::Ready,
+            ServerStatus::Ready,
             None,
         ),
-        (own, Some("Bearer"), Status::Ready, None),
+        (own, Some("Bearer"), ServerStatus::Ready, None),
         // Somebody can sign in here, and has to.
         (
             http("http://x", &[]),
             Some("Bearer"),
-            Status::NeedsSignIn,
+            ServerStatus::NeedsSignIn,
             Some(AuthStatus::NeedsAuth),
         ),
     ] {
         let mut entry = server(connection);
         server_test::wants_sign_in(&mut entry, challenge);
-        let mut test = Tested {
+        let mut test = ServerTestResult {
             tools: Some(vec![tool("a", "1")]),
-            ..Tested::default()
+            ..ServerTestResult::default()
         };
-        server_test::listed(&mut entry, &mut test, None, Moment::from_millis(5)).unwrap();
+        server_test::listed(&mut entry, &mut test, None, Timestamp::from_millis(5)).unwrap();
         assert_eq!((entry.status, entry.auth_status), (status, auth));
     }
 }
@@ -114,16 +117,16 @@ fn what_is_off_unseen_or_lost_is_not_reached() {
     let mut off = on.clone();
     off.enabled = false;
     let mut waits = on.clone();
-    waits.status = Status::NeedsApproval;
+    waits.status = ServerStatus::NeedsApproval;
     for (entry, expected) in [
         (on.clone(), None),
-        (off, Some(HeldBack::Disabled)),
-        (waits, Some(HeldBack::NeedsApproval)),
-        (on.hidden(), Some(HeldBack::ValuesLost)),
+        (off, Some(TestBlocker::Disabled)),
+        (waits, Some(TestBlocker::NeedsApproval)),
+        (on.hidden(), Some(TestBlocker::ValuesLost)),
     ] {
-        assert_eq!(HeldBack::of(&entry), expected);
+        assert_eq!(TestBlocker::of(&entry), expected);
     }
-    let long = Tested::failed("X", &"x".repeat(1_000));
+    let long = ServerTestResult::failed("X", &"x".repeat(1_000));
     assert_eq!(long.error.unwrap().len(), 400);
 }
 
@@ -132,7 +135,7 @@ fn a_sign_in_goes_along_to_the_exact_address_that_says_nothing_of_its_own() {
     let bare = http("http://x/a", &[("A", "1")]);
     let own = http("http://x/a", &[("authorization", "1")]);
     assert!(bare.may_be_asked_for_sign_in() && !own.may_be_asked_for_sign_in());
-    let known = bare.clone().wanting(Some(AuthKind::Oauth2));
+    let known = bare.clone().wanting(Some(ServerAuthKind::Oauth2));
     assert!(!known.may_be_asked_for_sign_in());
     assert!(!stdio("x", &[], &[]).may_be_asked_for_sign_in());
     for (other, shares) in [

@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::{
-    Moment, Refusal,
-    field_validation::Check,
-    ids::{AgentId, FlowId, SessionId},
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
+    ids::{AgentId, SessionId, SigninFlowId},
     limits,
-    mcp_servers::{Connection, ServerName},
+    mcp_servers::{ConnectionConfig, ServerName},
 };
 
-pub use address_policy::Reach;
+pub use address_policy::AddressReach;
 
 /// Where a sign-in is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Phase {
+pub enum SigninPhase {
     /// Nobody has opened its link.
     Waiting,
     /// A person was sent to the authorization server.
@@ -33,7 +33,7 @@ pub enum Phase {
     Done,
 }
 
-impl Phase {
+impl SigninPhase {
     /// Every phase with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::Waiting, "waiting"),
@@ -46,7 +46,7 @@ impl Phase {
 /// How a sign-in stands, for whoever asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Standing {
+pub enum SigninStatus {
     /// It is on its way.
     Pending,
     /// The server takes the token.
@@ -59,11 +59,11 @@ macro_rules! failures {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $sentence:literal;)+) => {
         /// Why a sign-in failed.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-        pub enum Failure {
+        pub enum SigninFailure {
             $($(#[$doc])* #[serde(rename = $word)] $name,)+
         }
 
-        impl Failure {
+        impl SigninFailure {
             /// Every failure with its word.
             pub const WORDS: &[(Self, &'static str)] = &[$((Self::$name, $word),)+];
 
@@ -121,7 +121,7 @@ failures! {
 
 /// What can happen to a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum SigninEvent {
     /// A person is sent to the authorization server.
     Opened,
     /// The answer of the authorization server is taken.
@@ -129,19 +129,19 @@ pub enum Step {
     /// The server takes the token.
     Connected,
     /// It failed.
-    Failed(Failure),
+    Failed(SigninFailure),
 }
 
 /// The phase behind `step`; `None` where it cannot happen.
 ///
 /// Source: contract 4.8, the table of phases.
-pub fn next(from: Phase, step: Step) -> Option<Phase> {
-    use Failure as F;
+pub fn next(from: SigninPhase, step: SigninEvent) -> Option<SigninPhase> {
+    use SigninFailure as F;
     match (from, step) {
-        (Phase::Waiting, Step::Opened) => Some(Phase::Opened),
-        (Phase::Opened, Step::Accepted) => Some(Phase::Exchanging),
-        (Phase::Exchanging, Step::Connected) => Some(Phase::Done),
-        (Phase::Waiting, Step::Failed(why)) => match why {
+        (SigninPhase::Waiting, SigninEvent::Opened) => Some(SigninPhase::Opened),
+        (SigninPhase::Opened, SigninEvent::Accepted) => Some(SigninPhase::Exchanging),
+        (SigninPhase::Exchanging, SigninEvent::Connected) => Some(SigninPhase::Done),
+        (SigninPhase::Waiting, SigninEvent::Failed(why)) => match why {
             F::Expired
             | F::Superseded
             | F::TargetChanged
@@ -149,12 +149,12 @@ pub fn next(from: Phase, step: Step) -> Option<Phase> {
             | F::NoSigninSupport
             | F::NoAppRegistration
             | F::PkceUnsupported
-            | F::InsecureAddress => Some(Phase::Done),
+            | F::InsecureAddress => Some(SigninPhase::Done),
             F::Refused | F::IssuerMismatch | F::ExchangeFailed | F::Interrupted => None,
         },
-        (Phase::Opened, Step::Failed(why)) => match why {
+        (SigninPhase::Opened, SigninEvent::Failed(why)) => match why {
             F::Expired | F::Superseded | F::TargetChanged | F::Refused | F::IssuerMismatch => {
-                Some(Phase::Done)
+                Some(SigninPhase::Done)
             }
             F::ExchangeFailed
             | F::Interrupted
@@ -164,19 +164,21 @@ pub fn next(from: Phase, step: Step) -> Option<Phase> {
             | F::PkceUnsupported
             | F::InsecureAddress => None,
         },
-        (Phase::Exchanging, Step::Failed(F::ExchangeFailed | F::Interrupted)) => Some(Phase::Done),
-        (Phase::Waiting, Step::Accepted | Step::Connected)
-        | (Phase::Opened, Step::Opened | Step::Connected)
-        | (Phase::Exchanging, _)
-        | (Phase::Done, _) => None,
+        (SigninPhase::Exchanging, SigninEvent::Failed(F::ExchangeFailed | F::Interrupted)) => {
+            Some(SigninPhase::Done)
+        }
+        (SigninPhase::Waiting, SigninEvent::Accepted | SigninEvent::Connected)
+        | (SigninPhase::Opened, SigninEvent::Opened | SigninEvent::Connected)
+        | (SigninPhase::Exchanging, _)
+        | (SigninPhase::Done, _) => None,
     }
 }
 
 /// A sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct SigninFlow {
     /// Its id.
-    pub id: FlowId,
+    pub id: SigninFlowId,
     /// Whose server it is.
     pub agent_id: AgentId,
     /// The server.
@@ -186,40 +188,42 @@ pub struct Flow {
     /// The session that asked for it.
     pub session_id: Option<SessionId>,
     /// Where it is.
-    pub phase: Phase,
+    pub phase: SigninPhase,
     /// Why it failed.
-    pub code: Option<Failure>,
+    pub code: Option<SigninFailure>,
     /// How many tools the server has; `None` until they were listed.
     pub tool_count: Option<u32>,
     /// When it was started.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Until when it can go on.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
-impl Flow {
+impl SigninFlow {
     /// As it stands at `now`: one whose time is over has failed, whether or not that is written.
     #[must_use]
-    pub fn at(mut self, now: Moment) -> Self {
+    pub fn at(mut self, now: Timestamp) -> Self {
         let is_over = now >= self.expires_at;
-        if is_over && matches!(self.phase, Phase::Waiting | Phase::Opened) {
-            (self.phase, self.code) = (Phase::Done, Some(Failure::Expired));
+        if is_over && matches!(self.phase, SigninPhase::Waiting | SigninPhase::Opened) {
+            (self.phase, self.code) = (SigninPhase::Done, Some(SigninFailure::Expired));
         }
         self
     }
 
     /// How it stands.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> SigninStatus {
         match (self.phase, self.code) {
-            (Phase::Done, None) => Standing::Connected,
-            (Phase::Done, Some(_)) => Standing::Failed,
-            (Phase::Waiting | Phase::Opened | Phase::Exchanging, _) => Standing::Pending,
+            (SigninPhase::Done, None) => SigninStatus::Connected,
+            (SigninPhase::Done, Some(_)) => SigninStatus::Failed,
+            (SigninPhase::Waiting | SigninPhase::Opened | SigninPhase::Exchanging, _) => {
+                SigninStatus::Pending
+            }
         }
     }
 
     /// What is told of it being wanted.
-    pub fn required(&self, base: &str, ticket: &str) -> Required {
-        Required {
+    pub fn required(&self, base: &str, ticket: &str) -> SigninRequired {
+        SigninRequired {
             agent_id: self.agent_id,
             name: self.name.clone(),
             flow_id: self.id,
@@ -231,13 +235,13 @@ impl Flow {
     }
 
     /// What is told of its end; `None` while it has none.
-    pub fn resolved(&self) -> Option<Resolved> {
+    pub fn resolved(&self) -> Option<SigninResolved> {
         let outcome = match self.standing() {
-            Standing::Pending => return None,
-            Standing::Connected => Outcome::Connected,
-            Standing::Failed => Outcome::Failed,
+            SigninStatus::Pending => return None,
+            SigninStatus::Connected => SigninResult::Connected,
+            SigninStatus::Failed => SigninResult::Failed,
         };
-        Some(Resolved {
+        Some(SigninResolved {
             agent_id: self.agent_id,
             name: self.name.clone(),
             flow_id: self.id,
@@ -268,19 +272,19 @@ pub fn disclosure(url: &str) -> String {
 /// A sign-in is wanted. Source: contract 4.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Required {
+pub struct SigninRequired {
     /// Whose server it is.
     pub agent_id: AgentId,
     /// The server.
     pub name: ServerName,
     /// The sign-in.
-    pub flow_id: FlowId,
+    pub flow_id: SigninFlowId,
     /// The link that a person opens; of no use to an agent.
     pub sign_in_url: String,
     /// What a person should know before.
     pub disclosure: String,
     /// Until when it can go on.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// The session that asked; filed, not told.
     #[serde(skip)]
     pub session: Option<SessionId>,
@@ -289,17 +293,17 @@ pub struct Required {
 /// A sign-in is over. Source: contract 4.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Resolved {
+pub struct SigninResolved {
     /// Whose server it is.
     pub agent_id: AgentId,
     /// The server.
     pub name: ServerName,
     /// The sign-in.
-    pub flow_id: FlowId,
+    pub flow_id: SigninFlowId,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: SigninResult,
     /// Why it failed.
-    pub code: Option<Failure>,
+    pub code: Option<SigninFailure>,
     /// The session that asked; filed, not told.
     #[serde(skip)]
     pub session: Option<SessionId>,
@@ -308,7 +312,7 @@ pub struct Resolved {
 /// How a sign-in ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum SigninResult {
     /// The server takes the token.
     Connected,
     /// There is no token.
@@ -322,7 +326,7 @@ pub enum Outcome {
 /// [`Refusal::SigninInsecureAddress`] for plain http to another computer.
 ///
 /// Source: contract 4.8, "POST signin itself".
-pub fn address(connection: &Connection) -> Result<Url, Refusal> {
+pub fn address(connection: &ConnectionConfig) -> Result<Url, Refusal> {
     let remote = connection.remote().ok_or(Refusal::NotOauthServer)?;
     if connection.says_who_asks() {
         return Err(Refusal::NotOauthServer);
@@ -336,7 +340,7 @@ pub fn address(connection: &Connection) -> Result<Url, Refusal> {
 
 /// What an authorization server answered, by a person's browser.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct AuthorizationResponse {
     /// What it was sent.
     pub state: Option<String>,
     /// What buys a token.
@@ -347,25 +351,25 @@ pub struct Answer {
     pub error: Option<String>,
 }
 
-impl Answer {
+impl AuthorizationResponse {
     /// The code, if it may be used: of the server that was asked, which names itself where
     /// `says_issuer` has it so.
     ///
     /// # Errors
-    /// [`Failure::IssuerMismatch`], [`Failure::Refused`].
+    /// [`SigninFailure::IssuerMismatch`], [`SigninFailure::Refused`].
     ///
     /// Source: RFC 9207 §2.4.
-    pub fn code(&self, issuer: &str, says_issuer: bool) -> Result<&str, Failure> {
+    pub fn code(&self, issuer: &str, says_issuer: bool) -> Result<&str, SigninFailure> {
         match &self.iss {
             Some(iss) if !metadata::is_same_issuer(iss, issuer) => {
-                return Err(Failure::IssuerMismatch);
+                return Err(SigninFailure::IssuerMismatch);
             }
-            None if says_issuer => return Err(Failure::IssuerMismatch),
+            None if says_issuer => return Err(SigninFailure::IssuerMismatch),
             Some(_) | None => {}
         }
         match (&self.error, &self.code) {
             (None, Some(code)) if !code.is_empty() => Ok(code),
-            _ => Err(Failure::Refused),
+            _ => Err(SigninFailure::Refused),
         }
     }
 }
@@ -373,20 +377,20 @@ impl Answer {
 /// A client that a person registered at an authorization server. Without `Debug`, because it
 /// holds a secret.
 #[derive(Clone)]
-pub struct NewClient {
+pub struct ManualOauthClient {
     /// Its id.
     pub id: String,
     /// Its secret, where it has one.
     pub secret: Option<String>,
 }
 
-impl NewClient {
+impl ManualOauthClient {
     /// Checks its limits.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let visible = |text: &str| text.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
         if !limits::OAUTH_CLIENT_ID_CHARS.contains(&self.id.len()) || !visible(&self.id) {
             check.fail("clientId", "must be 1 to 512 visible ASCII characters");

@@ -5,13 +5,17 @@ use std::net::IpAddr;
 use super::{
     address_policy::{is_loopback_host, may_be_a_guildhall},
     metadata::{
-        AuthMethod, Challenge, ServerMetadata, is_at_origin, is_of, is_same_issuer, issuer_places,
-        resource_places,
+        AuthChallenge, AuthorizationServerMetadata, TokenAuthMethod, is_at_origin, is_of,
+        is_same_issuer, issuer_places, resource_places,
     },
     *,
 };
 
-const STEPS_OK: [Step; 3] = [Step::Opened, Step::Accepted, Step::Connected];
+const STEPS_OK: [SigninEvent; 3] = [
+    SigninEvent::Opened,
+    SigninEvent::Accepted,
+    SigninEvent::Connected,
+];
 
 fn url(text: &str) -> Url {
     Url::parse(text).unwrap()
@@ -19,7 +23,7 @@ fn url(text: &str) -> Url {
 
 #[test]
 fn a_sign_in_goes_by_its_table_and_no_other_way() {
-    use Failure::*;
+    use SigninFailure::*;
     let go = [
         Unreachable,
         NoSigninSupport,
@@ -28,26 +32,26 @@ fn a_sign_in_goes_by_its_table_and_no_other_way() {
         InsecureAddress,
     ];
     let anytime = [Expired, Superseded, TargetChanged];
-    let may_fail = |phase: Phase, why: Failure| match phase {
-        Phase::Waiting => go.contains(&why) || anytime.contains(&why),
-        Phase::Opened => anytime.contains(&why) || matches!(why, Refused | IssuerMismatch),
-        Phase::Exchanging => matches!(why, ExchangeFailed | Interrupted),
-        Phase::Done => false,
+    let may_fail = |phase: SigninPhase, why: SigninFailure| match phase {
+        SigninPhase::Waiting => go.contains(&why) || anytime.contains(&why),
+        SigninPhase::Opened => anytime.contains(&why) || matches!(why, Refused | IssuerMismatch),
+        SigninPhase::Exchanging => matches!(why, ExchangeFailed | Interrupted),
+        SigninPhase::Done => false,
     };
-    for (phase, _) in Phase::WORDS {
-        for (why, _) in Failure::WORDS {
-            let expected = may_fail(phase, *why).then_some(Phase::Done);
+    for (phase, _) in SigninPhase::WORDS {
+        for (why, _) in SigninFailure::WORDS {
+            let expected = may_fail(phase, *why).then_some(SigninPhase::Done);
             assert_eq!(
-                next(phase, Step::Failed(*why)),
+                next(phase, SigninEvent::Failed(*why)),
                 expected,
                 "{phase:?} {why:?}"
             );
         }
         for step in STEPS_OK {
             let expected = match (phase, step) {
-                (Phase::Waiting, Step::Opened) => Some(Phase::Opened),
-                (Phase::Opened, Step::Accepted) => Some(Phase::Exchanging),
-                (Phase::Exchanging, Step::Connected) => Some(Phase::Done),
+                (SigninPhase::Waiting, SigninEvent::Opened) => Some(SigninPhase::Opened),
+                (SigninPhase::Opened, SigninEvent::Accepted) => Some(SigninPhase::Exchanging),
+                (SigninPhase::Exchanging, SigninEvent::Connected) => Some(SigninPhase::Done),
                 _ => None,
             };
             assert_eq!(next(phase, step), expected, "{phase:?} {step:?}");
@@ -57,7 +61,7 @@ fn a_sign_in_goes_by_its_table_and_no_other_way() {
 
 #[test]
 fn failures_have_words_of_one_kind_and_sentences() {
-    for (why, word) in Failure::WORDS {
+    for (why, word) in SigninFailure::WORDS {
         assert_eq!(why.code(), *word);
         assert!(word.starts_with("SIGNIN_"));
         assert!(why.sentence().ends_with('.'), "{word}");
@@ -67,8 +71,8 @@ fn failures_have_words_of_one_kind_and_sentences() {
 
 #[test]
 fn a_sign_in_ends_with_its_time_but_not_while_it_is_exchanged() {
-    let flow = |phase| Flow {
-        id: FlowId::from_bytes([1; 16]),
+    let flow = |phase| SigninFlow {
+        id: SigninFlowId::from_bytes([1; 16]),
         agent_id: AgentId::from_bytes([2; 16]),
         name: ServerName::parse("web").unwrap(),
         url: "https://a.example/mcp".to_owned(),
@@ -76,23 +80,23 @@ fn a_sign_in_ends_with_its_time_but_not_while_it_is_exchanged() {
         phase,
         code: None,
         tool_count: None,
-        created_at: Moment::from_millis(0),
-        expires_at: Moment::from_millis(1_000),
+        created_at: Timestamp::from_millis(0),
+        expires_at: Timestamp::from_millis(1_000),
     };
-    let at = |phase, ms| flow(phase).at(Moment::from_millis(ms)).standing();
-    for phase in [Phase::Waiting, Phase::Opened] {
-        assert_eq!(at(phase, 999), Standing::Pending);
-        assert_eq!(at(phase, 1_000), Standing::Failed);
+    let at = |phase, ms| flow(phase).at(Timestamp::from_millis(ms)).standing();
+    for phase in [SigninPhase::Waiting, SigninPhase::Opened] {
+        assert_eq!(at(phase, 999), SigninStatus::Pending);
+        assert_eq!(at(phase, 1_000), SigninStatus::Failed);
     }
-    assert_eq!(at(Phase::Exchanging, 5_000), Standing::Pending);
-    assert_eq!(at(Phase::Done, 5_000), Standing::Connected);
+    assert_eq!(at(SigninPhase::Exchanging, 5_000), SigninStatus::Pending);
+    assert_eq!(at(SigninPhase::Done, 5_000), SigninStatus::Connected);
 }
 
 #[test]
 fn how_far_a_server_is_away_decides_where_its_sign_in_may_lead() {
-    use Reach::*;
+    use AddressReach::*;
     // An address, and the nearest kinds of server that may lead there.
-    let rows: &[(&str, &[Reach])] = &[
+    let rows: &[(&str, &[AddressReach])] = &[
         ("https://a.example/x", &[Public, Private, Loopback]),
         ("https://93.184.216.34/x", &[Public, Private, Loopback]),
         ("https://[2606:2800::1]/x", &[Public, Private, Loopback]),
@@ -142,14 +146,17 @@ fn how_far_a_server_is_away_decides_where_its_sign_in_may_lead() {
 fn a_server_of_several_addresses_is_as_far_away_as_the_farthest() {
     let ip = |text: &str| -> IpAddr { text.parse().unwrap() };
     for (addresses, expected) in [
-        (vec!["127.0.0.1", "::1"], Some(Reach::Loopback)),
-        (vec!["10.0.0.1", "127.0.0.1"], Some(Reach::Private)),
-        (vec!["127.0.0.1", "93.184.216.34"], Some(Reach::Public)),
+        (vec!["127.0.0.1", "::1"], Some(AddressReach::Loopback)),
+        (vec!["10.0.0.1", "127.0.0.1"], Some(AddressReach::Private)),
+        (
+            vec!["127.0.0.1", "93.184.216.34"],
+            Some(AddressReach::Public),
+        ),
         (vec!["93.184.216.34", "169.254.169.254"], None),
         (vec![], None),
     ] {
         let addresses: Vec<IpAddr> = addresses.into_iter().map(ip).collect();
-        assert_eq!(Reach::of(&addresses), expected, "{addresses:?}");
+        assert_eq!(AddressReach::of(&addresses), expected, "{addresses:?}");
     }
     assert!(is_loopback_host(&url("http://a.localhost/")));
     assert!(!is_loopback_host(&url("http://localhost.example/")));
@@ -158,7 +165,7 @@ fn a_server_of_several_addresses_is_as_far_away_as_the_farthest() {
 #[test]
 fn a_challenge_is_read_as_far_as_it_is_of_bearer() {
     let read = |header: &str| {
-        let challenge = Challenge::read(header);
+        let challenge = AuthChallenge::read(header);
         (challenge.resource_metadata, challenge.scope)
     };
     let some = |text: &str| Some(text.to_owned());
@@ -194,14 +201,14 @@ fn a_challenge_is_read_as_far_as_it_is_of_bearer() {
 proptest::proptest! {
     #[test]
     fn no_challenge_is_too_strange_to_be_read(header in "\\PC*") {
-        Challenge::read(&header);
-        Challenge::read(&format!("Bearer {header}"));
+        AuthChallenge::read(&header);
+        AuthChallenge::read(&format!("Bearer {header}"));
     }
 
     #[test]
     fn a_quoted_scope_is_read_as_it_was_meant(scope in "[a-z :/.\\\\\"]{0,20}") {
         let quoted = scope.replace('\\', "\\\\").replace('"', "\\\"");
-        let read = Challenge::read(&format!("Bearer scope=\"{quoted}\", x=y"));
+        let read = AuthChallenge::read(&format!("Bearer scope=\"{quoted}\", x=y"));
         proptest::prop_assert_eq!(read.scope, Some(scope));
     }
 }
@@ -267,30 +274,35 @@ fn a_client_shows_itself_as_the_authorization_server_takes_it() {
     let of = |methods: Option<&[&str]>| {
         let origin = url("https://a.example");
         let methods = methods.map(|words| words.iter().map(|word| (*word).to_owned()).collect());
-        ServerMetadata {
+        AuthorizationServerMetadata {
             token_endpoint_auth_methods_supported: methods,
-            ..ServerMetadata::fallback(&origin).unwrap()
+            ..AuthorizationServerMetadata::fallback(&origin).unwrap()
         }
     };
     for (methods, wished, secret, none) in [
-        (None, AuthMethod::None, AuthMethod::Basic, AuthMethod::None),
+        (
+            None,
+            TokenAuthMethod::None,
+            TokenAuthMethod::Basic,
+            TokenAuthMethod::None,
+        ),
         (
             Some(&["none"][..]),
-            AuthMethod::None,
-            AuthMethod::Basic,
-            AuthMethod::None,
+            TokenAuthMethod::None,
+            TokenAuthMethod::Basic,
+            TokenAuthMethod::None,
         ),
         (
             Some(&["client_secret_post"][..]),
-            AuthMethod::Post,
-            AuthMethod::Post,
-            AuthMethod::None,
+            TokenAuthMethod::Post,
+            TokenAuthMethod::Post,
+            TokenAuthMethod::None,
         ),
         (
             Some(&["client_secret_post", "client_secret_basic"][..]),
-            AuthMethod::Basic,
-            AuthMethod::Basic,
-            AuthMethod::None,
+            TokenAuthMethod::Basic,
+            TokenAuthMethod::Basic,
+            TokenAuthMethod::None,
         ),
     ] {
         let metadata = of(methods);
@@ -303,32 +315,39 @@ fn a_client_shows_itself_as_the_authorization_server_takes_it() {
 #[test]
 fn a_code_counts_from_the_one_that_was_asked_alone() {
     let asked = "https://a.example";
-    let answer = |code: Option<&str>, iss: Option<&str>, error: Option<&str>| Answer {
-        state: None,
-        code: code.map(str::to_owned),
-        iss: iss.map(str::to_owned),
-        error: error.map(str::to_owned),
-    };
+    let answer =
+        |code: Option<&str>, iss: Option<&str>, error: Option<&str>| AuthorizationResponse {
+            state: None,
+            code: code.map(str::to_owned),
+            iss: iss.map(str::to_owned),
+            error: error.map(str::to_owned),
+        };
     for (code, iss, error, says_issuer, expected) in [
         (Some("c"), None, None, false, Ok("c")),
         (Some("c"), Some("https://a.example/"), None, true, Ok("c")),
-        (Some("c"), None, None, true, Err(Failure::IssuerMismatch)),
+        (
+            Some("c"),
+            None,
+            None,
+            true,
+            Err(SigninFailure::IssuerMismatch),
+        ),
         (
             Some("c"),
             Some("https://b.example"),
             None,
             false,
-            Err(Failure::IssuerMismatch),
+            Err(SigninFailure::IssuerMismatch),
         ),
         (
             Some("c"),
             None,
             Some("denied"),
             false,
-            Err(Failure::Refused),
+            Err(SigninFailure::Refused),
         ),
-        (Some(""), None, None, false, Err(Failure::Refused)),
-        (None, None, None, false, Err(Failure::Refused)),
+        (Some(""), None, None, false, Err(SigninFailure::Refused)),
+        (None, None, None, false, Err(SigninFailure::Refused)),
     ] {
         let answer = answer(code, iss, error);
         assert_eq!(answer.code(asked, says_issuer), expected, "{answer:?}");
@@ -338,7 +357,7 @@ fn a_code_counts_from_the_one_that_was_asked_alone() {
 #[test]
 fn a_client_keeps_within_its_limits() {
     let check = |id: &str, secret: Option<&str>| {
-        let client = NewClient {
+        let client = ManualOauthClient {
             id: id.to_owned(),
             secret: secret.map(str::to_owned),
         };

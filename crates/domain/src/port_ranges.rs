@@ -59,12 +59,12 @@ pub const KNOWN: PortRange = PortRange {
 
 /// The ports that agents are kept from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reserved {
+pub struct ReservedPorts {
     /// Ports for listeners whose number nobody chose.
     free: PortRange,
 }
 
-impl Default for Reserved {
+impl Default for ReservedPorts {
     /// They lie above those that Linux gives to outgoing connections (`ip_local_port_range`, 32768
     /// to 60999 by default), so that none of them is taken by chance.
     fn default() -> Self {
@@ -77,7 +77,7 @@ impl Default for Reserved {
     }
 }
 
-impl FromStr for Reserved {
+impl FromStr for ReservedPorts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -90,7 +90,7 @@ impl FromStr for Reserved {
     }
 }
 
-impl Reserved {
+impl ReservedPorts {
     /// Whether agents are kept from a port.
     pub fn contains(self, port: u16) -> bool {
         KNOWN.ports().contains(&port) || self.free.ports().contains(&port)
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn candidates_are_all_free_ports_each_once() {
-        let reserved = Reserved::default();
+        let reserved = ReservedPorts::default();
         for seed in [0, 1, 3_999, 4_000, usize::MAX] {
             let ports: Vec<u16> = reserved.candidates(seed).collect();
             assert_eq!(ports.len(), 4_000);
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn ports_of_other_programs_are_not_reserved() {
         for port in [0, 80, 3000, 4_739, 4_800, 5_173, 32_768, 60_999, 65_000] {
-            assert!(!Reserved::default().contains(port), "{port}");
+            assert!(!ReservedPorts::default().contains(port), "{port}");
         }
     }
 
     #[test]
     fn the_free_ports_can_be_moved_and_the_known_ones_stay() {
-        let moved: Reserved = "20000-20999".parse().unwrap();
+        let moved: ReservedPorts = "20000-20999".parse().unwrap();
         for (port, is_reserved) in [
             (20_000, true),
             (20_999, true),
@@ -150,7 +150,7 @@ mod tests {
         assert!(!moved.overlaps(range("32768-60999")));
         assert!(moved.overlaps(range("1024-65535")) && moved.overlaps(range("20999")));
         for wrong in ["", "80-2000", "20000-20010", "20999-20000", "x-y", "+1-2"] {
-            assert!(wrong.parse::<Reserved>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ReservedPorts>().is_err(), "{wrong}");
         }
     }
 }

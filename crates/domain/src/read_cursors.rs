@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, RoomId},
 };
 
@@ -23,7 +23,7 @@ pub struct ReadCursor {
     /// Posts of others beyond it that name the author.
     pub mention_count: u64,
     /// When it last moved.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 /// Where a cursor at `old` moves when asked to `asked` in a room whose newest entry is `newest`.

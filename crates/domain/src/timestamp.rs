@@ -1,7 +1,7 @@
 //! Moments: wall-clock time in whole milliseconds, written as RFC 3339 in UTC.
 //! Reading the clock is `world::clock`; order is always by sequence number, never by time.
 
-use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
@@ -10,9 +10,9 @@ static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 ///
 /// Source: contract 1.1, "Times".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(i64);
+pub struct Timestamp(i64);
 
-impl Moment {
+impl Timestamp {
     /// The moment `ms` milliseconds after 1970-01-01T00:00:00Z.
     pub const fn from_millis(ms: i64) -> Self {
         Self(ms)
@@ -25,7 +25,7 @@ impl Moment {
 
     /// Reads RFC 3339 with any offset; `None` for every other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let moment: Timestamp = text.parse().ok()?;
+        let moment: jiff::Timestamp = text.parse().ok()?;
         Some(Self(moment.as_millisecond()))
     }
 
@@ -46,25 +46,25 @@ impl Moment {
     }
 }
 
-impl std::fmt::Display for Moment {
+impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let moment = Timestamp::from_millisecond(self.0).map_err(|_| std::fmt::Error)?;
+        let moment = jiff::Timestamp::from_millisecond(self.0).map_err(|_| std::fmt::Error)?;
         PRINTER
             .print_timestamp(&moment, jiff::fmt::StdFmtWrite(f))
             .map_err(|_| std::fmt::Error)
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let moment: Timestamp = text.parse().map_err(de::Error::custom)?;
+        let moment: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
         Ok(Self(moment.as_millisecond()))
     }
 }
@@ -75,13 +75,13 @@ mod tests {
 
     #[test]
     fn a_moment_is_written_with_milliseconds_and_z() {
-        let moment = Moment::from_millis(1_795_232_252_114);
+        let moment = Timestamp::from_millis(1_795_232_252_114);
         assert_eq!(moment.to_string(), "2026-11-21T03:37:32.114Z");
         assert_eq!(
-            Moment::from_millis(0).to_string(),
+            Timestamp::from_millis(0).to_string(),
             "1970-01-01T00:00:00.000Z"
         );
-        let read: Moment = serde_json::from_str("\"2026-11-21T05:37:32.114+02:00\"").unwrap();
+        let read: Timestamp = serde_json::from_str("\"2026-11-21T05:37:32.114+02:00\"").unwrap();
         assert_eq!(read, moment);
     }
 }

@@ -14,7 +14,7 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// What the client answers to permission requests that come while it waits for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decide {
+pub enum PermissionReply {
     /// The first option of this kind.
     Kind(&'static str),
     /// `cancelled`.
@@ -30,7 +30,7 @@ pub struct AgentClient {
     /// Lines that were read and not yet wanted.
     unread: VecDeque<Value>,
     /// What is answered to questions on the way.
-    pub decide: Decide,
+    pub decide: PermissionReply,
     /// Every notification and question on the way, in order.
     pub seen: Vec<Value>,
 }
@@ -48,7 +48,7 @@ impl AgentClient {
             child: None,
             last_id: 0,
             unread: VecDeque::new(),
-            decide: Decide::Cancelled,
+            decide: PermissionReply::Cancelled,
             seen: Vec::new(),
         }
     }
@@ -125,11 +125,11 @@ impl AgentClient {
     ///
     /// # Errors
     /// When the agent is gone.
-    pub async fn choose(&mut self, request: &Value, decide: Decide) -> io::Result<()> {
+    pub async fn choose(&mut self, request: &Value, decide: PermissionReply) -> io::Result<()> {
         let options = request["params"]["options"].as_array();
         let found = options.and_then(|options| match decide {
-            Decide::Kind(kind) => options.iter().find(|option| option["kind"] == kind),
-            Decide::Cancelled => None,
+            PermissionReply::Kind(kind) => options.iter().find(|option| option["kind"] == kind),
+            PermissionReply::Cancelled => None,
         });
         let outcome = match found {
             Some(option) => json!({"outcome": "selected", "optionId": option["optionId"]}),

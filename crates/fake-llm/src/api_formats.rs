@@ -1,4 +1,4 @@
-//! Wires: the four ways coding agents ask a model, read into [`Talk`] and answered.
+//! Wires: the four ways coding agents ask a model, read into [`ModelRequest`] and answered.
 
 mod anthropic;
 mod gemini;
@@ -7,11 +7,11 @@ mod openai_responses;
 
 use serde_json::Value;
 
-use crate::{model_reply::Answer, model_request::Talk};
+use crate::{model_reply::ModelAnswer, model_request::ModelRequest};
 
 /// A way of asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wire {
+pub(crate) enum ApiFormat {
     Anthropic,
     Chat,
     Responses,
@@ -20,7 +20,7 @@ pub(crate) enum Wire {
 
 /// What a path asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum RequestedAnswer {
     /// An answer; the body says in which form.
     Answer,
     /// An answer in pieces.
@@ -29,17 +29,21 @@ pub(crate) enum Wish {
     Count,
 }
 
-impl Wire {
+impl ApiFormat {
     /// The wire and the wish of a path, `None` when it is none of ours.
-    pub(crate) fn of_path(path: &str) -> Option<(Self, Wish)> {
+    pub(crate) fn of_path(path: &str) -> Option<(Self, RequestedAnswer)> {
         let endings = [
-            ("/v1/messages", Self::Anthropic, Wish::Answer),
-            ("/count_tokens", Self::Anthropic, Wish::Count),
-            ("/chat/completions", Self::Chat, Wish::Answer),
-            ("/responses", Self::Responses, Wish::Answer),
-            (":streamGenerateContent", Self::Gemini, Wish::Stream),
-            (":generateContent", Self::Gemini, Wish::Answer),
-            (":countTokens", Self::Gemini, Wish::Count),
+            ("/v1/messages", Self::Anthropic, RequestedAnswer::Answer),
+            ("/count_tokens", Self::Anthropic, RequestedAnswer::Count),
+            ("/chat/completions", Self::Chat, RequestedAnswer::Answer),
+            ("/responses", Self::Responses, RequestedAnswer::Answer),
+            (
+                ":streamGenerateContent",
+                Self::Gemini,
+                RequestedAnswer::Stream,
+            ),
+            (":generateContent", Self::Gemini, RequestedAnswer::Answer),
+            (":countTokens", Self::Gemini, RequestedAnswer::Count),
         ];
         let found = endings.iter().find(|(ending, ..)| path.ends_with(ending));
         found.map(|(_, wire, wish)| (*wire, *wish))
@@ -65,7 +69,7 @@ impl Wire {
     }
 
     /// Reads a body.
-    pub(crate) fn read(self, body: &Value) -> Talk {
+    pub(crate) fn read(self, body: &Value) -> ModelRequest {
         match self {
             Self::Anthropic => anthropic::read(body),
             Self::Chat => openai_chat::read(body),
@@ -75,7 +79,7 @@ impl Wire {
     }
 
     /// An answer as server-sent events.
-    pub(crate) fn stream(self, answer: &Answer, model: &str) -> String {
+    pub(crate) fn stream(self, answer: &ModelAnswer, model: &str) -> String {
         match self {
             Self::Anthropic => anthropic::stream(answer, model),
             Self::Chat => openai_chat::stream(answer, model),
@@ -85,7 +89,7 @@ impl Wire {
     }
 
     /// An answer in one body.
-    pub(crate) fn whole(self, answer: &Answer, model: &str) -> Value {
+    pub(crate) fn whole(self, answer: &ModelAnswer, model: &str) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(answer, model),
             Self::Chat => openai_chat::whole(answer, model),

@@ -13,8 +13,8 @@ mod request_log;
 mod schema;
 mod server;
 
-pub use request_log::Logged;
-pub use server::{FakeLlm, Settings};
+pub use request_log::LoggedRequest;
+pub use server::{FakeLlm, FakeLlmOptions};
 
 /// The only model there is.
 pub const MODEL: &str = "fake-model";

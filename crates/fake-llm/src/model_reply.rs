@@ -5,28 +5,28 @@ use guildhall_rehearsal::directives::{self, Directive};
 use serde_json::{Map, Value};
 
 use crate::{
-    model_request::{Offered, Talk},
+    model_request::{ModelRequest, OfferedTool},
     schema,
 };
 
 /// What a request used unless `#usage` says otherwise.
-const USUAL: Used = Used {
+const USUAL: TokenUsage = TokenUsage {
     input: 10,
     output: 5,
 };
 
 /// Tokens of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Used {
+pub(crate) struct TokenUsage {
     pub(crate) input: u64,
     pub(crate) output: u64,
 }
 
 /// A call that the model makes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Picked {
+pub(crate) struct PickedCall {
     /// The tool as it was offered.
-    pub(crate) tool: Offered,
+    pub(crate) tool: OfferedTool,
     /// Exactly what the directive says.
     pub(crate) arguments: Map<String, Value>,
     /// An id that no other call of the conversation has.
@@ -35,13 +35,13 @@ pub(crate) struct Picked {
 
 /// What the model says.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct ModelAnswer {
     /// Text, before the call; may be `""` when there is one.
     pub(crate) text: String,
     /// The call.
-    pub(crate) call: Option<Picked>,
+    pub(crate) call: Option<PickedCall>,
     /// What it used.
-    pub(crate) used: Used,
+    pub(crate) used: TokenUsage,
     /// How long it thinks, in milliseconds.
     pub(crate) pause_ms: u64,
     /// Another one for each answer of a conversation: agents join messages with the same id.
@@ -50,31 +50,31 @@ pub(crate) struct Answer {
 
 /// An answer, or a status that is none.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Reply {
+pub(crate) enum ModelReply {
     /// Says something.
-    Says(Answer),
+    Says(ModelAnswer),
     /// Answers a failure instead, if it has not yet done so for this request.
-    Fails { status: u16, otherwise: Answer },
+    Fails { status: u16, otherwise: ModelAnswer },
     /// The prompt asks for what cannot be.
     Refuses(String),
 }
 
 /// Answers a request.
-pub(crate) fn to(talk: &Talk) -> Reply {
+pub(crate) fn to(talk: &ModelRequest) -> ModelReply {
     if let Some(wanted) = &talk.schema {
-        return Reply::Says(plain(talk, schema::minimal(wanted).to_string()));
+        return ModelReply::Says(plain(talk, schema::minimal(wanted).to_string()));
     }
     if talk.tools.is_empty() {
-        return Reply::Says(plain(talk, "Scripted words".to_owned()));
+        return ModelReply::Says(plain(talk, "Scripted words".to_owned()));
     }
     let script = match directives::parse(talk.prompt()) {
         Ok(script) => script,
-        Err(error) => return Reply::Refuses(error.to_string()),
+        Err(error) => return ModelReply::Refuses(error.to_string()),
     };
     let round = talk.results().len();
     let steps = script.split_inclusive(|step| matches!(step, Directive::Call(_)));
     let usage = script.iter().rev().find_map(|step| match step {
-        Directive::Usage(figures) => Some(Used {
+        Directive::Usage(figures) => Some(TokenUsage {
             input: figures.input,
             output: figures.output,
         }),
@@ -91,25 +91,27 @@ pub(crate) fn to(talk: &Talk) -> Reply {
             Directive::Usage(_) => {}
             Directive::Call(call) => match picked(talk, call) {
                 Ok(call) => answer.call = Some(call),
-                Err(why) => return Reply::Refuses(why),
+                Err(why) => return ModelReply::Refuses(why),
             },
-            other => return Reply::Refuses(format!("the model server does not know {other:?}")),
+            other => {
+                return ModelReply::Refuses(format!("the model server does not know {other:?}"));
+            }
         }
     }
     if answer.text.is_empty() && answer.call.is_none() {
         "All done.".clone_into(&mut answer.text);
     }
     match status {
-        None => Reply::Says(answer),
-        Some(status) => Reply::Fails {
+        None => ModelReply::Says(answer),
+        Some(status) => ModelReply::Fails {
             status,
             otherwise: answer,
         },
     }
 }
 
-fn plain(talk: &Talk, text: String) -> Answer {
-    Answer {
+fn plain(talk: &ModelRequest, text: String) -> ModelAnswer {
+    ModelAnswer {
         text,
         call: None,
         used: USUAL,
@@ -125,13 +127,13 @@ fn say(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-fn picked(talk: &Talk, call: &directives::ToolCall) -> Result<Picked, String> {
+fn picked(talk: &ModelRequest, call: &directives::CallDirective) -> Result<PickedCall, String> {
     let tool = talk
         .tools
         .iter()
         .find(|tool| tool.goes_by(&call.tool))
         .ok_or_else(|| {
-            let offered: Vec<_> = talk.tools.iter().map(Offered::full_name).collect();
+            let offered: Vec<_> = talk.tools.iter().map(OfferedTool::full_name).collect();
             format!(
                 "the tool {} is not offered; offered are {}",
                 call.tool,
@@ -140,7 +142,7 @@ fn picked(talk: &Talk, call: &directives::ToolCall) -> Result<Picked, String> {
         })?;
     // Counted over the whole conversation, so that no two calls of it share an id.
     let number = talk.pieces.len();
-    Ok(Picked {
+    Ok(PickedCall {
         tool: tool.clone(),
         arguments: call.arguments.clone(),
         id: format!("call_fake_{number}"),
@@ -150,27 +152,27 @@ fn picked(talk: &Talk, call: &directives::ToolCall) -> Result<Picked, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model_request::Piece;
+    use crate::model_request::ConversationPart;
 
-    fn talk(pieces: &[Piece]) -> Talk {
-        Talk {
-            tools: vec![Offered::plain("Bash")],
+    fn talk(pieces: &[ConversationPart]) -> ModelRequest {
+        ModelRequest {
+            tools: vec![OfferedTool::plain("Bash")],
             pieces: pieces.to_vec(),
-            ..Talk::default()
+            ..ModelRequest::default()
         }
     }
 
-    fn user(text: &str) -> Piece {
-        Piece::User(text.to_owned())
+    fn user(text: &str) -> ConversationPart {
+        ConversationPart::User(text.to_owned())
     }
 
-    fn result() -> Piece {
-        Piece::Result("done".to_owned())
+    fn result() -> ConversationPart {
+        ConversationPart::Result("done".to_owned())
     }
 
-    fn said(talk: &Talk) -> (String, Option<String>) {
+    fn said(talk: &ModelRequest) -> (String, Option<String>) {
         match to(talk) {
-            Reply::Says(answer) => (answer.text, answer.call.map(|call| call.tool.name)),
+            ModelReply::Says(answer) => (answer.text, answer.call.map(|call| call.tool.name)),
             other => panic!("{other:?}"),
         }
     }
@@ -202,7 +204,7 @@ mod tests {
 
     #[test]
     fn without_tools_no_directive_is_used() {
-        let bare = Talk {
+        let bare = ModelRequest {
             tools: Vec::new(),
             ..talk(&[user("#say hello")])
         };
@@ -213,21 +215,24 @@ mod tests {
     fn a_tool_that_was_not_offered_is_refused_with_the_list() {
         assert_eq!(
             to(&talk(&[user("#call bash {}")])),
-            Reply::Refuses("the tool bash is not offered; offered are Bash".to_owned())
+            ModelReply::Refuses("the tool bash is not offered; offered are Bash".to_owned())
         );
-        assert!(matches!(to(&talk(&[user("#crash")])), Reply::Refuses(_)));
+        assert!(matches!(
+            to(&talk(&[user("#crash")])),
+            ModelReply::Refuses(_)
+        ));
     }
 
     #[test]
     fn usage_holds_for_every_request_of_the_turn() {
         let script = "#usage 7 3 0\n#call Bash {}";
         for pieces in [vec![user(script)], vec![user(script), result()]] {
-            let Reply::Says(answer) = to(&talk(&pieces)) else {
+            let ModelReply::Says(answer) = to(&talk(&pieces)) else {
                 panic!()
             };
             assert_eq!(
                 answer.used,
-                Used {
+                TokenUsage {
                     input: 7,
                     output: 3
                 }

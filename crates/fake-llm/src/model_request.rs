@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// A tool that the agent offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Offered {
+pub(crate) struct OfferedTool {
     /// Its name.
     pub(crate) name: String,
     /// The namespace it stands in, where the wire has them.
@@ -14,7 +14,7 @@ pub(crate) struct Offered {
     pub(crate) is_free: bool,
 }
 
-impl Offered {
+impl OfferedTool {
     /// A tool that takes a JSON object, outside of any namespace.
     pub(crate) fn plain(name: &str) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Offered {
 
 /// A piece of the conversation, in its order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub(crate) enum ConversationPart {
     /// Words under the user's name.
     User(String),
     /// A tool's result, as text.
@@ -53,20 +53,20 @@ pub(crate) enum Piece {
 
 /// A request, whatever its wire.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Talk {
+pub(crate) struct ModelRequest {
     /// The model asked for, or `""`.
     pub(crate) model: String,
     /// Whether the answer is streamed.
     pub(crate) is_streamed: bool,
     /// The tools offered.
-    pub(crate) tools: Vec<Offered>,
+    pub(crate) tools: Vec<OfferedTool>,
     /// The conversation.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<ConversationPart>,
     /// The schema that the answer must satisfy.
     pub(crate) schema: Option<Value>,
 }
 
-impl Talk {
+impl ModelRequest {
     /// The words of the last user message, or `""`.
     pub(crate) fn prompt(&self) -> &str {
         self.pieces.iter().rev().find_map(words).unwrap_or_default()
@@ -81,8 +81,8 @@ impl Talk {
             .take_while(|piece| words(piece).is_none());
         let mut results: Vec<_> = after
             .filter_map(|piece| match piece {
-                Piece::Result(text) => Some(text.as_str()),
-                Piece::User(_) => None,
+                ConversationPart::Result(text) => Some(text.as_str()),
+                ConversationPart::User(_) => None,
             })
             .collect();
         results.reverse();
@@ -91,13 +91,13 @@ impl Talk {
 }
 
 /// What a person said; agents put words of their own, in angle brackets, under the user's name.
-fn words(piece: &Piece) -> Option<&str> {
+fn words(piece: &ConversationPart) -> Option<&str> {
     match piece {
-        Piece::User(text) if !text.trim_start().starts_with('<') => Some(text),
-        Piece::User(text) => {
+        ConversationPart::User(text) if !text.trim_start().starts_with('<') => Some(text),
+        ConversationPart::User(text) => {
             let has_script = directives::parse(text).map_or(true, |script| !script.is_empty());
             has_script.then_some(text)
         }
-        Piece::Result(_) => None,
+        ConversationPart::Result(_) => None,
     }
 }

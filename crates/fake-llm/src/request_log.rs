@@ -5,7 +5,7 @@ use serde::Serialize;
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Logged {
+pub struct LoggedRequest {
     /// Milliseconds since the server's start.
     pub at_ms: u64,
     /// `GET`, `POST`, …

@@ -1,8 +1,8 @@
 //! Configuration of runtimes: the tables `[runtimes.<type>]` of the file, and where programs are
 //! looked for. Source: contract 3.3.1.
 
-use guildhall_domain::runtimes::{Definition, Profile, profiles};
-use guildhall_hall::Programs;
+use guildhall_domain::runtimes::{RuntimeDefinition, RuntimeProfile, profiles};
+use guildhall_hall::ProgramSearch;
 use toml::{Table, Value};
 
 use crate::config::ConfigError;
@@ -14,7 +14,7 @@ const MEMBERS: [&str; 4] = ["command", "args", "env", "default_mode"];
 ///
 /// # Errors
 /// The first thing that is wrong, with its key.
-pub(crate) fn take(runtimes: &mut Table) -> Result<Vec<Profile>, ConfigError> {
+pub(crate) fn take(runtimes: &mut Table) -> Result<Vec<RuntimeProfile>, ConfigError> {
     let mut definitions = Vec::new();
     let mut settings = Table::new();
     for (kind, value) in std::mem::take(runtimes) {
@@ -33,17 +33,17 @@ pub(crate) fn take(runtimes: &mut Table) -> Result<Vec<Profile>, ConfigError> {
 ///
 /// # Errors
 /// That the system does not say where this binary lies.
-pub(crate) fn programs() -> std::io::Result<Programs> {
-    Ok(Programs {
+pub(crate) fn programs() -> std::io::Result<ProgramSearch> {
+    Ok(ProgramSearch {
         own: std::env::current_exe()?,
         path: std::env::var_os("PATH").unwrap_or_default(),
     })
 }
 
-fn definition(kind: String, table: Table) -> Result<Definition, ConfigError> {
-    let mut definition = Definition {
+fn definition(kind: String, table: Table) -> Result<RuntimeDefinition, ConfigError> {
+    let mut definition = RuntimeDefinition {
         kind,
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     for (member, value) in table {
         let key = format!("{}.{member}", definition.kind);
@@ -96,7 +96,7 @@ fn problem(key: &str, problem: &str) -> ConfigError {
 mod tests {
     use super::*;
 
-    fn taken(file: &str) -> Result<(Vec<Profile>, Table), ConfigError> {
+    fn taken(file: &str) -> Result<(Vec<RuntimeProfile>, Table), ConfigError> {
         let mut table: Table = toml::from_str(file).unwrap();
         Ok((take(&mut table)?, table))
     }

@@ -16,38 +16,38 @@ use std::{
 use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
-    port_ranges::Reserved,
+    port_ranges::ReservedPorts,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS, TRUSTED_PROXIES},
     trusted_proxies::TrustedProxies,
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening, PreviewDoors,
-    browser::LocalBrowser,
-    launch_config::Launching,
-    peer_lookup::{self, Peers},
+    AuthConfig, Clock, Hall, HallConfig, PreviewListenerConfig,
+    browser::BrowserConfig,
+    launch_config::LaunchConfig,
+    peer_lookup::{self, PeerLookup},
     restore,
-    retention::Retention,
+    retention::EventRetention,
 };
 use guildhall_http::{
     guards::Guards,
-    listener::{CountsOfAgents, Listener},
+    listener::{AgentListenerMetrics, Listener},
     metrics::Metrics,
-    origin::Allowed,
+    origin::AllowedSources,
     rate_limit::RateLimit,
     routes,
-    state::{About, State},
+    state::{AboutServer, ServerState},
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     cgroup,
     data_dir::{self, DataDir, DataDirError},
-    enclosure::{Around, Enclosure},
-    http_client::OwnPorts,
+    enclosure::{Enclosure, ProtectedServer},
+    http_client::ListenerPorts,
     process_environment,
-    process_guard::KeeperCommand,
+    process_guard::GuardCommand,
     reserved_ports,
     restores::RestoreRequest,
-    secret_tokens::{self, Secret},
+    secret_tokens::{self, SecretToken},
     setup_code,
 };
 use serde::Serialize;
@@ -174,24 +174,24 @@ async fn serve(
         AuthMode::Local => None,
         AuthMode::Login => Some(secret_tokens::mint(secret_tokens::LOCAL_PREFIX)?),
     };
-    let (keeper, environment) = (KeeperCommand::own(), process_environment::of_server());
-    let around = Around {
+    let (keeper, environment) = (GuardCommand::own(), process_environment::of_server());
+    let around = ProtectedServer {
         data_dir: data_dir.path().to_owned(),
         port: address.port(),
         reserved,
     };
     let enclosure = Enclosure::new(&keeper, around, &environment).await;
-    let own_ports = OwnPorts::default();
+    let own_ports = ListenerPorts::default();
     own_ports.add(address.port());
     own_ports.add(for_agents.local_addr()?.port());
-    let hall = Hall::open(Opening {
+    let hall = Hall::open(HallConfig {
         data_dir: data_dir.path().to_owned(),
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
         runtimes: config.runtimes,
         programs: runtime_config::programs()?,
-        launching: Launching {
+        launching: LaunchConfig {
             url: format!("http://{}", here(address)),
             agent_url: agent_url.clone(),
             environment,
@@ -202,22 +202,22 @@ async fn serve(
         },
         places: config.places,
         auth: match &local_token {
-            None => Auth::Local,
-            Some(token) => Auth::Login {
+            None => AuthConfig::Local,
+            Some(token) => AuthConfig::Login {
                 local_token: token.digest(),
             },
         },
         configured: config.configured,
         streams: config.streams,
-        retention: Retention::default(),
-        previews: PreviewDoors::new(addresses(&listeners)?, address.port()),
+        retention: EventRetention::default(),
+        previews: PreviewListenerConfig::new(addresses(&listeners)?, address.port()),
         own_ports,
-        browser: LocalBrowser {
+        browser: BrowserConfig {
             executable: config.browser,
             is_unsandboxed: std::env::var_os("GUILDHALL_BROWSER_NO_SANDBOX")
                 .is_some_and(|said| said == "1"),
             walled_port: (peer_check != PeerCheck::On).then(|| address.port()),
-            ..LocalBrowser::default()
+            ..BrowserConfig::default()
         },
     })
     .await?;
@@ -243,9 +243,9 @@ async fn serve(
     let allowed = allowed(&hall, bind).await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
     let guards = Guards::new(allowed, new_request_id);
-    let state = State {
+    let state = ServerState {
         hall: hall.clone(),
-        about: Arc::new(About {
+        about: Arc::new(AboutServer {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             port: address.port(),
             peer_check,
@@ -257,16 +257,16 @@ async fn serve(
         running: Arc::default(),
     };
     let peers = match peer_check {
-        PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
-        PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
+        PeerCheck::On => PeerLookup::Kernel(hall.process_trees().clone()),
+        PeerCheck::Off | PeerCheck::Unavailable => PeerLookup::Off,
     };
     let routers = routes::routers(state);
     let agents = Listener {
         router: routers.agents,
         guards: guards.clone(),
         limits: config.limits.clone(),
-        peers: Peers::AgentListener(Box::new(peers.clone())),
-        metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
+        peers: PeerLookup::AgentListener(Box::new(peers.clone())),
+        metrics: Arc::new(AgentListenerMetrics(Arc::clone(&metrics))),
         tasks: hall.tasks().clone(),
     };
     let main = Listener {
@@ -278,7 +278,7 @@ async fn serve(
         tasks: hall.tasks().clone(),
     };
     let grace = main.limits.shutdown_grace;
-    let local_token = local_token.map(Secret::reveal);
+    let local_token = local_token.map(SecretToken::reveal);
     data_dir.announce(&announcement(&hall, address, agent_url, local_token)?)?;
     say_hello(&hello(config.mode, address, data_dir.path()));
     let mut stopping = hall.tasks().stopping();
@@ -313,7 +313,7 @@ async fn serve(
 /// its own programs find the server.
 ///
 /// Port 0 is one of those that no agent reaches.
-async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>, ServeError> {
+async fn listen(bind: SocketAddr, reserved: ReservedPorts) -> Result<Vec<TcpListener>, ServeError> {
     let failed = |bind: SocketAddr| {
         move |source: std::io::Error| match source.kind() {
             // Ports below 1024 take rights everywhere.
@@ -338,7 +338,7 @@ async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>
 /// Listens for agents, on this computer alone; where it did before, unless somebody else does now.
 async fn listen_for_agents(
     data_dir: &DataDir,
-    reserved: Reserved,
+    reserved: ReservedPorts,
 ) -> Result<TcpListener, ServeError> {
     let before = data_dir.agent_port();
     let before = match before.filter(|port| !reserved.contains(*port)) {
@@ -376,7 +376,7 @@ fn here(address: SocketAddr) -> SocketAddr {
 }
 
 /// Which hosts and origins the server answers: where it listens, and what the settings name.
-async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
+async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<AllowedSources, ServeError> {
     let texts = async |setting| -> Result<Vec<String>, ServeError> {
         let value = hall.setting(setting).await.map_err(refused)?;
         Ok(value.texts().to_vec())
@@ -387,7 +387,7 @@ async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
         SocketAddr::V6(address) => format!("[{}]", address.ip()),
     });
     let proxies = texts(&TRUSTED_PROXIES).await?;
-    Ok(Allowed {
+    Ok(AllowedSources {
         hosts,
         origins: texts(&ALLOWED_ORIGINS).await?,
         // Settings are checked before they are kept.

@@ -29,11 +29,11 @@ use tokio::{
 };
 
 use self::{
-    bounded_lines::{Line, Lines},
-    json_rpc::Message,
-    relay_client::{Again, Answer, Connection, Wire},
+    bounded_lines::{LineRead, LineReader},
+    json_rpc::JsonRpcMessage,
+    relay_client::{RelayClient, RelayConnection, RelayResponse, ResendPolicy},
 };
-use crate::cli::sse_frames::Frames;
+use crate::cli::sse_frames::SseParser;
 
 /// How often is looked whether the tools are others.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -54,7 +54,7 @@ pub(crate) fn run(name: &str) -> ExitCode {
     let (born, births) = mpsc::unbounded_channel();
     let wire = named(process_environment::URL)
         .zip(named(process_environment::AGENT_TOKEN))
-        .and_then(|(url, token)| Wire::new(&url, target(name), &token, born));
+        .and_then(|(url, token)| RelayClient::new(&url, target(name), &token, born));
     let Some(wire) = wire else {
         // The agent's log is all there is to tell it to.
         let _ = writeln!(
@@ -97,13 +97,13 @@ fn target(name: &str) -> String {
 }
 
 async fn serve(
-    (wire, is_own): (Wire, bool),
-    births: mpsc::UnboundedReceiver<Connection>,
+    (wire, is_own): (RelayClient, bool),
+    births: mpsc::UnboundedReceiver<RelayConnection>,
     input: impl AsyncBufRead + Unpin,
     output: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
     let (out, outbox) = mpsc::channel(OUTBOX);
-    let bridge = Bridge {
+    let bridge = StdioRelay {
         wire,
         is_own,
         out,
@@ -130,8 +130,8 @@ async fn write(
 }
 
 /// One tool server of one session, for as long as its client is there.
-struct Bridge {
-    wire: Wire,
+struct StdioRelay {
+    wire: RelayClient,
     /// Whether it is the house's own tool server.
     is_own: bool,
     out: mpsc::Sender<Value>,
@@ -144,14 +144,14 @@ struct Bridge {
     waiting: RefCell<HashMap<String, oneshot::Sender<()>>>,
 }
 
-impl Bridge {
+impl StdioRelay {
     /// Hands on what `input` brings, several messages at a time.
     async fn serve(
         self,
         input: impl AsyncBufRead + Unpin,
-        mut births: mpsc::UnboundedReceiver<Connection>,
+        mut births: mpsc::UnboundedReceiver<RelayConnection>,
     ) -> io::Result<()> {
-        let mut lines = Lines::of(input);
+        let mut lines = LineReader::of(input);
         let mut running = FuturesUnordered::new();
         let mut connections = FuturesUnordered::new();
         let mut look = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
@@ -181,11 +181,11 @@ impl Bridge {
     }
 
     /// Hands one line on and its answer back.
-    async fn relay(&self, line: Line) {
-        let Line::Whole(line) = line else {
+    async fn relay(&self, line: LineRead) {
+        let LineRead::Whole(line) = line else {
             return self.say(json_rpc::too_long()).await;
         };
-        let Some(message) = Message::read(&line) else {
+        let Some(message) = JsonRpcMessage::read(&line) else {
             return self.say(json_rpc::unreadable()).await;
         };
         if let Some(id) = message.takes_back() {
@@ -201,11 +201,11 @@ impl Bridge {
         self.waiting.borrow_mut().insert(id.to_string(), kept);
         let answering = async {
             match self.post(&message, Bytes::from(line)).await {
-                Ok(Answer::Whole(status, body)) => {
+                Ok(RelayResponse::Whole(status, body)) => {
                     let answer = json_rpc::answered(id, status, &body);
                     self.hand_back(&message, answer).await;
                 }
-                Ok(Answer::Stream(body)) => self.stream(&message, id, body).await,
+                Ok(RelayResponse::Stream(body)) => self.stream(&message, id, body).await,
                 Err(_) => self.say(json_rpc::unanswered(id)).await,
             }
         };
@@ -218,21 +218,21 @@ impl Bridge {
         self.waiting.borrow_mut().remove(&id.to_string());
     }
 
-    async fn post(&self, message: &Message, body: Bytes) -> io::Result<Answer> {
+    async fn post(&self, message: &JsonRpcMessage, body: Bytes) -> io::Result<RelayResponse> {
         let version = self.version.borrow().clone();
         let headers = message.headers(version.as_deref(), &ids::new().to_string());
         let again = match message.method() {
-            "initialize" => Again::Shortly,
+            "initialize" => ResendPolicy::Shortly,
             // A tool of another server knows nothing of keys.
-            "tools/call" if !self.is_own || message.acts_in_browser() => Again::Unsent,
-            _ => Again::Always,
+            "tools/call" if !self.is_own || message.acts_in_browser() => ResendPolicy::Unsent,
+            _ => ResendPolicy::Always,
         };
         self.wire.post(&body, &headers, again).await
     }
 
     /// Hands on the messages of a stream, the last of which is the answer.
-    async fn stream(&self, message: &Message, id: &Value, mut body: Incoming) {
-        let mut frames = Frames::default();
+    async fn stream(&self, message: &JsonRpcMessage, id: &Value, mut body: Incoming) {
+        let mut frames = SseParser::default();
         let mut is_answered = false;
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(bytes) = frame.into_data() else {
@@ -257,7 +257,7 @@ impl Bridge {
     }
 
     /// Hands an answer back, and keeps what the bridge needs of it.
-    async fn hand_back(&self, message: &Message, mut answer: Value) {
+    async fn hand_back(&self, message: &JsonRpcMessage, mut answer: Value) {
         if message.method() == "initialize" {
             let version = json_rpc::greet(&mut answer);
             *self.version.borrow_mut() = version;
@@ -274,8 +274,9 @@ impl Bridge {
             return;
         }
         let question = json_rpc::list_tools().to_string();
-        if let Some(message) = Message::read(question.as_bytes())
-            && let Ok(Answer::Whole(_, body)) = self.post(&message, Bytes::from(question)).await
+        if let Some(message) = JsonRpcMessage::read(question.as_bytes())
+            && let Ok(RelayResponse::Whole(_, body)) =
+                self.post(&message, Bytes::from(question)).await
             && let Some(found) =
                 json_rpc::mark_of_tools(&serde_json::from_slice(&body).unwrap_or_default())
             && self.tools.replace(Some(found)) != Some(found)

@@ -3,31 +3,31 @@
 use std::net::IpAddr;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
-    accounts::{self as rules, Account, Email, Registering, Registration, Role},
+    Refusal, Result, Timestamp,
+    accounts::{self as rules, Account, Email, RegistrationRequest, Role, ValidRegistration},
     authors::{Author, AuthorKind},
     callers::{AuthMode, Caller, Gate, Owner},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
     ids::{AccountId, AuthorId},
     limits,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, accounts, api_keys as key_rows, authors, installation, members as member_rows,
-    rooms, sign_ins as sign_in_rows,
+    ReadSnapshot, ReadTx, Tx, accounts, api_keys as key_rows, authors, installation,
+    members as member_rows, rooms, sign_ins as sign_in_rows,
 };
 use guildhall_world::{
     passwords,
-    secret_tokens::{self as secrets, Secret},
+    secret_tokens::{self as secrets, SecretToken},
     setup_code,
 };
 
 use crate::{
     Hall, callers,
-    idempotency::Once,
+    idempotency::IdempotentWrite,
     members,
-    sign_ins::{self, SignedIn},
-    start::Door,
+    sign_ins::{self, StartedSignIn},
+    start::AuthState,
 };
 
 /// One page of accounts.
@@ -72,9 +72,9 @@ impl Hall {
     /// which counts as a try of `from`.
     ///
     /// Source: contract 1.4, "Accounts, sessions, keys".
-    pub async fn register(&self, from: IpAddr, ask: Registration) -> Result<SignedIn> {
+    pub async fn register(&self, from: IpAddr, ask: RegistrationRequest) -> Result<StartedSignIn> {
         let ask = ask.check()?;
-        let Door::Login { setup_code, .. } = self.inner.door else {
+        let AuthState::Login { setup_code, .. } = self.inner.door else {
             return Err(Refusal::AuthModeLocal.into());
         };
         let code = setup_code.ok_or(Refusal::RegistrationClosed)?;
@@ -91,7 +91,7 @@ impl Hall {
         let password = self.inner.passwords.hash(ask.password.clone()).await?;
         let id = Self::new_id(AccountId::from_bytes);
         let new_author = Self::new_id(AuthorId::from_bytes);
-        let session = sign_ins::Session::new(id, now)?;
+        let session = sign_ins::NewSignIn::new(id, now)?;
         let kept = session.kept();
         let account = self
             .store()
@@ -108,7 +108,7 @@ impl Hall {
         if let Err(error) = setup_code::remove(&self.inner.data_dir) {
             tracing::warn!(%error, "the file of the setup code, which is worthless now, stays");
         }
-        Ok(SignedIn {
+        Ok(StartedSignIn {
             account,
             cookie: session.cookie,
         })
@@ -123,7 +123,7 @@ impl Hall {
         _by: &Owner,
         after: Option<AccountId>,
         limit: u32,
-    ) -> Result<Seen<AccountsPage>> {
+    ) -> Result<ReadSnapshot<AccountsPage>> {
         self.require_accounts()?;
         self.store()
             .read(move |db| {
@@ -146,8 +146,8 @@ impl Hall {
         by: &Owner,
         email: &str,
         display_name: &str,
-        once: Once<Account>,
-    ) -> Result<(Account, Secret)> {
+        once: IdempotentWrite<Account>,
+    ) -> Result<(Account, SecretToken)> {
         let (email, display_name) = rules::invited(email, display_name)?;
         self.require_accounts()?;
         let (by, now) = (*by.caller(), self.now());
@@ -205,7 +205,12 @@ impl Hall {
 }
 
 /// The owner's author under its new name: the one of mode `local`, or a new one.
-fn owners_author(tx: &mut Tx<'_>, new: AuthorId, ask: &Registering, now: Moment) -> Result<Author> {
+fn owners_author(
+    tx: &mut Tx<'_>,
+    new: AuthorId,
+    ask: &ValidRegistration,
+    now: Timestamp,
+) -> Result<Author> {
     let known = match installation::owner(tx)? {
         Some(owner) => authors::by_id(tx, owner)?,
         None => None,
@@ -228,7 +233,7 @@ fn owners_author(tx: &mut Tx<'_>, new: AuthorId, ask: &Registering, now: Moment)
 }
 
 /// Makes a person's author, a member of `team`.
-fn appear(tx: &mut Tx<'_>, actor: AuthorId, author: &Author, now: Moment) -> Result<()> {
+fn appear(tx: &mut Tx<'_>, actor: AuthorId, author: &Author, now: Timestamp) -> Result<()> {
     authors::insert(tx, author)?;
     let event = Event::AuthorUpdated {
         author: author.clone(),
@@ -247,7 +252,7 @@ fn found(
     email: Email,
     password: &str,
     is_invited: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Account> {
     let is_owner = installation::owner(tx)? == Some(author.id);
     let account = Account {
@@ -265,7 +270,12 @@ fn found(
 }
 
 /// Removes the account of a person who is not the owner, with everything that speaks for it.
-pub(crate) fn remove(tx: &mut Tx<'_>, actor: AuthorId, id: AccountId, now: Moment) -> Result<()> {
+pub(crate) fn remove(
+    tx: &mut Tx<'_>,
+    actor: AuthorId,
+    id: AccountId,
+    now: Timestamp,
+) -> Result<()> {
     let Account {
         role, author_id, ..
     } = existing(tx, id)?;
@@ -283,7 +293,7 @@ pub(crate) fn remove(tx: &mut Tx<'_>, actor: AuthorId, id: AccountId, now: Momen
     Ok(())
 }
 
-fn existing(db: &Rx<'_>, id: AccountId) -> Result<Account> {
-    let known = accounts::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Account))?;
+fn existing(db: &ReadTx<'_>, id: AccountId) -> Result<Account> {
+    let known = accounts::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Account))?;
     Ok(known.account)
 }

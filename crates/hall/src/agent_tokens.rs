@@ -1,20 +1,20 @@
 //! Agent tokens: minting, listing and revoking them.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
-    agent_tokens::{Token, TokenOrigin},
+    Refusal, Result, Timestamp,
+    agent_tokens::{AgentToken, TokenOrigin},
     agents::AgentState,
     callers::{Gate, Owner},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
-    field_validation::Check,
-    ids::{AgentId, AuthorId, TokenId},
+    field_validation::FieldValidator,
+    ids::{AgentId, AgentTokenId, AuthorId},
     limits,
 };
-use guildhall_store::{Rx, Seen, Tx, agent_tokens, agents};
-use guildhall_world::secret_tokens::{self as secrets, Secret};
+use guildhall_store::{ReadSnapshot, ReadTx, Tx, agent_tokens, agents};
+use guildhall_world::secret_tokens::{self as secrets, SecretToken};
 
-use crate::{Hall, callers, idempotency::Once};
+use crate::{Hall, callers, idempotency::IdempotentWrite};
 
 impl Hall {
     /// Mints a token that names an agent; its text is in this answer and nowhere else.
@@ -26,17 +26,17 @@ impl Hall {
         by: &Owner,
         agent: AgentId,
         label: String,
-        once: Once<Token>,
-    ) -> Result<(Token, Secret)> {
+        once: IdempotentWrite<AgentToken>,
+    ) -> Result<(AgentToken, SecretToken)> {
         let label = label.trim().to_owned();
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let range = limits::TOKEN_LABEL_CHARS;
         check.chars("label", &label, *range.start(), *range.end());
         check.one_line("label", &label);
         check.done()?;
         let (by, now) = (*by.caller(), self.now());
-        let token = Token {
-            id: Self::new_id(TokenId::from_bytes),
+        let token = AgentToken {
+            id: Self::new_id(AgentTokenId::from_bytes),
             agent_id: agent,
             label,
             origin: TokenOrigin::Person,
@@ -70,7 +70,11 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn tokens(&self, _by: &Owner, agent: AgentId) -> Result<Seen<Vec<Token>>> {
+    pub async fn tokens(
+        &self,
+        _by: &Owner,
+        agent: AgentId,
+    ) -> Result<ReadSnapshot<Vec<AgentToken>>> {
         self.store()
             .read(move |db| {
                 require_agent(db, agent, true)?;
@@ -83,14 +87,19 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for agent or token.
-    pub async fn revoke_token(&self, by: &Owner, agent: AgentId, token: TokenId) -> Result<()> {
+    pub async fn revoke_token(
+        &self,
+        by: &Owner,
+        agent: AgentId,
+        token: AgentTokenId,
+    ) -> Result<()> {
         let (actor, now) = (by.caller().author, self.now());
         self.store()
             .write(move |tx| {
                 require_agent(tx, agent, true)?;
                 agent_tokens::by_id(tx, token)?
                     .filter(|bearer| bearer.token.agent_id == agent)
-                    .ok_or(Refusal::NotFound(Thing::Token))?;
+                    .ok_or(Refusal::NotFound(ResourceKind::Token))?;
                 revoke(tx, Some(actor), agent, token, now)
             })
             .await
@@ -102,8 +111,8 @@ pub(crate) fn revoke(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
     agent: AgentId,
-    token: TokenId,
-    now: Moment,
+    token: AgentTokenId,
+    now: Timestamp,
 ) -> Result<()> {
     if agent_tokens::revoke(tx, token, now)? {
         let event = Event::AgentTokenRevoked {
@@ -116,7 +125,7 @@ pub(crate) fn revoke(
 }
 
 /// Revokes, as the server starts, the tokens of processes that ended with the server before it.
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     for (agent_id, token_id) in agent_tokens::revoke_spawned(tx, now)? {
         let event = Event::AgentTokenRevoked { agent_id, token_id };
         tx.append(now, None, &event)?;
@@ -124,12 +133,12 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
     Ok(())
 }
 
-fn require_agent(db: &Rx<'_>, id: AgentId, retired_too: bool) -> Result<()> {
+fn require_agent(db: &ReadTx<'_>, id: AgentId, retired_too: bool) -> Result<()> {
     let known = agents::by_id(db, id)?
         .is_some_and(|agent| retired_too || agent.state != AgentState::Retired);
     if known {
         Ok(())
     } else {
-        Err(Refusal::NotFound(Thing::Agent).into())
+        Err(Refusal::NotFound(ResourceKind::Agent).into())
     }
 }

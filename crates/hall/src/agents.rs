@@ -3,26 +3,26 @@
 use std::{collections::HashSet, sync::Arc};
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::{Agent, AgentPatch, AgentState, NewAgent, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Caller, Decider, Gate, Owner, OwnerDecider},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, AuthorId},
     revisions::{Precondition, Revised},
-    runtimes::{Mode, may_use},
-    sessions::Acknowledgement,
+    runtimes::{PermissionMode, may_use},
+    sessions::AutonomyConsent,
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agent_tokens as token_rows, agents, authors, members as member_rows,
+    ReadSnapshot, ReadTx, Tx, agent_tokens as token_rows, agents, authors, members as member_rows,
     sessions as session_rows, settings,
 };
 
 use crate::{
     Hall, agent_tokens, approvals,
-    idempotency::Once,
+    idempotency::IdempotentWrite,
     mcp_servers, members, rooms,
     runtimes::{Registry, capabilities_of, require_offered},
     sessions, turns,
@@ -33,7 +33,11 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn agents(&self, by: &AnyCaller, include_retired: bool) -> Result<Seen<Registered>> {
+    pub async fn agents(
+        &self,
+        by: &AnyCaller,
+        include_retired: bool,
+    ) -> Result<ReadSnapshot<AgentList>> {
         self.look_for_runtimes().await?;
         let (own, now_true) = (by.caller().agent(), self.now_true());
         self.store()
@@ -45,7 +49,7 @@ impl Hall {
                     .map(|agent| now_true.complete(agent))
                     .collect();
                 let warnings = now_true.warnings(&agents);
-                Ok(Registered { agents, warnings })
+                Ok(AgentList { agents, warnings })
             })
             .await
     }
@@ -58,7 +62,7 @@ impl Hall {
         &self,
         by: &AnyCaller,
         id: AgentId,
-    ) -> Result<Seen<Revised<Agent>>> {
+    ) -> Result<ReadSnapshot<Revised<Agent>>> {
         self.look_for_runtimes().await?;
         let (by, now_true) = (*by.caller(), self.now_true());
         self.store()
@@ -83,7 +87,7 @@ impl Hall {
         &self,
         by: &Owner,
         ask: NewAgent,
-        once: Once<Agent>,
+        once: IdempotentWrite<Agent>,
     ) -> Result<Agent> {
         ask.check()?;
         // A repeat is answered as before, whatever became of runtime and folder.
@@ -221,15 +225,15 @@ impl Hall {
     }
 
     /// What is true of agents only now.
-    fn now_true(&self) -> NowTrue {
-        NowTrue {
+    fn now_true(&self) -> LiveStatus {
+        LiveStatus {
             registry: Arc::clone(self.runtimes()),
             live: self.inner.processes.live(),
         }
     }
 
     /// The runtime, the mode and the folder of a registration, with their defaults.
-    async fn place_asked_for(&self, ask: &NewAgent) -> Result<Place> {
+    async fn place_asked_for(&self, ask: &NewAgent) -> Result<AgentPlacement> {
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (runtime, mode) = (ask.runtime.clone(), ask.permission_mode.clone());
@@ -249,7 +253,7 @@ impl Hall {
             .await?;
         let (runtime, mode) = seen.value;
         let cwd = self.working_folder(ask.cwd.clone()).await?;
-        Ok(Place { runtime, mode, cwd })
+        Ok(AgentPlacement { runtime, mode, cwd })
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
@@ -260,11 +264,11 @@ impl Hall {
 }
 
 /// Where a new agent works, and how.
-pub(crate) struct Place {
+pub(crate) struct AgentPlacement {
     /// The runtime's type.
     pub(crate) runtime: String,
     /// The mode of its sessions.
-    pub(crate) mode: Mode,
+    pub(crate) mode: PermissionMode,
     /// Its folder, in its canonical form.
     pub(crate) cwd: String,
 }
@@ -277,10 +281,10 @@ pub(crate) fn register(
     tx: &mut Tx<'_>,
     by: &Caller,
     ask: NewAgent,
-    place: Place,
-    now: Moment,
+    place: AgentPlacement,
+    now: Timestamp,
 ) -> Result<Agent> {
-    let Place { runtime, mode, cwd } = place;
+    let AgentPlacement { runtime, mode, cwd } = place;
     let word = consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
     let name = ask.name.trim().to_owned();
     let id = Hall::new_id(AgentId::from_bytes);
@@ -314,7 +318,7 @@ pub(crate) fn register(
 
 /// The registry, as a caller sees it.
 #[derive(Clone, Debug)]
-pub struct Registered {
+pub struct AgentList {
     /// In the order of registration.
     pub agents: Vec<Agent>,
     /// What is wrong with single runtimes; empty when all is well.
@@ -322,12 +326,12 @@ pub struct Registered {
 }
 
 /// What is true of agents only now, and stands in no row.
-struct NowTrue {
+struct LiveStatus {
     registry: Arc<Registry>,
     live: HashSet<AgentId>,
 }
 
-impl NowTrue {
+impl LiveStatus {
     fn complete(&self, agent: Agent) -> Agent {
         self.registry.complete(agent, &self.live)
     }
@@ -350,11 +354,11 @@ impl NowTrue {
 
 /// The mode a change asks for; a bare word of consent is about the mode the agent has.
 fn mode_to_use(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     registry: &Registry,
     agent: &Agent,
     patch: &AgentPatch,
-) -> Result<Option<Mode>> {
+) -> Result<Option<PermissionMode>> {
     let asked = patch.permission_mode.as_deref();
     let own = patch
         .acknowledged_autonomy
@@ -379,16 +383,16 @@ fn mode_to_use(
 /// that cannot give it. Source: contract 3.1, 3.6.4.
 pub(crate) fn consent(
     by: &Caller,
-    mode: &Mode,
+    mode: &PermissionMode,
     is_said: bool,
-    standing: &[Acknowledgement],
-    now: Moment,
-) -> Result<Option<Acknowledgement>, Refusal> {
+    standing: &[AutonomyConsent],
+    now: Timestamp,
+) -> Result<Option<AutonomyConsent>, Refusal> {
     if !may_use(mode, is_said, standing)? {
         return Ok(None);
     }
     let decider = Decider::admit(*by)?;
-    Ok(Some(Acknowledgement {
+    Ok(Some(AutonomyConsent {
         mode: mode.id.clone(),
         width: mode.width,
         by: decider.caller().author,
@@ -428,7 +432,7 @@ fn appear(
     new: AuthorId,
     agent: AgentId,
     name: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Author> {
     let mut author = match revived {
         Some(known) => existing_author(tx, known)?,
@@ -450,7 +454,7 @@ fn rename_author(
     actor: AuthorId,
     before: &Agent,
     after: &Agent,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let author = existing_author(tx, after.author_id)?;
     if after.name == before.name || author.display_name != before.name {
@@ -464,24 +468,24 @@ fn rename_author(
     crate::authors::tell_renamed(tx, now, actor, &author)
 }
 
-fn revised(db: &Rx<'_>, agent: Agent) -> Result<Revised<Agent>> {
+fn revised(db: &ReadTx<'_>, agent: Agent) -> Result<Revised<Agent>> {
     Ok(Revised {
         rev: agents::rev(db, agent.id)?,
         value: agent,
     })
 }
 
-fn existing(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
-    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?)
+fn existing(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
+    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
-fn existing_author(db: &Rx<'_>, id: AuthorId) -> Result<Author> {
-    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Author))?)
+fn existing_author(db: &ReadTx<'_>, id: AuthorId) -> Result<Author> {
+    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Author))?)
 }
 
-fn visible(db: &Rx<'_>, by: &Caller, id: AgentId) -> Result<Agent> {
+fn visible(db: &ReadTx<'_>, by: &Caller, id: AgentId) -> Result<Agent> {
     match by.agent() {
-        Some(own) if own != id => Err(Refusal::NotFound(Thing::Agent).into()),
+        Some(own) if own != id => Err(Refusal::NotFound(ResourceKind::Agent).into()),
         _ => existing(db, id),
     }
 }

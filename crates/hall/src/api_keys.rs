@@ -1,25 +1,25 @@
 //! API keys: making, listing and revoking them, in both modes.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
-    api_keys::Key,
+    Refusal, Result, Timestamp,
+    api_keys::ApiKey,
     callers::{Gate, Human, Identity},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
-    field_validation::Check,
-    ids::{AuthorId, KeyId},
+    field_validation::FieldValidator,
+    ids::{ApiKeyId, AuthorId},
     limits,
 };
-use guildhall_store::{Seen, Tx, api_keys};
-use guildhall_world::secret_tokens::{self as secrets, Secret};
+use guildhall_store::{ReadSnapshot, Tx, api_keys};
+use guildhall_world::secret_tokens::{self as secrets, SecretToken};
 
-use crate::{Hall, callers, idempotency::Once};
+use crate::{Hall, callers, idempotency::IdempotentWrite};
 
 /// One page of keys.
 #[derive(Clone, Debug)]
-pub struct KeysPage {
+pub struct ApiKeysPage {
     /// The keys in the order they were made.
-    pub keys: Vec<Key>,
+    pub keys: Vec<ApiKey>,
     /// Whether more follow.
     pub has_more: bool,
 }
@@ -35,18 +35,18 @@ impl Hall {
         &self,
         by: &Human,
         label: &str,
-        once: Once<Key>,
-    ) -> Result<(Key, Secret)> {
+        once: IdempotentWrite<ApiKey>,
+    ) -> Result<(ApiKey, SecretToken)> {
         let label = label.trim().to_owned();
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let range = limits::KEY_LABEL_CHARS;
         check.chars("label", &label, *range.start(), *range.end());
         check.one_line("label", &label);
         check.done()?;
         let (by, now) = (*by.caller(), self.now());
         let author_id = by.author;
-        let key = Key {
-            id: Self::new_id(KeyId::from_bytes),
+        let key = ApiKey {
+            id: Self::new_id(ApiKeyId::from_bytes),
             author_id,
             label,
             created_at: now,
@@ -80,9 +80,9 @@ impl Hall {
     pub async fn keys(
         &self,
         by: &Human,
-        after: Option<KeyId>,
+        after: Option<ApiKeyId>,
         limit: u32,
-    ) -> Result<Seen<KeysPage>> {
+    ) -> Result<ReadSnapshot<ApiKeysPage>> {
         let by = *by.caller();
         let of = (by.identity != Identity::Owner).then_some(by.author);
         self.store()
@@ -90,7 +90,7 @@ impl Hall {
                 let mut keys = api_keys::list(db, of, after, limit)?;
                 let has_more = keys.len() > limit as usize;
                 keys.truncate(limit as usize);
-                Ok(KeysPage { keys, has_more })
+                Ok(ApiKeysPage { keys, has_more })
             })
             .await
     }
@@ -100,14 +100,14 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn revoke_key(&self, by: &Human, key_id: KeyId) -> Result<()> {
+    pub async fn revoke_key(&self, by: &Human, key_id: ApiKeyId) -> Result<()> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
                 let author_id = api_keys::by_id(tx, key_id)?
                     .map(|key| key.author_id)
                     .filter(|author| by.identity == Identity::Owner || *author == by.author)
-                    .ok_or(Refusal::NotFound(Thing::Key))?;
+                    .ok_or(Refusal::NotFound(ResourceKind::Key))?;
                 revoke(tx, by.author, author_id, key_id, now)
             })
             .await
@@ -119,8 +119,8 @@ pub(crate) fn revoke(
     tx: &mut Tx<'_>,
     actor: AuthorId,
     author_id: AuthorId,
-    key_id: KeyId,
-    now: Moment,
+    key_id: ApiKeyId,
+    now: Timestamp,
 ) -> Result<()> {
     api_keys::remove(tx, key_id)?;
     let event = Event::ApiKeyRevoked { author_id, key_id };

@@ -10,15 +10,15 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     backups::{self as rules, Backup, BackupReason},
     callers::{Owner, OwnerInteractive},
-    errors::{FaultKind, Thing},
+    errors::{FaultKind, ResourceKind},
     ids::BackupId,
     settings::BACKUP_BYTES_MAX,
 };
 use guildhall_store::backups::{self as copies, StoreCopy};
-use guildhall_world::backups::{BackupFiles, PackedFile};
+use guildhall_world::backups::{BackupFiles, OpenArchive};
 use tokio::sync::Semaphore;
 
 use crate::Hall;
@@ -33,7 +33,7 @@ pub(crate) struct Backups {
     /// One is made, verified or removed at a time.
     turn: Semaphore,
     /// A std mutex: held for single look-ups and never over an await.
-    last: Mutex<Last>,
+    last: Mutex<LastBackup>,
     /// Whether the server is to start again from a backup.
     restart_asked: AtomicBool,
     /// One revived credential is decided at a time.
@@ -42,7 +42,7 @@ pub(crate) struct Backups {
 
 /// What the last backup of this run came to.
 #[derive(Clone, Debug, Default)]
-struct Last {
+struct LastBackup {
     /// Changes written when it was begun.
     changes: u64,
     outcome: Option<BackupOutcome>,
@@ -52,7 +52,7 @@ struct Last {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupOutcome {
     /// When it was begun.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Why there is none; `None` when it was made.
     pub problem: Option<String>,
 }
@@ -83,7 +83,7 @@ pub struct VerifiedBackup {
 pub struct BackupFile {
     /// The backup.
     pub backup: Backup,
-    file: Arc<PackedFile>,
+    file: Arc<OpenArchive>,
     /// How far it was read.
     offset: u64,
 }
@@ -121,14 +121,14 @@ impl Backups {
         self.restart_asked.load(Ordering::Acquire)
     }
 
-    fn last(&self) -> Last {
+    fn last(&self) -> LastBackup {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
     }
 
     fn set_last(&self, changes: u64, outcome: BackupOutcome) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Last {
+        *last = LastBackup {
             changes,
             outcome: Some(outcome),
         };
@@ -220,7 +220,7 @@ impl Hall {
     async fn backup(&self, id: BackupId) -> Result<Backup> {
         let all = self.with_backups(|files| files.list()).await?;
         let found = all.into_iter().find(|backup| backup.id == id);
-        Ok(found.ok_or(Refusal::NotFound(Thing::Backup))?)
+        Ok(found.ok_or(Refusal::NotFound(ResourceKind::Backup))?)
     }
 
     async fn make_backup(&self, reason: BackupReason) -> Result<Backup> {
@@ -237,7 +237,7 @@ impl Hall {
         made
     }
 
-    async fn try_make_backup(&self, reason: BackupReason, at: Moment) -> Result<Backup> {
+    async fn try_make_backup(&self, reason: BackupReason, at: Timestamp) -> Result<Backup> {
         self.store_is_whole()?;
         self.disk_has_room()?;
         let id = Hall::new_id(BackupId::from_bytes);
@@ -295,7 +295,7 @@ impl Hall {
 fn keep(
     files: &BackupFiles,
     id: BackupId,
-    at: Moment,
+    at: Timestamp,
     reason: BackupReason,
     copy: &StoreCopy,
 ) -> Result<Backup, Fault> {
@@ -325,7 +325,7 @@ fn keep(
 pub(crate) fn before_migration(
     files: &BackupFiles,
     database: &std::path::Path,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(), Fault> {
     if !copies::awaits_migration(database)? {
         return Ok(());

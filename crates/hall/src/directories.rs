@@ -7,16 +7,16 @@ use guildhall_domain::{
     events::Event,
     settings::DEFAULT_DIRECTORY,
 };
-use guildhall_store::Rx;
+use guildhall_store::ReadTx;
 use guildhall_world::{
-    confined_fs::{Confined, Reach},
+    confined_fs::{ConfinedFs, FileScope},
     directories,
 };
 
 /// Which of the things in a folder are listed.
-pub use guildhall_world::directories::Listed;
+pub use guildhall_world::directories::ListFilter;
 
-use crate::{Hall, idempotency::Once, visibility};
+use crate::{Hall, idempotency::IdempotentWrite, visibility};
 
 impl Hall {
     /// What lies in the folder at `path`, an absolute path or one that begins with `~`; absent is
@@ -30,7 +30,7 @@ impl Hall {
         &self,
         by: &AnyCaller,
         path: Option<String>,
-        listed: Listed,
+        listed: ListFilter,
     ) -> Result<Directory> {
         let reach = self.directory_reach(*by.caller()).await?;
         self.with_files(move |confined, _| {
@@ -52,7 +52,7 @@ impl Hall {
         let setting = self.setting(&DEFAULT_DIRECTORY).await?;
         self.with_files(move |confined, _| {
             let configured = setting.text();
-            if reach == Reach::Home
+            if reach == FileScope::Home
                 && !configured.is_empty()
                 && let Ok(folder) = confined.folder(&reach, configured)
             {
@@ -75,7 +75,7 @@ impl Hall {
         by: &AnyCaller,
         parent: String,
         name: &str,
-        once: Once<String>,
+        once: IdempotentWrite<String>,
     ) -> Result<String> {
         let name = FolderName::parse(name)?;
         let (by, now, peek) = (*by.caller(), self.now(), once.peek());
@@ -107,7 +107,7 @@ impl Hall {
     /// Does something that changes names beneath the roots, while nobody saves a file.
     async fn change_names<T: Send + 'static>(
         &self,
-        deed: impl FnOnce(&Confined) -> Result<T> + Send + 'static,
+        deed: impl FnOnce(&ConfinedFs) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let stopping = self.tasks().stopping();
         let _names = self.inner.gate.alone(stopping).await?;
@@ -115,11 +115,11 @@ impl Hall {
     }
 
     /// How far a caller looks into folders; the store is asked for those alone who need it.
-    async fn directory_reach(&self, by: Caller) -> Result<Reach> {
+    async fn directory_reach(&self, by: Caller) -> Result<FileScope> {
         match by.identity {
-            Identity::Owner => Ok(Reach::Home),
+            Identity::Owner => Ok(FileScope::Home),
             Identity::Person(_) | Identity::Agent(_) => {
-                let read = move |db: &Rx<'_>| visibility::directory_reach(db, &by);
+                let read = move |db: &ReadTx<'_>| visibility::directory_reach(db, &by);
                 Ok(self.store().read(read).await?.value)
             }
         }

@@ -10,20 +10,20 @@ use guildhall_domain::{
     port_ranges::PortRange,
     settings::{
         AGENTS_ENCLOSURE, AGENTS_HIDDEN_FOLDERS, AGENTS_REACH_CONTAINERS, AGENTS_REACH_TERMINALS,
-        AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting, Value,
+        AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting, SettingValue,
     },
     workbench::PreviewPorts,
 };
-use guildhall_store::{Rx, agents, settings};
-use guildhall_world::enclosure::{Enclosure, Part, REQUIRED, Starter};
+use guildhall_store::{ReadTx, agents, settings};
+use guildhall_world::enclosure::{Enclosure, Mechanism, ProcessLauncher, REQUIRED};
 
 use crate::Hall;
 
 /// What an agent may ask to start programs, by the setting that lets it.
-const REACHED: [(&Setting, Starter); 3] = [
-    (&AGENTS_REACH_CONTAINERS, Starter::Containers),
-    (&AGENTS_REACH_TERMINALS, Starter::Terminals),
-    (&AGENTS_REACH_USER_SERVICES, Starter::UserServices),
+const REACHED: [(&Setting, ProcessLauncher); 3] = [
+    (&AGENTS_REACH_CONTAINERS, ProcessLauncher::Containers),
+    (&AGENTS_REACH_TERMINALS, ProcessLauncher::Terminals),
+    (&AGENTS_REACH_USER_SERVICES, ProcessLauncher::UserServices),
 ];
 
 /// For each mechanism, whether it is in force; else what follows, in a sentence.
@@ -50,7 +50,9 @@ impl EnclosureChecks {
 }
 
 /// The setting `agents.enclosure`, and where previews are listened for.
-fn word_and_previews(db: &Rx<'_>) -> Result<(Value, Result<PreviewPorts, String>), Error> {
+fn word_and_previews(
+    db: &ReadTx<'_>,
+) -> Result<(SettingValue, Result<PreviewPorts, String>), Error> {
     let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
     let previews = settings::get(db, &PREVIEW_PORTS)?.value;
     Ok((word, PreviewPorts::parse(previews.text())))
@@ -63,7 +65,7 @@ impl Hall {
     /// # Errors
     /// Faults alone.
     pub(crate) async fn enclosure(&self, agent: Option<AgentId>) -> Result<Enclosure, Fault> {
-        let read = move |db: &Rx<'_>| {
+        let read = move |db: &ReadTx<'_>| {
             let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
             let mut reached = Vec::new();
             for (setting, starter) in REACHED {
@@ -133,7 +135,7 @@ impl Hall {
             (_, false) => Err(format!("{} {}", part.without(), part.takes())),
             (_, true) => Ok(()),
         };
-        let ports = check(Part::Ports).and_then(|()| {
+        let ports = check(Mechanism::Ports).and_then(|()| {
             let mut previews = previews.ok().into_iter().flat_map(PreviewPorts::ports);
             let preview = previews.find(|port| !own.reserves(*port));
             match (own.overlapping_range(), own.unreserved_port(), preview) {
@@ -155,16 +157,16 @@ impl Hall {
         });
         EnclosureChecks {
             ports,
-            files: check(Part::Files),
-            scopes: check(Part::Scopes),
-            calls: check(Part::Calls),
+            files: check(Mechanism::Files),
+            scopes: check(Mechanism::Scopes),
+            calls: check(Mechanism::Calls),
         }
     }
 
     /// What the settings say; they refuse nothing.
     async fn settled<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Rx<'_>) -> Result<T, Error> + Send + 'static,
+        read: impl FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Fault> {
         match self.store().read(read).await {
             Ok(seen) => Ok(seen.value),

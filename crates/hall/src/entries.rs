@@ -1,27 +1,27 @@
 //! Entries: posting in a room, reading what was posted, and taking its text out.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     attachments::Attachment,
     callers::{AnyCaller, Caller, Gate, Human},
-    entries::{EntriesAsk, EntriesPage, Entry, Notice, Posted, Posting, may_redact},
-    errors::Thing,
+    entries::{EntriesPage, EntriesQuery, Entry, Notice, PostDraft, PostedEntry, may_redact},
+    errors::ResourceKind,
     events::Event,
     ids::{EntryId, RoomId},
     mentions::{self, MentionSpan},
     threads::may_be_root,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, attachments as file_rows, authors,
+    ReadSnapshot, ReadTx, Tx, attachments as file_rows, authors,
     entries::{self, Cascade, NewNotice, NewPost},
     members, settings,
 };
 
 use crate::{
     Hall, attachments,
-    idempotency::Once,
+    idempotency::IdempotentWrite,
     turns,
-    visibility::{self, Sight},
+    visibility::{self, RoomAccess},
 };
 
 impl Hall {
@@ -37,9 +37,9 @@ impl Hall {
         &self,
         by: &AnyCaller,
         room: RoomId,
-        posting: Posting,
-        once: Once<Posted>,
-    ) -> Result<Posted> {
+        posting: PostDraft,
+        once: IdempotentWrite<PostedEntry>,
+    ) -> Result<PostedEntry> {
         self.may_add()?;
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
@@ -86,8 +86,8 @@ impl Hall {
         &self,
         by: &AnyCaller,
         room: RoomId,
-        ask: EntriesAsk,
-    ) -> Result<Seen<EntriesPage>> {
+        ask: EntriesQuery,
+    ) -> Result<ReadSnapshot<EntriesPage>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
@@ -101,7 +101,12 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for room or entry.
-    pub async fn entry(&self, by: &AnyCaller, room: RoomId, id: EntryId) -> Result<Seen<Entry>> {
+    pub async fn entry(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        id: EntryId,
+    ) -> Result<ReadSnapshot<Entry>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
@@ -144,11 +149,11 @@ impl Hall {
 }
 
 /// Writes a post with its files, tells of it, and has the room's agents hear it.
-pub(crate) fn say(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Posted> {
+pub(crate) fn say(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<PostedEntry> {
     let now = post.now;
     let entry = write(tx, post, files)?;
     let turns = turns::consider(tx, &entry, now)?;
-    Ok(Posted { entry, turns })
+    Ok(PostedEntry { entry, turns })
 }
 
 /// Writes a notice of the house, and tells of it.
@@ -157,7 +162,7 @@ pub(crate) fn notify(
     room: RoomId,
     text: String,
     notice: Notice,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let author = authors::system(tx)?;
     let id = Hall::new_id(EntryId::from_bytes);
@@ -187,13 +192,13 @@ pub(crate) fn write(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> R
 }
 
 /// An entry that the caller may read.
-fn visible(db: &Rx<'_>, room: RoomId, sight: &Sight, id: EntryId) -> Result<Entry> {
+fn visible(db: &ReadTx<'_>, room: RoomId, sight: &RoomAccess, id: EntryId) -> Result<Entry> {
     let entry = entries::find(db, room, sight.floor, id)?;
-    Ok(entry.ok_or(Refusal::NotFound(Thing::Entry))?)
+    Ok(entry.ok_or(Refusal::NotFound(ResourceKind::Entry))?)
 }
 
 /// Whom the text names among the room's members.
-pub(crate) fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
+pub(crate) fn resolve(db: &ReadTx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
     if !text.contains('@') {
         return Ok(Vec::new());
     }
@@ -210,7 +215,7 @@ pub(crate) fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<Menti
 ///
 /// # Errors
 /// [`Refusal::TurnWasStopped`], [`Refusal::TooManyPostsThisTurn`].
-pub(crate) fn cascade(tx: &mut Tx<'_>, by: &Caller, sight: &Sight) -> Result<Cascade> {
+pub(crate) fn cascade(tx: &mut Tx<'_>, by: &Caller, sight: &RoomAccess) -> Result<Cascade> {
     if by.is_human() {
         return Ok(Cascade::default());
     }

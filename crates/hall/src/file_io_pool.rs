@@ -5,7 +5,7 @@ use std::{ops::Range, os::unix::fs::FileExt, sync::Arc, time::Duration};
 
 use guildhall_domain::{Fault, Refusal, Result, errors::FaultKind, limits};
 use guildhall_world::{
-    confined_fs::{Confined, OpenFile},
+    confined_fs::{ConfinedFs, OpenFile},
     file_saving::Journals,
 };
 use tokio::{
@@ -16,28 +16,28 @@ use tokio::{
 use crate::Hall;
 
 /// The way to people's files.
-pub(crate) struct Reaching {
-    confined: Arc<Confined>,
+pub(crate) struct FileIoPool {
+    confined: Arc<ConfinedFs>,
     journals: Journals,
-    places: Places,
+    places: IoSlots,
     /// The same for texts on their way to a client.
-    texts: Places,
+    texts: IoSlots,
 }
 
-impl Reaching {
-    pub(crate) fn new(confined: Confined, journals: Journals) -> Self {
+impl FileIoPool {
+    pub(crate) fn new(confined: ConfinedFs, journals: Journals) -> Self {
         Self {
             confined: Arc::new(confined),
             journals,
-            places: Places::new(limits::FILES_AT_ONCE_MAX),
-            texts: Places::new(limits::FILE_TEXTS_AT_ONCE_MAX),
+            places: IoSlots::new(limits::FILES_AT_ONCE_MAX),
+            texts: IoSlots::new(limits::FILE_TEXTS_AT_ONCE_MAX),
         }
     }
 }
 
 impl Hall {
     /// What can be asked without waiting, so without a place.
-    pub(crate) fn confined(&self) -> &Confined {
+    pub(crate) fn confined(&self) -> &ConfinedFs {
         &self.inner.reaching.confined
     }
 
@@ -47,7 +47,7 @@ impl Hall {
     /// [`Refusal::Overloaded`] when no place is free in time, and those of the deed.
     pub(crate) async fn with_files<T: Send + 'static>(
         &self,
-        deed: impl FnOnce(&Confined, &Journals) -> Result<T> + Send + 'static,
+        deed: impl FnOnce(&ConfinedFs, &Journals) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let reaching = &self.inner.reaching;
         let (confined, journals) = (Arc::clone(&reaching.confined), reaching.journals.clone());
@@ -59,16 +59,16 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::Overloaded`] when none is free in time.
-    pub(crate) async fn text_place(&self) -> Result<TextPlace> {
+    pub(crate) async fn text_place(&self) -> Result<TextReadSlot> {
         let place = self.inner.reaching.texts.take().await?;
-        Ok(TextPlace { _place: place })
+        Ok(TextReadSlot { _place: place })
     }
 
     /// A file that was found, to be read a part at a time.
-    pub(crate) fn open_bytes(&self, file: OpenFile) -> OpenBytes {
+    pub(crate) fn open_bytes(&self, file: OpenFile) -> FileReader {
         let figures = file.figures();
         let (physical, changed) = (file.physical(), file.changed());
-        OpenBytes {
+        FileReader {
             size: figures.size,
             state: format!("{:x}-{changed:x}-{:x}", physical.ino, figures.size),
             file: Arc::new(file),
@@ -79,23 +79,23 @@ impl Hall {
 
 /// A place among the texts that are read and sent, until dropped.
 #[derive(Debug)]
-pub struct TextPlace {
+pub struct TextReadSlot {
     /// It is given back by being dropped.
     _place: OwnedSemaphorePermit,
 }
 
 /// A person's file, open for reading a part at a time. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct OpenBytes {
+pub struct FileReader {
     file: Arc<OpenFile>,
-    places: Places,
+    places: IoSlots,
     /// Its bytes when it was opened.
     pub size: u64,
     /// What changes with its bytes: its number, its last change and its size.
     pub state: String,
 }
 
-impl OpenBytes {
+impl FileReader {
     /// Some of its bytes.
     ///
     /// # Errors
@@ -123,9 +123,9 @@ pub(crate) fn part(file: &OpenFile, bytes: &Range<u64>) -> Result<Vec<u8>> {
 
 /// The places in which people's files are reached.
 #[derive(Clone, Debug)]
-struct Places(Arc<Semaphore>);
+struct IoSlots(Arc<Semaphore>);
 
-impl Places {
+impl IoSlots {
     fn new(count: usize) -> Self {
         Self(Arc::new(Semaphore::new(count)))
     }
@@ -165,7 +165,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_finds_no_place_in_time_is_sent_away_and_any_place_that_is_free_again_is_taken() {
-        let places = Places::new(2);
+        let places = IoSlots::new(2);
         let held = [places.take().await.unwrap(), places.take().await.unwrap()];
         let refused = places.run(|| Ok(())).await;
         assert!(matches!(refused, Err(Error::Refusal(Refusal::Overloaded))));
@@ -175,7 +175,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_deed_keeps_its_place_when_nobody_waits_for_it_any_more() {
-        let places = Places::new(1);
+        let places = IoSlots::new(1);
         let (begun, is_begun) = tokio::sync::oneshot::channel();
         let (end, is_ended) = mpsc::channel::<()>();
         let deed = move || {

@@ -3,35 +3,35 @@
 use guildhall_domain::{
     Result,
     callers::{AnyCaller, Gate, Identity},
-    file_reads::{FileContent, ShownType, Tree},
+    file_reads::{FileContent, FileTree, RawMediaType},
 };
 use guildhall_world::{
-    confined_fs::{Confined, Folder},
-    file_reads::{self, TreeAsk},
+    confined_fs::{ConfinedFs, Folder},
+    file_reads::{self, TreeQuery},
 };
 
 use crate::{
     Hall,
-    file_io_pool::{OpenBytes, TextPlace},
+    file_io_pool::{FileReader, TextReadSlot},
     visibility,
 };
 
 /// The text of a file on its way to a client.
 #[derive(Debug)]
-pub struct Text {
+pub struct FileText {
     /// The text, with what a save needs to know of it.
     pub content: FileContent,
     /// To be kept until the client has it.
-    pub place: TextPlace,
+    pub place: TextReadSlot,
 }
 
 /// A file that is shown as it is.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct RawFile {
     /// Its bytes.
-    pub bytes: OpenBytes,
+    pub bytes: FileReader,
     /// What it is shown as.
-    pub kind: ShownType,
+    pub kind: RawMediaType,
 }
 
 impl Hall {
@@ -63,12 +63,17 @@ impl Hall {
     /// [`guildhall_domain::Refusal::Overloaded`].
     ///
     /// Source: contract 6.3.
-    pub async fn file_content(&self, by: &AnyCaller, cwd: String, path: String) -> Result<Text> {
+    pub async fn file_content(
+        &self,
+        by: &AnyCaller,
+        cwd: String,
+        path: String,
+    ) -> Result<FileText> {
         let place = self.text_place().await?;
         let content = self.in_folder(by, cwd, move |confined, cwd| {
             file_reads::content(confined, cwd, &path)
         });
-        Ok(Text {
+        Ok(FileText {
             content: content.await?,
             place,
         })
@@ -80,10 +85,11 @@ impl Hall {
     /// As [`Hall::file_content`] up to `NotAFile`; then `UnsupportedType`.
     ///
     /// Source: contract 6.3.
-    pub async fn shown_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<Shown> {
-        let find = move |_: &Confined, cwd: &Folder| Ok((cwd.file(&path)?, ShownType::of(&path)?));
+    pub async fn shown_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<RawFile> {
+        let find =
+            move |_: &ConfinedFs, cwd: &Folder| Ok((cwd.file(&path)?, RawMediaType::of(&path)?));
         let (file, kind) = self.in_folder(by, cwd, find).await?;
-        Ok(Shown {
+        Ok(RawFile {
             bytes: self.open_bytes(file),
             kind,
         })
@@ -95,7 +101,7 @@ impl Hall {
     /// As [`Hall::file_content`] up to `NotADirectory`.
     ///
     /// Source: contract 6.3.
-    pub async fn file_tree(&self, by: &AnyCaller, cwd: String, ask: TreeAsk) -> Result<Tree> {
+    pub async fn file_tree(&self, by: &AnyCaller, cwd: String, ask: TreeQuery) -> Result<FileTree> {
         self.in_folder(by, cwd, move |_, cwd| file_reads::tree(cwd, &ask))
             .await
     }
@@ -105,7 +111,7 @@ impl Hall {
         &self,
         by: &AnyCaller,
         cwd: String,
-        deed: impl FnOnce(&Confined, &Folder) -> Result<T> + Send + 'static,
+        deed: impl FnOnce(&ConfinedFs, &Folder) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let by = *by.caller();
         let reach = self

@@ -3,14 +3,14 @@
 //! both or neither.
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     errors::Error,
-    idempotency::{Answered, AnsweredBody, Claim},
+    idempotency::{IdempotencyClaim, RecordedBody, RecordedResponse},
 };
-use guildhall_store::{Rx, Tx, idempotency};
+use guildhall_store::{ReadTx, Tx, idempotency};
 use guildhall_world::{
-    digests::Digesting,
-    seal::{Place, Seal},
+    digests::DigestBuilder,
+    seal::{Seal, SealContext},
 };
 
 /// Seconds an answer is kept for repeats: 24 hours. Source: contract 1.7, `IDEMPOTENCY_TTL`.
@@ -23,26 +23,26 @@ const KEPT_BYTES_MAX: u64 = 256 * 1024 * 1024;
 const BATCH: u32 = 100;
 
 /// A change that happens once: under a claim, or without one each time it is asked for.
-pub struct Once<T>(Option<Claimed<T>>);
+pub struct IdempotentWrite<T>(Option<KeyedWrite<T>>);
 
-struct Claimed<T> {
-    claim: Claim,
-    answer: Answer<T>,
+struct KeyedWrite<T> {
+    claim: IdempotencyClaim,
+    answer: RecordResponse<T>,
     /// Keeps an answer that holds secrets; without it there is none to keep.
     seal: Option<Seal>,
 }
 
 /// A look at what was answered before, without doing anything.
 #[derive(Clone)]
-pub(crate) struct Peek(Option<(Claim, Option<Seal>)>);
+pub(crate) struct ReplayCheck(Option<(IdempotencyClaim, Option<Seal>)>);
 
-impl Peek {
+impl ReplayCheck {
     /// Holds back a change that was done before. Only what follows from the request alone may be
     /// asked before this. Source: contract 1.3, check 9.
     ///
     /// # Errors
-    /// Those of [`Once::run`] without its job's.
-    pub(crate) fn check(&self, db: &Rx<'_>, now: Moment) -> Result<()> {
+    /// Those of [`IdempotentWrite::run`] without its job's.
+    pub(crate) fn check(&self, db: &ReadTx<'_>, now: Timestamp) -> Result<()> {
         let Some((claim, seal)) = &self.0 else {
             return Ok(());
         };
@@ -57,9 +57,9 @@ impl Peek {
 }
 
 /// What an outcome is answered with.
-type Answer<T> = Box<dyn FnOnce(&T) -> Result<Answered> + Send>;
+type RecordResponse<T> = Box<dyn FnOnce(&T) -> Result<RecordedResponse> + Send>;
 
-impl<T> Once<T> {
+impl<T> IdempotentWrite<T> {
     /// A change without a key: asked twice, done twice.
     pub fn without_key() -> Self {
         Self(None)
@@ -67,10 +67,10 @@ impl<T> Once<T> {
 
     /// A change under `claim`; `answer` is what its outcome is answered with.
     pub fn claimed(
-        claim: Claim,
-        answer: impl FnOnce(&T) -> Result<Answered> + Send + 'static,
+        claim: IdempotencyClaim,
+        answer: impl FnOnce(&T) -> Result<RecordedResponse> + Send + 'static,
     ) -> Self {
-        Self(Some(Claimed {
+        Self(Some(KeyedWrite {
             claim,
             answer: Box::new(answer),
             seal: None,
@@ -84,7 +84,7 @@ impl<T> Once<T> {
         if let Some(claimed) = &mut self.0 {
             claimed.seal = Some(seal.clone());
             if reads_secrets {
-                let mut apart = Digesting::default();
+                let mut apart = DigestBuilder::default();
                 apart.add(b"with secrets");
                 apart.add(&claimed.claim.id);
                 claimed.claim.id = *apart.finish().as_bytes();
@@ -94,14 +94,14 @@ impl<T> Once<T> {
     }
 
     /// The key it is asked for under, and what was asked.
-    pub(crate) fn claim(&self) -> Option<Claim> {
+    pub(crate) fn claim(&self) -> Option<IdempotencyClaim> {
         self.0.as_ref().map(|claimed| claimed.claim)
     }
 
     /// A look at what was answered before.
-    pub(crate) fn peek(&self) -> Peek {
+    pub(crate) fn peek(&self) -> ReplayCheck {
         let claimed = self.0.as_ref();
-        Peek(claimed.map(|claimed| (claimed.claim, claimed.seal.clone())))
+        ReplayCheck(claimed.map(|claimed| (claimed.claim, claimed.seal.clone())))
     }
 
     /// Runs `job`, unless it was done under this claim before.
@@ -115,10 +115,10 @@ impl<T> Once<T> {
     pub(crate) fn run(
         self,
         tx: &mut Tx<'_>,
-        now: Moment,
+        now: Timestamp,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T>,
     ) -> Result<T> {
-        let Some(Claimed {
+        let Some(KeyedWrite {
             claim,
             answer,
             seal,
@@ -138,23 +138,28 @@ impl<T> Once<T> {
     }
 }
 
-fn again(claim: &Claim, fingerprint: [u8; 32], answered: Answered, seal: Option<&Seal>) -> Error {
+fn again(
+    claim: &IdempotencyClaim,
+    fingerprint: [u8; 32],
+    answered: RecordedResponse,
+    seal: Option<&Seal>,
+) -> Error {
     if fingerprint != claim.fingerprint {
         return Refusal::IdempotencyKeyReused.into();
     }
-    let Answered { status, body } = answered;
+    let RecordedResponse { status, body } = answered;
     let body = match body {
-        AnsweredBody::Secret(id) => return Refusal::SecretAlreadyShown(id).into(),
-        AnsweredBody::Json(body) => Some(body),
-        AnsweredBody::Private(sealed) => seal.and_then(|seal| {
+        RecordedBody::Secret(id) => return Refusal::SecretAlreadyShown(id).into(),
+        RecordedBody::Json(body) => Some(body),
+        RecordedBody::Private(sealed) => seal.and_then(|seal| {
             let parts = place(claim);
-            seal.unseal(Place(&parts), &sealed)
+            seal.unseal(SealContext(&parts), &sealed)
         }),
     };
     match body {
-        Some(body) => Error::Repeated(Box::new(Answered {
+        Some(body) => Error::Repeated(Box::new(RecordedResponse {
             status,
-            body: AnsweredBody::Json(body),
+            body: RecordedBody::Json(body),
         })),
         // The key it was sealed with is lost.
         None => Refusal::SecretAlreadyShown(String::new()).into(),
@@ -162,25 +167,29 @@ fn again(claim: &Claim, fingerprint: [u8; 32], answered: Answered, seal: Option<
 }
 
 /// The answer as it is kept.
-fn closed(claim: &Claim, answered: Answered, seal: Option<&Seal>) -> Result<Answered, Fault> {
-    let AnsweredBody::Private(body) = answered.body else {
+fn closed(
+    claim: &IdempotencyClaim,
+    answered: RecordedResponse,
+    seal: Option<&Seal>,
+) -> Result<RecordedResponse, Fault> {
+    let RecordedBody::Private(body) = answered.body else {
         return Ok(answered);
     };
     let seal = seal.ok_or_else(|| Fault::broken("keeping an answer", "there is no seal for it"))?;
     let parts = place(claim);
-    Ok(Answered {
+    Ok(RecordedResponse {
         status: answered.status,
-        body: AnsweredBody::Private(seal.seal(Place(&parts), &body)?),
+        body: RecordedBody::Private(seal.seal(SealContext(&parts), &body)?),
     })
 }
 
 /// Where an answer with secrets is kept.
-fn place(claim: &Claim) -> [&[u8]; 2] {
+fn place(claim: &IdempotencyClaim) -> [&[u8]; 2] {
     [b"repeats", &claim.id]
 }
 
 /// Drops answers that no longer count; says whether there may be more.
-pub(crate) fn drop_due(tx: &mut Tx<'_>, now: Moment) -> Result<bool> {
+pub(crate) fn drop_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<bool> {
     let before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
     Ok(idempotency::drop_before(tx, before, BATCH)? == BATCH as usize)
 }

@@ -7,14 +7,14 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Result, agents::Agent, ids::AgentId, runtimes::Profile, settings::PUBLIC_URL,
+    Fault, Result, agents::Agent, ids::AgentId, runtimes::RuntimeProfile, settings::PUBLIC_URL,
 };
-use guildhall_store::{Rx, settings};
+use guildhall_store::{ReadTx, settings};
 use guildhall_world::{
-    acp::{Launch, McpServer},
+    acp::{AgentLaunch, SessionMcpServer},
     enclosure::Enclosure,
-    process_environment::{self, Sources},
-    process_guard::KeeperCommand,
+    process_environment::{self, EnvironmentSources},
+    process_guard::GuardCommand,
 };
 
 use crate::Hall;
@@ -28,7 +28,7 @@ pub const OWN_TOOL_SERVER: &str = "guildhall";
 
 /// What the server hands to the agents it starts.
 #[derive(Clone)]
-pub struct Launching {
+pub struct LaunchConfig {
     /// Where the owner's browser reaches the server.
     pub url: String,
     /// Where agents reach it: the listener for agents.
@@ -36,14 +36,14 @@ pub struct Launching {
     /// The server's own environment, of which agents get what they may have.
     pub environment: BTreeMap<String, String>,
     /// The program agents are kept by.
-    pub keeper: KeeperCommand,
+    pub keeper: GuardCommand,
     /// What agents and their tool servers are kept from.
     pub enclosure: Enclosure,
     /// The program that agents start with [`BRIDGE`]; absolute.
     pub bridge: PathBuf,
 }
 
-impl fmt::Debug for Launching {
+impl fmt::Debug for LaunchConfig {
     /// Without the environment's values: they are the server's own secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launching")
@@ -58,7 +58,7 @@ impl fmt::Debug for Launching {
 }
 
 /// Where browsers reach this server; `own` is where those of this computer do.
-pub(crate) fn base(db: &Rx<'_>, own: &str) -> Result<String> {
+pub(crate) fn base(db: &ReadTx<'_>, own: &str) -> Result<String> {
     let set = settings::get(db, &PUBLIC_URL)?.value;
     let set = set.text().trim().trim_end_matches('/');
     Ok(if set.is_empty() { own } else { set }.to_owned())
@@ -69,7 +69,7 @@ impl Hall {
     pub(crate) fn environment_of(&self, agent: &Agent) -> Vec<(String, String)> {
         let launching = &self.inner.launching;
         let profile = self.runtimes().profile(&agent.runtime);
-        process_environment::of_agent(Sources {
+        process_environment::of_agent(EnvironmentSources {
             server: &launching.environment,
             provider: profile.map_or(&[], |profile| &profile.provider_variables),
             profile: profile.map_or(&[], |profile| &profile.env),
@@ -79,15 +79,15 @@ impl Hall {
     }
 
     /// The tool server through which the agent of a session reaches the house.
-    pub(crate) fn own_tool_server(&self, token: &str) -> McpServer {
+    pub(crate) fn own_tool_server(&self, token: &str) -> SessionMcpServer {
         self.tool_server(OWN_TOOL_SERVER, token)
     }
 
     /// The way of a session's agent to the tool server `name`, with the session's token in its
     /// environment: other users see what a program is called with.
-    pub(crate) fn tool_server(&self, name: &str, token: &str) -> McpServer {
+    pub(crate) fn tool_server(&self, name: &str, token: &str) -> SessionMcpServer {
         let launching = &self.inner.launching;
-        McpServer::Stdio {
+        SessionMcpServer::Stdio {
             name: name.to_owned(),
             command: launching.bridge.clone(),
             args: vec![BRIDGE.to_owned(), name.to_owned()],
@@ -111,17 +111,17 @@ impl Hall {
     /// Faults alone.
     pub(crate) async fn launch(
         &self,
-        profile: &Profile,
+        profile: &RuntimeProfile,
         program: &Path,
         (cwd, agent, token): (&str, Option<AgentId>, Option<&str>),
-    ) -> Result<Launch, Fault> {
+    ) -> Result<AgentLaunch, Fault> {
         let enclosure = self.enclosure(agent).await?;
         let launching = &self.inner.launching;
-        Ok(Launch {
+        Ok(AgentLaunch {
             program: program.to_owned(),
             args: profile.args.clone(),
             cwd: cwd.into(),
-            env: process_environment::of_agent(Sources {
+            env: process_environment::of_agent(EnvironmentSources {
                 server: &launching.environment,
                 provider: &profile.provider_variables,
                 profile: &profile.env,

@@ -64,45 +64,45 @@ pub mod workbench;
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Moment, Result, attempt_limiter::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
+    Result, Timestamp, attempt_limiter::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
     signals::Signal,
 };
 use guildhall_store::Store;
 use guildhall_world::{
-    address_tokens::Grants,
+    address_tokens::AddressTokens,
     blobs::Blobs,
-    connectors::Services,
-    digests::Digests,
-    folder_watcher::Watching,
-    http_client::{Outgoing, OwnPorts},
+    connectors::ServiceClients,
+    digests::ApprovalDigests,
+    folder_watcher::FolderWatcher,
+    http_client::{HttpClient, ListenerPorts},
     process_tree::ProcessTrees,
     seal::Seal,
-    server_programs::Hashes,
+    server_programs::HashCache,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
 
-pub use guildhall_store::{Seen, Written, settings::Configured};
-pub use guildhall_world::agent_folders::Places;
+pub use guildhall_store::{ReadSnapshot, WriteCounts, settings::ConfiguredSettings};
+pub use guildhall_world::agent_folders::AgentFolders;
 pub use guildhall_world::clock::Clock;
 /// The way to a dev server; previews ask there.
 pub use guildhall_world::dev_server;
 /// Which tree of files is asked for.
-pub use guildhall_world::file_reads::TreeAsk;
+pub use guildhall_world::file_reads::TreeQuery;
 pub use guildhall_world::http_client;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
 pub use guildhall_world::peer_lookup;
 /// What the last restore came to.
 pub use guildhall_world::restores::RestoreRecord;
 /// Where the programs of runtimes are looked for.
-pub use guildhall_world::runtime_programs::Programs;
+pub use guildhall_world::runtime_programs::ProgramSearch;
 /// Connections whose other side is gone; the listener has them ended as well.
 pub use guildhall_world::tcp_keepalive;
-pub use start::{Auth, Opening, PreviewDoors};
+pub use start::{AuthConfig, HallConfig, PreviewListenerConfig};
 
 use crate::{
-    backups::Backups, file_io_pool::Reaching, interactions::Waiting, launch_config::Launching,
-    passwords::Passwords, runtimes::Registry, start::Door, storage::Storage,
-    store_checks::StoreRecord, streams::StreamLimits, tasks::Tasks,
+    backups::Backups, file_io_pool::FileIoPool, interactions::ResponseWaiters,
+    launch_config::LaunchConfig, passwords::PasswordHasher, runtimes::Registry, start::AuthState,
+    storage::Storage, store_checks::StoreHealth, streams::StreamLimits, tasks::Tasks,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -114,73 +114,73 @@ pub struct Hall {
 struct Inner {
     store: Store,
     /// What is known of the store beside it.
-    store_record: StoreRecord,
+    store_record: StoreHealth,
     /// Its backups.
     backups: Backups,
     /// What is kept of the disk.
     storage: Storage,
     clock: Clock,
     /// The way to people's files.
-    reaching: Reaching,
+    reaching: FileIoPool,
     blobs: Arc<Blobs>,
     /// Who may change which file at a time.
-    gate: files::Gate,
+    gate: files::FileLocks,
     runtimes: Arc<Registry>,
-    launching: Launching,
+    launching: LaunchConfig,
     /// Agents' processes that run.
-    processes: sessions::Processes,
+    processes: sessions::AgentProcesses,
     /// Sessions with something to do.
-    live: sessions::Live,
+    live: sessions::LiveSessions,
     data_dir: PathBuf,
     /// Where agents keep what is theirs.
-    places: Places,
-    watching: Arc<Watching>,
+    places: AgentFolders,
+    watching: Arc<FolderWatcher>,
     /// The local browser.
-    browser: browser::Browser,
-    commands: Arc<commands::Kept>,
-    followed: Arc<session_tasks::Followed>,
+    browser: browser::BrowserHandle,
+    commands: Arc<commands::CommandCache>,
+    followed: Arc<session_tasks::FollowedSessions>,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
-    door: Door,
-    passwords: Passwords,
+    door: AuthState,
+    passwords: PasswordHasher,
     attempts: AttemptLimiter,
-    started_at: Moment,
+    started_at: Timestamp,
     signals: broadcast::Sender<Signal>,
-    streams: streams::Open,
+    streams: streams::OpenStreams,
     /// The keepers of the agents that run, by which connections are told to be an agent's.
     trees: ProcessTrees,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
     /// Makes the digests of what people decide on.
-    digests: Digests,
+    digests: ApprovalDigests,
     /// Keeps the secrets of tool servers.
     seal: Seal,
     /// Makes and reads the tokens in addresses of served folders and previews.
-    grants: Arc<Grants>,
+    grants: Arc<AddressTokens>,
     /// The dev servers that can be looked at.
     previews: workbench::previews::Previews,
     /// What the files of tool servers hold.
-    hashes: Arc<Hashes>,
+    hashes: Arc<HashCache>,
     /// The way to other servers, once it was needed.
-    outgoing: OnceCell<Outgoing>,
+    outgoing: OnceCell<HttpClient>,
     /// Where it never leads.
-    own_ports: OwnPorts,
+    own_ports: ListenerPorts,
     /// The way to the cloud link.
-    cloud: cloud::Cloud,
+    cloud: cloud::CloudLinkHandle,
     /// The ways to the services of connectors, once they were needed.
-    services: OnceCell<Services>,
+    services: OnceCell<ServiceClients>,
     /// Who waits for the test of a tool server.
-    testing: mcp_servers::Queues,
+    testing: mcp_servers::TestQueues,
     /// The connections to tool servers.
-    gateways: mcp_gateway::Gateways,
+    gateways: mcp_gateway::McpConnections,
     /// Which tokens of tool servers are being replaced.
-    refreshing: mcp_signins::Refreshing,
+    refreshing: mcp_signins::TokenRefreshes,
     /// Which credentials of connections are being renewed.
-    renewing: connectors::Renewing,
+    renewing: connectors::CredentialRenewals,
     /// The agents that wait for a person's answer.
-    waiting: Waiting,
+    waiting: ResponseWaiters,
     /// The gated requests that wait for a person's word.
-    holds: approvals::Holds,
+    holds: approvals::HeldRequests,
     /// Tells the dispatcher of turns that something may be due.
     turning: Notify,
     tasks: Tasks,
@@ -193,15 +193,15 @@ impl Hall {
     }
 
     /// When this server started.
-    pub fn started_at(&self) -> Moment {
+    pub fn started_at(&self) -> Timestamp {
         self.inner.started_at
     }
 
     /// How the owner and other people are told apart.
     pub fn mode(&self) -> AuthMode {
         match self.inner.door {
-            Door::Local { .. } => AuthMode::Local,
-            Door::Login { .. } => AuthMode::Login,
+            AuthState::Local { .. } => AuthMode::Local,
+            AuthState::Login { .. } => AuthMode::Login,
         }
     }
 
@@ -221,7 +221,7 @@ impl Hall {
     }
 
     /// How much was written since the start.
-    pub fn written(&self) -> Written {
+    pub fn written(&self) -> WriteCounts {
         self.inner.store.written()
     }
 
@@ -238,7 +238,7 @@ impl Hall {
         &self.inner.store
     }
 
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
@@ -246,7 +246,7 @@ impl Hall {
         make(guildhall_world::ids::new().into_bytes())
     }
 
-    fn assemble(parts: start::Parts, limits: StreamLimits) -> Self {
+    fn assemble(parts: start::HallParts, limits: StreamLimits) -> Self {
         let (signals, _) = broadcast::channel(limits::SIGNALS_PER_READER);
         let trees = ProcessTrees::recorded_in(&parts.data_dir);
         Self {
@@ -256,13 +256,13 @@ impl Hall {
                 backups: Backups::new(parts.backups),
                 storage: Storage::new(&parts.data_dir),
                 clock: parts.clock,
-                reaching: Reaching::new(parts.confined, parts.journals),
+                reaching: FileIoPool::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),
-                gate: files::Gate::default(),
+                gate: files::FileLocks::default(),
                 runtimes: Arc::new(parts.runtimes),
                 launching: parts.launching,
-                processes: sessions::Processes::default(),
-                live: sessions::Live::default(),
+                processes: sessions::AgentProcesses::default(),
+                live: sessions::LiveSessions::default(),
                 data_dir: parts.data_dir,
                 places: parts.places,
                 watching: Arc::default(),
@@ -271,11 +271,11 @@ impl Hall {
                 followed: Arc::default(),
                 log_id: parts.log_id,
                 door: parts.door,
-                passwords: Passwords::new(),
+                passwords: PasswordHasher::new(),
                 attempts: AttemptLimiter::default(),
                 started_at: parts.started_at,
                 signals,
-                streams: streams::Open::new(limits),
+                streams: streams::OpenStreams::new(limits),
                 trees,
                 editing: Notify::new(),
                 digests: parts.digests,
@@ -290,12 +290,12 @@ impl Hall {
                 own_ports: parts.own_ports,
                 cloud: parts.cloud,
                 services: OnceCell::new(),
-                testing: mcp_servers::Queues::default(),
-                gateways: mcp_gateway::Gateways::default(),
-                refreshing: mcp_signins::Refreshing::default(),
-                renewing: connectors::Renewing::default(),
-                waiting: Waiting::default(),
-                holds: approvals::Holds::default(),
+                testing: mcp_servers::TestQueues::default(),
+                gateways: mcp_gateway::McpConnections::default(),
+                refreshing: mcp_signins::TokenRefreshes::default(),
+                renewing: connectors::CredentialRenewals::default(),
+                waiting: ResponseWaiters::default(),
+                holds: approvals::HeldRequests::default(),
                 turning: Notify::new(),
                 tasks: Tasks::default(),
             }),

@@ -1,11 +1,11 @@
 //! Members: who belongs to a room; joining, answering modes, leaving.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::{AgentState, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Gate, Human},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, AuthorId, RoomId},
     limits,
@@ -13,20 +13,20 @@ use guildhall_domain::{
     rooms::RoomKind,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, installation,
-    members::{self, Joining},
+    ReadSnapshot, ReadTx, Tx, agents, authors, installation,
+    members::{self, NewMember},
 };
 
 use crate::{
     Hall,
-    idempotency::Once,
+    idempotency::IdempotentWrite,
     turns,
-    visibility::{self, Sight},
+    visibility::{self, RoomAccess},
 };
 
 /// Whom a request names: an author, or an agent by its registry id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum AuthorOrAgent {
     /// An author.
     Author(AuthorId),
     /// An agent.
@@ -35,7 +35,7 @@ pub enum Named {
 
 /// The member an ask led to, and whether the ask made it.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct AddedMember {
     /// The member.
     pub member: Member,
     /// False when it belonged to the room already.
@@ -47,7 +47,7 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn members(&self, by: &AnyCaller, room: RoomId) -> Result<Seen<Vec<Member>>> {
+    pub async fn members(&self, by: &AnyCaller, room: RoomId) -> Result<ReadSnapshot<Vec<Member>>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
@@ -66,10 +66,10 @@ impl Hall {
         &self,
         by: &Human,
         room: RoomId,
-        named: Named,
+        named: AuthorOrAgent,
         mode: Option<ResponseMode>,
-        once: Once<Joined>,
-    ) -> Result<Joined> {
+        once: IdempotentWrite<AddedMember>,
+    ) -> Result<AddedMember> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
@@ -77,7 +77,7 @@ impl Hall {
                     let sight = visibility::room(tx, &by, room)?;
                     let author = named_author(tx, named)?;
                     if let Some(member) = members::find(tx, room, author.id)? {
-                        return Ok(Joined {
+                        return Ok(AddedMember {
                             member,
                             is_new: false,
                         });
@@ -86,7 +86,7 @@ impl Hall {
                     let before = crate::rooms::existing(tx, room)?;
                     let member = join(tx, Some(by.author), room, &author, mode, now)?;
                     crate::rooms::tell_if_changed(tx, now, Some(by.author), &before)?;
-                    Ok(Joined {
+                    Ok(AddedMember {
                         member,
                         is_new: true,
                     })
@@ -158,7 +158,12 @@ impl Hall {
 }
 
 /// Holds back authors that may not join the room as it is.
-fn require_room_for(db: &Rx<'_>, room: RoomId, author: &Author, sight: &Sight) -> Result<()> {
+fn require_room_for(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    author: &Author,
+    sight: &RoomAccess,
+) -> Result<()> {
     if author.retired {
         return Err(Refusal::AuthorRetired.into());
     }
@@ -180,19 +185,19 @@ fn require_room_for(db: &Rx<'_>, room: RoomId, author: &Author, sight: &Sight) -
 ///
 /// # Errors
 /// `NotFound` for an unknown or system author, and for an unknown or retired agent.
-pub(crate) fn named_author(db: &Rx<'_>, named: Named) -> Result<Author> {
+pub(crate) fn named_author(db: &ReadTx<'_>, named: AuthorOrAgent) -> Result<Author> {
     let id = match named {
-        Named::Author(id) => id,
-        Named::Agent(agent) => {
+        AuthorOrAgent::Author(id) => id,
+        AuthorOrAgent::Agent(agent) => {
             let agent = agents::by_id(db, agent)?
                 .filter(|agent| agent.state != AgentState::Retired)
-                .ok_or(Refusal::NotFound(Thing::Agent))?;
+                .ok_or(Refusal::NotFound(ResourceKind::Agent))?;
             agent.author_id
         }
     };
     let author = authors::by_id(db, id)?
         .filter(|author| author.kind != AuthorKind::System)
-        .ok_or(Refusal::NotFound(Thing::Author))?;
+        .ok_or(Refusal::NotFound(ResourceKind::Author))?;
     Ok(author)
 }
 
@@ -203,12 +208,12 @@ pub(crate) fn join(
     room: RoomId,
     author: &Author,
     mode: Option<ResponseMode>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Member> {
     let kind = crate::rooms::existing(tx, room)?.kind;
     let response_mode = answering(tx, kind, author, mode)?;
     let seen_from = tx.next_event();
-    let joining = Joining {
+    let joining = NewMember {
         room,
         author: author.id,
         response_mode,
@@ -233,12 +238,12 @@ pub(crate) fn found(
     room: RoomId,
     kind: RoomKind,
     people: &[Author],
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(people.len());
     for (author, seen_from) in people.iter().zip(tx.next_event() + 1..) {
         let response_mode = answering(tx, kind, author, None)?;
-        let joining = Joining {
+        let joining = NewMember {
             room,
             author: author.id,
             response_mode,
@@ -251,7 +256,7 @@ pub(crate) fn found(
 }
 
 fn answering(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     kind: RoomKind,
     author: &Author,
     asked: Option<ResponseMode>,
@@ -269,7 +274,7 @@ pub(crate) fn leave(
     actor: Option<AuthorId>,
     room: RoomId,
     author: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let before = crate::rooms::existing(tx, room)?;
     crate::canvas::end_edits_of(tx, actor, room, author, now)?;
@@ -287,13 +292,13 @@ pub(crate) fn leave(
     crate::rooms::tell_if_changed(tx, now, actor, &before)
 }
 
-pub(crate) fn owner_is_member(db: &Rx<'_>, room: RoomId) -> Result<bool> {
+pub(crate) fn owner_is_member(db: &ReadTx<'_>, room: RoomId) -> Result<bool> {
     match installation::owner(db)? {
         Some(owner) => members::is_member(db, room, owner),
         None => Ok(false),
     }
 }
 
-fn existing(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Member> {
-    Ok(members::find(db, room, author)?.ok_or(Refusal::NotFound(Thing::Member))?)
+fn existing(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Member> {
+    Ok(members::find(db, room, author)?.ok_or(Refusal::NotFound(ResourceKind::Member))?)
 }

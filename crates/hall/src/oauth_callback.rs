@@ -4,7 +4,7 @@
 //! Which sign-in it is, and what becomes of it, is for `mcp_signins` and `connectors`.
 //! Source: contract 4.8 and 5.4.
 
-use guildhall_domain::{Fault, Moment, Refusal, Result, mcp_signins::Answer};
+use guildhall_domain::{Fault, Refusal, Result, Timestamp, mcp_signins::AuthorizationResponse};
 use guildhall_world::{
     oauth::{Pkce, pkce},
     secret_tokens,
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::Hall;
 
 /// Where a person is sent. Without `Debug`, because the cookie is secret.
-pub struct Leaving {
+pub struct OauthRedirect {
     /// Where.
     pub location: String,
     /// What the browser keeps until the answer comes.
@@ -25,7 +25,7 @@ pub struct Leaving {
 
 /// What came of an answer; `W` says why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Finished<W> {
+pub enum CallbackOutcome<W> {
     /// What has this name is signed in.
     Connected(String),
     /// It is not.
@@ -35,7 +35,7 @@ pub enum Finished<W> {
 }
 
 /// What a browser is sent away with, made anew for each.
-pub(crate) struct Parting {
+pub(crate) struct NewAuthorization {
     /// What the answer will name.
     pub(crate) state: String,
     /// The proof key.
@@ -45,7 +45,7 @@ pub(crate) struct Parting {
 
 /// What is kept of it until the answer comes; sealed wherever that is.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Opened {
+pub(crate) struct PendingAuthorization {
     /// Where the person was sent.
     location: String,
     /// What the browser keeps.
@@ -55,15 +55,15 @@ pub(crate) struct Opened {
 }
 
 /// An answer that names a state and comes with a cookie.
-pub(crate) struct Landed {
+pub(crate) struct OauthCallback {
     /// The answer.
-    pub(crate) answer: Answer,
+    pub(crate) answer: AuthorizationResponse,
     /// The digest of its state.
     pub(crate) state: [u8; 32],
     cookie: [u8; 32],
 }
 
-impl Parting {
+impl NewAuthorization {
     pub(crate) fn new() -> Result<Self, Fault> {
         Ok(Self {
             state: secret_tokens::mint("")?.reveal(),
@@ -74,8 +74,8 @@ impl Parting {
 
     /// What is kept when the person is sent to `location`, and the digest of the state by which
     /// the answer finds it.
-    pub(crate) fn to(self, location: String) -> (Opened, [u8; 32]) {
-        let opened = Opened {
+    pub(crate) fn to(self, location: String) -> (PendingAuthorization, [u8; 32]) {
+        let opened = PendingAuthorization {
             location,
             cookie: self.cookie,
             verifier: self.pkce.verifier,
@@ -84,11 +84,11 @@ impl Parting {
     }
 }
 
-impl Opened {
+impl PendingAuthorization {
     /// Where the person is sent, also when the link is followed again.
-    pub(crate) fn leaving(&self, until: Moment, now: Moment) -> Leaving {
+    pub(crate) fn leaving(&self, until: Timestamp, now: Timestamp) -> OauthRedirect {
         let left_ms = until.as_millis() - now.as_millis();
-        Leaving {
+        OauthRedirect {
             location: self.location.clone(),
             cookie: self.cookie.clone(),
             seconds: (left_ms / 1_000).max(1),
@@ -96,9 +96,9 @@ impl Opened {
     }
 }
 
-impl Landed {
+impl OauthCallback {
     /// `None` where it answers nothing that was ever asked.
-    pub(crate) fn of(answer: Answer, cookie: Option<String>) -> Option<Self> {
+    pub(crate) fn of(answer: AuthorizationResponse, cookie: Option<String>) -> Option<Self> {
         let (state, cookie) = answer.state.as_deref().zip(cookie)?;
         Some(Self {
             state: secret_tokens::digest(state),
@@ -108,7 +108,7 @@ impl Landed {
     }
 
     /// Whether it comes from the browser that was sent away.
-    pub(crate) fn is_of(&self, opened: &Opened) -> bool {
+    pub(crate) fn is_of(&self, opened: &PendingAuthorization) -> bool {
         secret_tokens::digest(&opened.cookie) == self.cookie
     }
 }
@@ -122,14 +122,14 @@ impl Hall {
     /// Those of the two, and `ShuttingDown`.
     pub(crate) async fn land<A, W, B>(
         &self,
-        accepting: impl Future<Output = Result<Result<A, Finished<W>>>> + Send + 'static,
+        accepting: impl Future<Output = Result<Result<A, CallbackOutcome<W>>>> + Send + 'static,
         buying: impl FnOnce(A) -> B + Send + 'static,
         broken: W,
-    ) -> Result<Finished<W>>
+    ) -> Result<CallbackOutcome<W>>
     where
         A: Send + 'static,
         W: Send + 'static,
-        B: Future<Output = Result<Finished<W>>> + Send + 'static,
+        B: Future<Output = Result<CallbackOutcome<W>>> + Send + 'static,
     {
         let mut stopping = self.tasks().stopping();
         let landing = async move {
@@ -143,6 +143,6 @@ impl Hall {
             }
         };
         let finished = self.tasks().finish(landing).await;
-        finished.unwrap_or(Ok(Finished::Failed(broken)))
+        finished.unwrap_or(Ok(CallbackOutcome::Failed(broken)))
     }
 }

@@ -12,11 +12,11 @@ const PASSWORDS_AT_ONCE: usize = 4;
 
 /// The turns in which passwords are hashed.
 #[derive(Debug)]
-pub(crate) struct Passwords {
+pub(crate) struct PasswordHasher {
     turns: Arc<Semaphore>,
 }
 
-impl Passwords {
+impl PasswordHasher {
     pub(crate) fn new() -> Self {
         Self {
             turns: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),

@@ -1,15 +1,15 @@
 //! Reactions: answering an entry with an emoji, and taking that back.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Gate},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
     ids::{AuthorId, EntryId, RoomId},
     limits,
     reactions::{Emoji, Reaction, Reactions},
 };
-use guildhall_store::{Rx, Tx, entries, reactions};
+use guildhall_store::{ReadTx, Tx, entries, reactions};
 
 use crate::{Hall, visibility};
 
@@ -69,15 +69,15 @@ impl Hall {
 }
 
 /// The reactions to an entry that the caller may change.
-fn reactable(db: &Rx<'_>, by: &Caller, room: RoomId, entry: EntryId) -> Result<Reactions> {
+fn reactable(db: &ReadTx<'_>, by: &Caller, room: RoomId, entry: EntryId) -> Result<Reactions> {
     let sight = visibility::room(db, by, room)?;
-    entries::find(db, room, sight.floor, entry)?.ok_or(Refusal::NotFound(Thing::Entry))?;
+    entries::find(db, room, sight.floor, entry)?.ok_or(Refusal::NotFound(ResourceKind::Entry))?;
     sight.writable()?;
     reactions::of(db, entry)
 }
 
 /// Counts one more reaction of an agent; taking one back gives nothing back.
-fn count_addition(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment) -> Result<()> {
+fn count_addition(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Timestamp) -> Result<()> {
     let since = now.plus_seconds(-limits::REACTION_WINDOW_S);
     let lately = reactions::added_since(tx, room, agent, since)?;
     if let Some(first_at) = lately.first_at
@@ -96,7 +96,7 @@ fn keep(
     room: RoomId,
     entry: EntryId,
     all: &Reactions,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<Reaction>> {
     reactions::keep(tx, entry, all)?;
     let shown = all.shown();

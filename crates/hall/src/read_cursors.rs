@@ -7,7 +7,7 @@ use guildhall_domain::{
     ids::RoomId,
     read_cursors::ReadCursor,
 };
-use guildhall_store::{Seen, read_cursors};
+use guildhall_store::{ReadSnapshot, read_cursors};
 
 use crate::{Hall, visibility};
 
@@ -16,7 +16,7 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`, [`Refusal::NotAMember`].
-    pub async fn read_cursor(&self, by: &Human, room: RoomId) -> Result<Seen<ReadCursor>> {
+    pub async fn read_cursor(&self, by: &Human, room: RoomId) -> Result<ReadSnapshot<ReadCursor>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {

@@ -10,7 +10,7 @@ use crate::{Hall, idempotency};
 
 /// How long events are kept. Source: contract 1.10, "Retention".
 #[derive(Clone, Copy, Debug)]
-pub struct Retention {
+pub struct EventRetention {
     /// Seconds an event is kept at least, unless the log outgrows `bytes_max`.
     pub age_s: i64,
     /// The newest events, kept whatever their age.
@@ -19,7 +19,7 @@ pub struct Retention {
     pub bytes_max: u64,
 }
 
-impl Default for Retention {
+impl Default for EventRetention {
     fn default() -> Self {
         Self {
             age_s: limits::EVENT_RETENTION_S,
@@ -33,7 +33,7 @@ impl Default for Retention {
 const PERIOD: Duration = Duration::from_secs(10 * 60);
 
 /// Starts the chore.
-pub(crate) fn start(hall: &Hall, retention: Retention) {
+pub(crate) fn start(hall: &Hall, retention: EventRetention) {
     let mut stopping = hall.tasks().stopping();
     let chore = hall.clone();
     hall.tasks().spawn("retention", hall.now(), async move {
@@ -51,7 +51,7 @@ pub(crate) fn start(hall: &Hall, retention: Retention) {
 }
 
 /// Drops everything that is due.
-async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
+async fn drop_due(hall: &Hall, retention: EventRetention) -> Result<()> {
     let now = hall.now();
     while hall
         .store()
@@ -111,22 +111,22 @@ mod tests {
 
     use super::*;
     use crate::{
-        approvals::permits_tests::hall_with_agent::{Stage, owner},
-        idempotency::Once,
+        approvals::permits_tests::hall_with_agent::{HallWithAgent, owner},
+        idempotency::IdempotentWrite,
     };
 
     #[tokio::test]
     async fn tokens_that_expired_are_dropped_a_while_later() {
-        let stage = Stage::set().await;
+        let stage = HallWithAgent::set().await;
         let (hall, agent) = (&stage.hall, stage.id());
         let by = Owner::admit(owner(hall).await).unwrap();
         let label = "laptop".to_owned();
-        let minted = hall.mint_token(&by, agent, label, Once::without_key());
+        let minted = hall.mint_token(&by, agent, label, IdempotentWrite::without_key());
         minted.await.unwrap();
         let kept_s = limits::AGENT_TOKEN_IDLE_S + limits::TOKEN_KEEP_S;
         for (pass_s, left) in [(kept_s, 1), (1, 0)] {
             stage.clock.advance(pass_s);
-            drop_due(hall, Retention::default()).await.unwrap();
+            drop_due(hall, EventRetention::default()).await.unwrap();
             assert_eq!(hall.tokens(&by, agent).await.unwrap().value.len(), left);
         }
     }

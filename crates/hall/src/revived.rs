@@ -2,11 +2,11 @@
 //! credential that it makes count again. They are listed until each was decided.
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{Caller, Credential, Gate, Owner, OwnerInteractive},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
-    ids::{AccountId, KeyId, SignInId, TokenId},
+    ids::{AccountId, AgentTokenId, ApiKeyId, SignInId},
     restores::{RevivedCredential, RevivedDecision, RevivedKind},
 };
 use guildhall_store::{
@@ -39,7 +39,7 @@ impl Hall {
         decision: RevivedDecision,
     ) -> Result<RestoreRecord> {
         let _turn = self.inner.backups.deciding.lock().await;
-        let missing = || Error::from(Refusal::NotFound(Thing::RevivedCredential));
+        let missing = || Error::from(Refusal::NotFound(ResourceKind::RevivedCredential));
         let mut record = self.restore_record().await?.ok_or_else(missing)?;
         let waiting = record.revived.get_or_insert_default();
         let place = waiting.iter().position(|one| one.id == id);
@@ -108,7 +108,7 @@ fn set_later_password(
     by: &Caller,
     credential: &RevivedCredential,
     password: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let id = AccountId::named(&credential.id);
     let Some(known) = account_rows::by_id(tx, id)? else {
@@ -129,17 +129,22 @@ fn set_later_password(
     Ok(())
 }
 
-fn revoke(tx: &mut Tx<'_>, by: &Caller, credential: &RevivedCredential, now: Moment) -> Result<()> {
+fn revoke(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    credential: &RevivedCredential,
+    now: Timestamp,
+) -> Result<()> {
     let (actor, id) = (by.author, credential.id.as_str());
     match credential.kind {
-        RevivedKind::AgentToken => match token_rows::by_id(tx, TokenId::named(id))? {
+        RevivedKind::AgentToken => match token_rows::by_id(tx, AgentTokenId::named(id))? {
             Some(known) => {
                 let token = known.token;
                 agent_tokens::revoke(tx, Some(actor), token.agent_id, token.id, now)
             }
             None => Ok(()),
         },
-        RevivedKind::ApiKey => match key_rows::by_id(tx, KeyId::named(id))? {
+        RevivedKind::ApiKey => match key_rows::by_id(tx, ApiKeyId::named(id))? {
             Some(key) => api_keys::revoke(tx, actor, key.author_id, key.id, now),
             None => Ok(()),
         },
@@ -156,7 +161,7 @@ fn revoke(tx: &mut Tx<'_>, by: &Caller, credential: &RevivedCredential, now: Mom
             Ok(())
         }
         RevivedKind::Account => match accounts::remove(tx, actor, AccountId::named(id), now) {
-            Err(Error::Refusal(Refusal::NotFound(Thing::Account))) => Ok(()),
+            Err(Error::Refusal(Refusal::NotFound(ResourceKind::Account))) => Ok(()),
             removed => removed,
         },
         RevivedKind::TrustedBrowsers => trusted_browsers::forget_all(tx),

@@ -3,11 +3,11 @@
 use guildhall_domain::{
     Error, Result,
     callers::{AnyCaller, Caller, Gate},
-    search::{HitsPage, SearchAsk},
+    search::{SearchPage, SearchQuery},
 };
 use guildhall_store::{
-    Rx, Seen,
-    search::{self, Field},
+    ReadSnapshot, ReadTx,
+    search::{self, SearchScope},
 };
 
 use crate::{Hall, visibility};
@@ -20,7 +20,11 @@ impl Hall {
     /// Faults alone.
     ///
     /// Source: contract 2.3, "Search".
-    pub async fn search(&self, by: &AnyCaller, ask: SearchAsk) -> Result<Seen<HitsPage>> {
+    pub async fn search(
+        &self,
+        by: &AnyCaller,
+        ask: SearchQuery,
+    ) -> Result<ReadSnapshot<SearchPage>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
@@ -29,27 +33,27 @@ impl Hall {
                 let mut hits = search::find(db, &ask.wanted, &fields, below, ask.limit + 1)?;
                 let has_more = hits.len() > ask.limit as usize;
                 hits.truncate(ask.limit as usize);
-                Ok(HitsPage { hits, has_more })
+                Ok(SearchPage { hits, has_more })
             })
             .await
     }
 }
 
 /// Where the caller may look: a person everywhere, an agent in its rooms from its joining on.
-fn fields(db: &Rx<'_>, by: &Caller, ask: &SearchAsk) -> Result<Vec<Field>> {
+fn fields(db: &ReadTx<'_>, by: &Caller, ask: &SearchQuery) -> Result<Vec<SearchScope>> {
     if let Some(room) = ask.room {
         let floor = match visibility::room(db, by, room) {
             Ok(sight) => sight.floor,
             Err(Error::Refusal(_)) => return Ok(Vec::new()),
             Err(fault) => return Err(fault),
         };
-        return Ok(vec![Field {
+        return Ok(vec![SearchScope {
             room: Some(room),
             above: search::place(db, room, floor)?,
         }]);
     }
     if by.is_human() {
-        return Ok(vec![Field {
+        return Ok(vec![SearchScope {
             room: None,
             above: 0,
         }]);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
     cloud::urls::CloudUrl,
     errors::FaultKind,
@@ -15,35 +15,35 @@ use guildhall_domain::{
     ids::{AuthorId, LogId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
-    runtimes::Profile,
+    runtimes::RuntimeProfile,
     settings::{CLOUD_URL, FILES_ROOTS},
 };
 use guildhall_store::{
-    Check, Store, Tx, accounts, authors, installation, rooms,
-    settings::{self, Configured},
+    CheckDepth, Store, Tx, accounts, authors, installation, rooms,
+    settings::{self, ConfiguredSettings},
     write_ahead_log,
 };
 use guildhall_world::{
-    address_tokens::Grants, agent_folders::Places, backups::BackupFiles, blobs::Blobs,
-    clock::Clock, confined_fs::Confined, digests::Digests, file_saving::Journals,
-    http_client::OwnPorts, os_users, runtime_programs::Programs, seal::Seal, setup_code,
+    address_tokens::AddressTokens, agent_folders::AgentFolders, backups::BackupFiles, blobs::Blobs,
+    clock::Clock, confined_fs::ConfinedFs, digests::ApprovalDigests, file_saving::Journals,
+    http_client::ListenerPorts, os_users, runtime_programs::ProgramSearch, seal::Seal, setup_code,
 };
 
 use crate::{
     Hall, backups,
-    browser::{Browser, LocalBrowser},
-    cloud::Cloud,
-    launch_config::Launching,
+    browser::{BrowserConfig, BrowserHandle},
+    cloud::CloudLinkHandle,
+    launch_config::LaunchConfig,
     members,
-    retention::Retention,
+    retention::EventRetention,
     runtimes::Registry,
     sessions,
-    store_checks::{self, StoreRecord},
+    store_checks::{self, StoreHealth},
     streams::StreamLimits,
 };
 
 /// What a hall is opened with.
-pub struct Opening {
+pub struct HallConfig {
     /// The data folder, already locked.
     pub data_dir: PathBuf,
     /// The database file in it.
@@ -53,32 +53,32 @@ pub struct Opening {
     /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
     /// The runtimes there can be.
-    pub runtimes: Vec<Profile>,
+    pub runtimes: Vec<RuntimeProfile>,
     /// Where their programs are looked for.
-    pub programs: Programs,
+    pub programs: ProgramSearch,
     /// What agents are started with.
-    pub launching: Launching,
+    pub launching: LaunchConfig,
     /// Where agents keep what is theirs.
-    pub places: Places,
+    pub places: AgentFolders,
     /// How people are told apart.
-    pub auth: Auth,
+    pub auth: AuthConfig,
     /// The settings that file, environment and flags name.
-    pub configured: Configured,
+    pub configured: ConfiguredSettings,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// How long events are kept.
-    pub retention: Retention,
+    pub retention: EventRetention,
     /// Where previews of dev servers are listened for.
-    pub previews: PreviewDoors,
+    pub previews: PreviewListenerConfig,
     /// The ports the server itself listens on, to which nothing that goes out leads.
-    pub own_ports: OwnPorts,
+    pub own_ports: ListenerPorts,
     /// How the local browser is started and kept.
-    pub browser: LocalBrowser,
+    pub browser: BrowserConfig,
 }
 
 /// Where previews are listened for.
 #[derive(Clone, Debug)]
-pub struct PreviewDoors {
+pub struct PreviewListenerConfig {
     /// The addresses the server itself listens on.
     pub addresses: Vec<IpAddr>,
     /// The port of the server itself.
@@ -91,7 +91,7 @@ pub struct PreviewDoors {
     pub half_wait: Duration,
 }
 
-impl PreviewDoors {
+impl PreviewListenerConfig {
     /// Those of a server that listens on `urls` and `port`.
     pub fn new(addresses: Vec<IpAddr>, port: u16) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl PreviewDoors {
 
 /// How the owner and other people are told apart.
 #[derive(Clone, Copy, Debug)]
-pub enum Auth {
+pub enum AuthConfig {
     /// By the OS user of a loopback connection.
     Local,
     /// By accounts.
@@ -117,7 +117,7 @@ pub enum Auth {
 }
 
 /// What the mode needs to tell people apart.
-pub(crate) enum Door {
+pub(crate) enum AuthState {
     /// Mode `local`.
     Local {
         /// The owner's author.
@@ -132,28 +132,28 @@ pub(crate) enum Door {
     },
 }
 
-pub(crate) struct Parts {
+pub(crate) struct HallParts {
     pub(crate) store: Store,
-    pub(crate) store_record: StoreRecord,
+    pub(crate) store_record: StoreHealth,
     pub(crate) backups: BackupFiles,
     pub(crate) clock: Clock,
-    pub(crate) confined: Confined,
+    pub(crate) confined: ConfinedFs,
     pub(crate) blobs: Blobs,
     pub(crate) journals: Journals,
     pub(crate) runtimes: Registry,
-    pub(crate) digests: Digests,
+    pub(crate) digests: ApprovalDigests,
     pub(crate) seal: Seal,
-    pub(crate) grants: Grants,
-    pub(crate) previews: PreviewDoors,
-    pub(crate) own_ports: OwnPorts,
-    pub(crate) browser: Browser,
-    pub(crate) cloud: Cloud,
-    pub(crate) launching: Launching,
+    pub(crate) grants: AddressTokens,
+    pub(crate) previews: PreviewListenerConfig,
+    pub(crate) own_ports: ListenerPorts,
+    pub(crate) browser: BrowserHandle,
+    pub(crate) cloud: CloudLinkHandle,
+    pub(crate) launching: LaunchConfig,
     pub(crate) data_dir: PathBuf,
-    pub(crate) places: Places,
+    pub(crate) places: AgentFolders,
     pub(crate) log_id: LogId,
-    pub(crate) door: Door,
-    pub(crate) started_at: Moment,
+    pub(crate) door: AuthState,
+    pub(crate) started_at: Timestamp,
 }
 
 impl Hall {
@@ -166,8 +166,8 @@ impl Hall {
     /// A fault when the store or an allowed folder cannot be opened.
     ///
     /// Source: contract 2.1.
-    pub async fn open(opening: Opening) -> Result<Self, Fault> {
-        let Opening {
+    pub async fn open(opening: HallConfig) -> Result<Self, Fault> {
+        let HallConfig {
             data_dir,
             database,
             clock,
@@ -186,9 +186,9 @@ impl Hall {
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
         let journals = Journals::open(&data_dir)?;
-        let digests = Digests::open(&data_dir)?;
+        let digests = ApprovalDigests::open(&data_dir)?;
         let seal = Seal::open(&data_dir)?;
-        let grants = Grants::open(&data_dir)?;
+        let grants = AddressTokens::open(&data_dir)?;
         let started_at = clock.now();
         let backups = BackupFiles::open(&data_dir)?;
         // Before anything opens the store: whoever opens it first uses its write-ahead log up.
@@ -211,8 +211,8 @@ impl Hall {
                     }
                 };
                 let owner = match (auth, installation::owner(tx)?) {
-                    (Auth::Local, None) => Some(make_owner(tx, started_at)?),
-                    (Auth::Local | Auth::Login { .. }, known) => known,
+                    (AuthConfig::Local, None) => Some(make_owner(tx, started_at)?),
+                    (AuthConfig::Local | AuthConfig::Login { .. }, known) => known,
                 };
                 crate::agent_tokens::recover(tx, started_at)?;
                 crate::mcp_signins::recover(tx, started_at)?;
@@ -230,28 +230,28 @@ impl Hall {
             Ok(begun) => begun,
             Err(error) => return Err(or_damage(&store, as_fault(error)).await),
         };
-        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at, newest_seq, loss);
+        let (store_record, check_due) = StoreHealth::open(&data_dir, started_at, newest_seq, loss);
         let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
         let roots = if set_roots.is_empty() {
             roots
         } else {
             set_roots
         };
-        let confined = Confined::open(&roots, places.home.as_deref(), &data_dir)?;
+        let confined = ConfinedFs::open(&roots, places.home.as_deref(), &data_dir)?;
         let door = match (auth, owner) {
-            (Auth::Local, Some(owner)) => Door::Local { owner },
-            (Auth::Local, None) => {
+            (AuthConfig::Local, Some(owner)) => AuthState::Local { owner },
+            (AuthConfig::Local, None) => {
                 let why = "the owner's author is missing";
                 return Err(Fault::broken("opening the hall", why));
             }
-            (Auth::Login { local_token }, _) => Door::Login {
+            (AuthConfig::Login { local_token }, _) => AuthState::Login {
                 local_token,
                 setup_code: setup_code(&data_dir, has_accounts)?,
             },
         };
-        let (browser, beginning) = Browser::new(browser, kept);
-        let (cloud, cloud_asked) = Cloud::new(CloudUrl::parse(set_cloud.text()).ok());
-        let parts = Parts {
+        let (browser, beginning) = BrowserHandle::new(browser, kept);
+        let (cloud, cloud_asked) = CloudLinkHandle::new(CloudUrl::parse(set_cloud.text()).ok());
+        let parts = HallParts {
             store,
             store_record,
             backups,
@@ -320,7 +320,7 @@ async fn or_damage(store: &Store, fault: Fault) -> Fault {
     if fault.kind != FaultKind::Broken {
         return fault;
     }
-    match store.check(Check::Whole).await {
+    match store.check(CheckDepth::Whole).await {
         Err(damage) if damage.kind == FaultKind::StoreDamaged => damage,
         Ok(()) | Err(_) => fault,
     }
@@ -343,7 +343,7 @@ fn setup_code(data_dir: &Path, has_accounts: bool) -> Result<Option<[u8; 32]>, F
     Ok(Some(setup_code::make(data_dir)?.digest()))
 }
 
-fn found(tx: &mut Tx<'_>, now: Moment) -> Result<LogId> {
+fn found(tx: &mut Tx<'_>, now: Timestamp) -> Result<LogId> {
     let log_id = Hall::new_id(LogId::from_bytes);
     installation::set_log_id(tx, log_id)?;
     add_system_author(tx, now)?;
@@ -352,7 +352,7 @@ fn found(tx: &mut Tx<'_>, now: Moment) -> Result<LogId> {
 }
 
 /// Makes the owner's author from the OS user's name, a member of `team`.
-fn make_owner(tx: &mut Tx<'_>, now: Moment) -> Result<AuthorId> {
+fn make_owner(tx: &mut Tx<'_>, now: Timestamp) -> Result<AuthorId> {
     let owner = author(AuthorKind::Human, os_users::own_display_name());
     authors::insert(tx, &owner)?;
     installation::set_owner(tx, owner.id)?;
@@ -361,7 +361,7 @@ fn make_owner(tx: &mut Tx<'_>, now: Moment) -> Result<AuthorId> {
     Ok(owner.id)
 }
 
-fn add_system_author(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+fn add_system_author(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     let system = author(AuthorKind::System, "guildhall".to_owned());
     authors::insert(tx, &system)?;
     authors::take_handle(tx, system.id, &legal(SYSTEM_HANDLE)?, now)?;
@@ -371,7 +371,7 @@ fn add_system_author(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
     Ok(())
 }
 
-fn add_team(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+fn add_team(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     let limits = TURN_LIMITS_DEFAULT;
     let team = Room {
         id: Hall::new_id(RoomId::from_bytes),

@@ -9,7 +9,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Result, callers::Owner, errors::FaultKind, limits, settings::BACKUP_BYTES_MAX,
+    Fault, Result, Timestamp, callers::Owner, errors::FaultKind, limits, settings::BACKUP_BYTES_MAX,
 };
 use guildhall_store::events;
 use guildhall_world::{
@@ -45,7 +45,7 @@ pub struct StorageUse {
     /// Whether there were more files than are counted.
     pub is_partial: bool,
     /// When all attachments were last checked; `None` before the first time.
-    pub attachments_checked_at: Option<Moment>,
+    pub attachments_checked_at: Option<Timestamp>,
     /// Digests of attachments that are damaged and could not be restored, at most a hundred.
     pub attachments_damaged: Vec<String>,
 }
@@ -319,18 +319,18 @@ fn areas(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::approvals::permits_tests::hall_with_agent::Stage;
+    use crate::approvals::permits_tests::hall_with_agent::HallWithAgent;
 
     #[tokio::test]
     async fn where_there_is_no_reserve_nothing_is_held_back() {
-        let t = Stage::set().await;
+        let t = HallWithAgent::set().await;
         t.hall.release_reserve().await.unwrap();
         assert!(!t.hall.is_reserve_released());
     }
 
     #[tokio::test]
     async fn the_reserve_is_given_back_when_a_change_meets_a_full_disk_and_made_again() {
-        let t = Stage::set().await;
+        let t = HallWithAgent::set().await;
         let (hall, storage) = (&t.hall, &t.hall.inner.storage);
         hall.make_reserve_if_room().await.unwrap();
         assert!(storage.reserve.is_made() && !hall.is_reserve_released());

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, Moment, errors::FaultKind, limits};
-use guildhall_store::Check;
+use guildhall_domain::{Fault, Timestamp, errors::FaultKind, limits};
+use guildhall_store::CheckDepth;
 use guildhall_world::store_state::StoreState;
 
 use crate::Hall;
@@ -20,7 +20,7 @@ const NOTE_EVERY: Duration = Duration::from_secs(5);
 
 /// What is known of the store beside it.
 #[derive(Debug)]
-pub(crate) struct StoreRecord(
+pub(crate) struct StoreHealth(
     /// A std mutex: held for a change and the writing of a small file, never over an await.
     Mutex<StoreState>,
 );
@@ -36,12 +36,12 @@ pub(crate) enum CheckDue {
     WholeNow,
 }
 
-impl StoreRecord {
+impl StoreHealth {
     /// Notes that the store is open, whose newest event is `newest_seq`; `loss` is what its
     /// write-ahead log showed. Answers what the last run left to do.
     pub(crate) fn open(
         data_dir: &Path,
-        now: Moment,
+        now: Timestamp,
         newest_seq: u64,
         loss: Option<&str>,
     ) -> (Self, CheckDue) {
@@ -179,8 +179,8 @@ async fn check_when_due(hall: Hall, mut due: CheckDue) {
             continue;
         }
         let how = match due {
-            CheckDue::InTime | CheckDue::Now => Check::Quick,
-            CheckDue::WholeNow => Check::Whole,
+            CheckDue::InTime | CheckDue::Now => CheckDepth::Quick,
+            CheckDue::WholeNow => CheckDepth::Whole,
         };
         let checked = tokio::select! {
             checked = hall.store().check(how) => checked,

@@ -6,24 +6,24 @@
 //! alone, and neither it nor the cookie is of use to a process in the tree of an agent.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{Gate, OwnerInteractive},
     limits,
 };
 use guildhall_store::trusted_browsers;
-use guildhall_world::secret_tokens::{self, COOKIE_PREFIX, Secret};
+use guildhall_world::secret_tokens::{self, COOKIE_PREFIX, SecretToken};
 
 use crate::{
     Hall,
-    callers::{self, Peer},
+    callers::{self, PeerIdentity},
 };
 
 /// What makes a browser a trusted one.
 pub struct OpenLink {
     /// The last part of its address.
-    pub token: Secret,
+    pub token: SecretToken,
     /// Until when it counts.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 impl Hall {
@@ -51,9 +51,9 @@ impl Hall {
     /// [`Refusal::CallerInDoubt`], [`Refusal::NotTheOwner`] or
     /// [`Refusal::AgentIdentityUnverified`] for a process in the tree of an agent, and whoever may
     /// be one; [`Refusal::TokenExpired`] for an address that does not count, or does not any more.
-    pub async fn use_open_link(&self, token: &str, peer: Peer) -> Result<Secret> {
+    pub async fn use_open_link(&self, token: &str, peer: PeerIdentity) -> Result<SecretToken> {
         match peer {
-            Peer::InDoubt {
+            PeerIdentity::InDoubt {
                 can_be_settled: true,
                 ..
             } => {}

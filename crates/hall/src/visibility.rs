@@ -7,34 +7,34 @@ use guildhall_domain::{
     Refusal, Result,
     callers::{Caller, Identity},
     canvas::CanvasScope,
-    errors::Thing,
+    errors::ResourceKind,
     ids::{RoomId, SessionId},
     sessions::Session,
     settings::FILES_PEOPLE,
 };
 use guildhall_store::{
-    Rx, agents,
-    members::Window,
-    rooms::{self, Standing},
+    ReadTx, agents,
+    members::MembershipWindow,
+    rooms::{self, RoomAccessRow},
     sessions, settings,
 };
-use guildhall_world::confined_fs::Reach;
+use guildhall_world::confined_fs::FileScope;
 
 /// A room the caller may know of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct RoomAccess {
     /// How the caller stands to it.
-    pub(crate) standing: Standing,
+    pub(crate) standing: RoomAccessRow,
     /// Entries at or below this seq are hidden.
     pub(crate) floor: u64,
 }
 
-impl Sight {
+impl RoomAccess {
     /// The caller's membership.
     ///
     /// # Errors
     /// [`Refusal::NotAMember`].
-    pub(crate) fn member(&self) -> Result<Window, Refusal> {
+    pub(crate) fn member(&self) -> Result<MembershipWindow, Refusal> {
         self.standing.window.ok_or(Refusal::NotAMember)
     }
 
@@ -54,12 +54,12 @@ impl Sight {
 ///
 /// # Errors
 /// `NotFound` when there is no such room or this caller may not know of it: one answer.
-pub(crate) fn room(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<Sight> {
-    let missing = Refusal::NotFound(Thing::Room);
+pub(crate) fn room(db: &ReadTx<'_>, by: &Caller, id: RoomId) -> Result<RoomAccess> {
+    let missing = Refusal::NotFound(ResourceKind::Room);
     let standing = rooms::standing(db, id, by.author)?.ok_or_else(|| missing.clone())?;
     match (by.is_human(), standing.window) {
-        (true, _) => Ok(Sight { standing, floor: 0 }),
-        (false, Some(window)) => Ok(Sight {
+        (true, _) => Ok(RoomAccess { standing, floor: 0 }),
+        (false, Some(window)) => Ok(RoomAccess {
             standing,
             floor: window.joined_seq,
         }),
@@ -71,29 +71,29 @@ pub(crate) fn room(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<Sight> {
 ///
 /// # Errors
 /// `NotFound` when there is no such session or this caller may not know of it: one answer.
-pub(crate) fn session(db: &Rx<'_>, by: &Caller, id: SessionId) -> Result<Session> {
+pub(crate) fn session(db: &ReadTx<'_>, by: &Caller, id: SessionId) -> Result<Session> {
     let found = sessions::by_id(db, id)?.filter(|session| match by.identity {
         Identity::Owner | Identity::Person(_) => true,
         Identity::Agent(agent) => session.agent_id == agent,
     });
-    Ok(found.ok_or(Refusal::NotFound(Thing::Session))?)
+    Ok(found.ok_or(Refusal::NotFound(ResourceKind::Session))?)
 }
 
 /// A canvas the caller may know of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Canvas {
+pub(crate) enum CanvasAccess {
     /// A room's.
-    Room(Sight),
+    Room(RoomAccess),
     /// A session's.
     Session,
 }
 
-impl Canvas {
+impl CanvasAccess {
     /// Holds every change back that the room does; a session, which has neither members nor an
     /// archive, holds back none.
     ///
     /// # Errors
-    /// Those of [`Sight::writable`].
+    /// Those of [`RoomAccess::writable`].
     pub(crate) fn writable(&self) -> Result<(), Refusal> {
         match self {
             Self::Room(sight) => sight.writable(),
@@ -108,10 +108,10 @@ impl Canvas {
 /// Those of [`room`] or [`session`].
 ///
 /// Source: contract 2.5: a session's is for people and the session's own agent.
-pub(crate) fn canvas(db: &Rx<'_>, by: &Caller, scope: CanvasScope) -> Result<Canvas> {
+pub(crate) fn canvas(db: &ReadTx<'_>, by: &Caller, scope: CanvasScope) -> Result<CanvasAccess> {
     match scope {
-        CanvasScope::Room(id) => room(db, by, id).map(Canvas::Room),
-        CanvasScope::Session(id) => session(db, by, id).map(|_| Canvas::Session),
+        CanvasScope::Room(id) => room(db, by, id).map(CanvasAccess::Room),
+        CanvasScope::Session(id) => session(db, by, id).map(|_| CanvasAccess::Session),
     }
 }
 
@@ -122,15 +122,15 @@ pub(crate) fn canvas(db: &Rx<'_>, by: &Caller, scope: CanvasScope) -> Result<Can
 /// [`Refusal::OwnerOnly`] for other people; `NotFound` for an agent that is gone.
 ///
 /// Source: contract 6.1.
-pub(crate) fn reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
-    reach_in(db, by, Reach::Roots, Reach::Folder)
+pub(crate) fn reach(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
+    reach_in(db, by, FileScope::Roots, FileScope::Folder)
 }
 
 /// Whether the caller may name any file at all, however far it reaches.
 ///
 /// # Errors
 /// [`Refusal::OwnerOnly`] for other people, unless the owner's files are opened to them.
-pub(crate) fn names_files(db: &Rx<'_>, by: &Caller) -> Result<()> {
+pub(crate) fn names_files(db: &ReadTx<'_>, by: &Caller) -> Result<()> {
     let is_closed = match by.identity {
         Identity::Owner | Identity::Agent(_) => false,
         Identity::Person(_) => settings::get(db, &FILES_PEOPLE)?.value.text() != "boundary",
@@ -146,8 +146,8 @@ pub(crate) fn names_files(db: &Rx<'_>, by: &Caller) -> Result<()> {
 ///
 /// # Errors
 /// As [`reach`].
-pub(crate) fn directory_reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
-    reach_in(db, by, Reach::Home, Reach::Own)
+pub(crate) fn directory_reach(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
+    reach_in(db, by, FileScope::Home, FileScope::Own)
 }
 
 /// Where the caller may make a folder: the owner in home, an agent in its own folder while that
@@ -155,18 +155,23 @@ pub(crate) fn directory_reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
 ///
 /// # Errors
 /// As [`reach`].
-pub(crate) fn new_folder_reach(db: &Rx<'_>, by: &Caller) -> Result<Reach> {
-    reach_in(db, by, Reach::Home, Reach::FolderAtHome)
+pub(crate) fn new_folder_reach(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
+    reach_in(db, by, FileScope::Home, FileScope::FolderAtHome)
 }
 
 /// `boundary` for the owner and those it is opened to, for an agent what `own` makes of its
 /// folder.
-fn reach_in(db: &Rx<'_>, by: &Caller, boundary: Reach, own: fn(String) -> Reach) -> Result<Reach> {
+fn reach_in(
+    db: &ReadTx<'_>,
+    by: &Caller,
+    boundary: FileScope,
+    own: fn(String) -> FileScope,
+) -> Result<FileScope> {
     names_files(db, by)?;
     match by.identity {
         Identity::Owner | Identity::Person(_) => Ok(boundary),
         Identity::Agent(agent) => {
-            let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
+            let agent = agents::by_id(db, agent)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?;
             Ok(own(agent.cwd))
         }
     }

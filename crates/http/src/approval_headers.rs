@@ -7,8 +7,8 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, IntoResponseParts, Response, ResponseParts},
 };
-use guildhall_domain::{approvals::Required, limits};
-use guildhall_hall::approvals::{Listening, Presented};
+use guildhall_domain::{approvals::ApprovalRequirement, limits};
+use guildhall_hall::approvals::{ClientPresence, PresentedApproval};
 use guildhall_wire::approvals::ApprovalRequired;
 
 use crate::errors::ApiError;
@@ -21,40 +21,40 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// What a gated request brings along; it comes behind the gate.
-pub struct Approving {
-    presented: Presented,
-    applied: Applied,
+pub struct ApprovalHeaders {
+    presented: PresentedApproval,
+    applied: PreferenceApplied,
 }
 
 /// How long the client said it waits, to be told that it was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Applied(Option<u32>);
+pub struct PreferenceApplied(Option<u32>);
 
-impl Approving {
+impl ApprovalHeaders {
     /// For the hall, which judges the request; and for the answer.
-    pub fn apart(self) -> (Presented, Applied) {
+    pub fn apart(self) -> (PresentedApproval, PreferenceApplied) {
         (self.presented, self.applied)
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Approving {
+impl<S: Sync> FromRequestParts<S> for ApprovalHeaders {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let wait = wait(&parts.headers).map(|wait| wait.min(limits::APPROVAL_HOLD_MAX_S));
-        let listening: Option<&Listening> = parts.extensions.get();
+        let listening: Option<&ClientPresence> = parts.extensions.get();
         Ok(Self {
-            presented: Presented {
+            presented: PresentedApproval {
                 token: token(&parts.headers),
                 wait,
                 listening: listening.cloned().unwrap_or_default(),
             },
-            applied: Applied(wait),
+            applied: PreferenceApplied(wait),
         })
     }
 }
 
-impl IntoResponseParts for Applied {
+impl IntoResponseParts for PreferenceApplied {
     type Error = std::convert::Infallible;
 
     fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Self::Error> {
@@ -68,9 +68,9 @@ impl IntoResponseParts for Applied {
 }
 
 /// How long the client waits at most, when it says so; and for the answer.
-pub(crate) fn waits(headers: &HeaderMap, max: u32) -> (Option<u32>, Applied) {
+pub(crate) fn waits(headers: &HeaderMap, max: u32) -> (Option<u32>, PreferenceApplied) {
     let wait = wait(headers).map(|wait| wait.min(max));
-    (wait, Applied(wait))
+    (wait, PreferenceApplied(wait))
 }
 
 /// The token that is shown; one that is sent twice or is no text is a token that nobody has.
@@ -103,7 +103,7 @@ fn wait(headers: &HeaderMap) -> Option<u32> {
 }
 
 /// The answer of a request that a person must allow first: 202, and where the approval is.
-pub(crate) fn answer(required: Required) -> Response {
+pub(crate) fn answer(required: ApprovalRequirement) -> Response {
     let location = format!("/api/approvals/{}", required.approval.id);
     let body = Json(ApprovalRequired::from(required));
     let mut response = (StatusCode::ACCEPTED, body).into_response();

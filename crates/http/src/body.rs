@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, header},
 };
 use guildhall_domain::{Refusal, limits::JSON_VALUES_MAX};
-use guildhall_wire::request_fields::{self, Ask, Json};
+use guildhall_wire::request_fields::{self, FromFields, Json};
 use http_body_util::BodyExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
@@ -27,7 +27,7 @@ pub const BODY_TOTAL_S: u64 = 120;
 /// A body of the shape `A`; the last argument of a handler. An absent or empty body is `{}`.
 pub struct Body<A>(pub A);
 
-impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
+impl<A: FromFields, S: Sync> FromRequest<S> for Body<A> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
@@ -37,9 +37,9 @@ impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
 
 /// A JSON body of at most `MAX` bytes and `VALUES` values whose fields are read by the handler: for
 /// a route that asks for more of its caller when a field is there, or takes more than others.
-pub struct Unread<const MAX: usize, const VALUES: usize = JSON_VALUES_MAX>(Json);
+pub struct RawBody<const MAX: usize, const VALUES: usize = JSON_VALUES_MAX>(Json);
 
-impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for Unread<MAX, VALUES> {
+impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for RawBody<MAX, VALUES> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
@@ -47,7 +47,7 @@ impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for Unread<M
     }
 }
 
-impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
+impl<const MAX: usize, const VALUES: usize> RawBody<MAX, VALUES> {
     /// Reads a body, with what `look` makes of its bytes.
     pub(crate) async fn reading<T: Send + 'static>(
         request: Request,
@@ -73,7 +73,7 @@ impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
     ///
     /// # Errors
     /// Everything that is wrong with its fields.
-    pub fn read<A: Ask>(self) -> Result<A, ApiError> {
+    pub fn read<A: FromFields>(self) -> Result<A, ApiError> {
         request_fields::read(self.0).map_err(|invalid| Refusal::Validation(invalid).into())
     }
 }
@@ -91,7 +91,7 @@ async fn json_bytes_of(request: Request, max: usize) -> Result<Vec<u8>, ApiError
 }
 
 /// What a body asks; an empty one is `{}`.
-pub(crate) fn shape<A: Ask>(bytes: &[u8]) -> Result<A, ApiError> {
+pub(crate) fn shape<A: FromFields>(bytes: &[u8]) -> Result<A, ApiError> {
     request_fields::read(json(bytes)?).map_err(|invalid| Refusal::Validation(invalid).into())
 }
 

@@ -44,24 +44,24 @@ pub static ALL: &[ErrorDoc] = &[
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::browser::{Failure, LaunchFault};
+    use guildhall_domain::browser::{BrowserFailure, LaunchFault};
 
     use super::*;
     use crate::error_catalogue;
 
     #[test]
     fn each_fault_of_the_browser_is_explained_once_and_is_no_refusal() {
-        let not_installed = Failure::NotInstalled {
+        let not_installed = BrowserFailure::NotInstalled {
             searched: Vec::new(),
             can_download: false,
         };
-        let launch_failed = Failure::LaunchFailed(LaunchFault::Sandbox);
+        let launch_failed = BrowserFailure::LaunchFailed(LaunchFault::Sandbox);
         let failures = [
             not_installed,
-            Failure::NoDisplay,
-            Failure::PrepareFailed,
+            BrowserFailure::NoDisplay,
+            BrowserFailure::PrepareFailed,
             launch_failed,
-            Failure::Crashed,
+            BrowserFailure::Crashed,
         ];
         let explained: Vec<&str> = ALL.iter().map(|doc| doc.code).collect();
         assert_eq!(explained, failures.map(|failure| failure.code()));

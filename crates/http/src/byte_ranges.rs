@@ -21,7 +21,7 @@ use crate::{
 pub const CHUNK_BYTES: u64 = 128 * 1024;
 
 /// Bytes that can be answered whole or in part.
-pub struct Source<'a> {
+pub struct ByteSource<'a> {
     /// How many they are.
     pub size: u64,
     /// Their strong entity tag, without its quotes.
@@ -39,13 +39,13 @@ pub struct Source<'a> {
 pub fn answer<R>(
     method: &Method,
     headers: &HeaderMap,
-    source: Source<'_>,
+    source: ByteSource<'_>,
     read: impl Fn(Range<u64>) -> R + Send + 'static,
 ) -> ApiResult<Response>
 where
     R: Future<Output = Result<Vec<u8>>> + Send + 'static,
 {
-    let Source { size, tag, ahead } = source;
+    let ByteSource { size, tag, ahead } = source;
     let tag = text(&format!("\"{tag}\""));
     let is_known = headers
         .get(header::IF_NONE_MATCH)
@@ -54,12 +54,12 @@ where
     let is_sent = method == Method::GET && !is_known;
     let part = match is_sent {
         true => part(headers, &tag, size),
-        false => Part::Whole,
+        false => RequestedPart::Whole,
     };
     let (status, bytes) = match part {
-        Part::Whole => (StatusCode::OK, 0..size),
-        Part::Some(bytes) => (StatusCode::PARTIAL_CONTENT, bytes),
-        Part::Beyond => {
+        RequestedPart::Whole => (StatusCode::OK, 0..size),
+        RequestedPart::Some(bytes) => (StatusCode::PARTIAL_CONTENT, bytes),
+        RequestedPart::Beyond => {
             return Err(ApiError::new(error_catalogue::RANGE_NOT_SATISFIABLE)
                 .with_header(header::CONTENT_RANGE, text(&format!("bytes */{size}"))));
         }
@@ -82,7 +82,7 @@ where
 
 /// What of the bytes is to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum RequestedPart {
     /// All of them.
     Whole,
     /// These, of which there is at least one.
@@ -93,13 +93,13 @@ enum Part {
 
 /// Which part of `size` bytes with this strong entity tag is asked for. Several parts, another
 /// unit, a range that cannot be read, and one of an older state all mean the whole.
-fn part(headers: &HeaderMap, tag: &HeaderValue, size: u64) -> Part {
+fn part(headers: &HeaderMap, tag: &HeaderValue, size: u64) -> RequestedPart {
     let mut ranges = texts(headers, &header::RANGE);
     let (Some(range), None) = (ranges.next(), ranges.next()) else {
-        return Part::Whole;
+        return RequestedPart::Whole;
     };
     if texts(headers, &header::IF_RANGE).any(|known| known != tag) {
-        return Part::Whole;
+        return RequestedPart::Whole;
     }
     let Some((first, last)) = range
         .trim()
@@ -107,15 +107,15 @@ fn part(headers: &HeaderMap, tag: &HeaderValue, size: u64) -> Part {
         .and_then(|range| range.split_once('-'))
         .map(|(first, last)| (first.trim(), last.trim()))
     else {
-        return Part::Whole;
+        return RequestedPart::Whole;
     };
     match (number(first), number(last)) {
-        (Some(first), Some(last)) if last < first => Part::Whole,
+        (Some(first), Some(last)) if last < first => RequestedPart::Whole,
         (Some(first), Some(last)) => within(first, last.saturating_add(1), size),
         (Some(first), None) if last.is_empty() => within(first, size, size),
-        (None, Some(0)) if first.is_empty() => Part::Beyond,
+        (None, Some(0)) if first.is_empty() => RequestedPart::Beyond,
         (None, Some(count)) if first.is_empty() => within(size.saturating_sub(count), size, size),
-        _ => Part::Whole,
+        _ => RequestedPart::Whole,
     }
 }
 
@@ -166,11 +166,11 @@ fn text(text: &str) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }
 
-fn within(first: u64, end: u64, size: u64) -> Part {
+fn within(first: u64, end: u64, size: u64) -> RequestedPart {
     if first < size {
-        Part::Some(first..end.min(size))
+        RequestedPart::Some(first..end.min(size))
     } else {
-        Part::Beyond
+        RequestedPart::Beyond
     }
 }
 
@@ -204,23 +204,26 @@ mod tests {
     #[test]
     fn a_part_of_ten_bytes_is_read_as_the_standard_says() {
         for (range, part) in [
-            ("bytes=0-3", Part::Some(0..4)),
-            ("bytes=9-9", Part::Some(9..10)),
-            ("bytes=4-", Part::Some(4..10)),
-            ("bytes=4-99", Part::Some(4..10)),
-            ("bytes=-3", Part::Some(7..10)),
-            ("bytes=-99", Part::Some(0..10)),
-            ("bytes=0-99999999999999999999999", Part::Some(0..10)),
-            ("bytes=10-", Part::Beyond),
-            ("bytes=-0", Part::Beyond),
-            ("bytes=99999999999999999999999-", Part::Beyond),
-            ("bytes=3-1", Part::Whole),
-            ("bytes=0-1,4-5", Part::Whole),
-            ("bytes=-", Part::Whole),
-            ("bytes=a-b", Part::Whole),
-            ("bytes=+1-2", Part::Whole),
-            ("lines=0-3", Part::Whole),
-            ("", Part::Whole),
+            ("bytes=0-3", RequestedPart::Some(0..4)),
+            ("bytes=9-9", RequestedPart::Some(9..10)),
+            ("bytes=4-", RequestedPart::Some(4..10)),
+            ("bytes=4-99", RequestedPart::Some(4..10)),
+            ("bytes=-3", RequestedPart::Some(7..10)),
+            ("bytes=-99", RequestedPart::Some(0..10)),
+            (
+                "bytes=0-99999999999999999999999",
+                RequestedPart::Some(0..10),
+            ),
+            ("bytes=10-", RequestedPart::Beyond),
+            ("bytes=-0", RequestedPart::Beyond),
+            ("bytes=99999999999999999999999-", RequestedPart::Beyond),
+            ("bytes=3-1", RequestedPart::Whole),
+            ("bytes=0-1,4-5", RequestedPart::Whole),
+            ("bytes=-", RequestedPart::Whole),
+            ("bytes=a-b", RequestedPart::Whole),
+            ("bytes=+1-2", RequestedPart::Whole),
+            ("lines=0-3", RequestedPart::Whole),
+            ("", RequestedPart::Whole),
         ] {
             assert_eq!(
                 super::part(&headers(&[("range", range)]), &TAG, 10),
@@ -230,18 +233,18 @@ mod tests {
         }
         assert_eq!(
             part(&headers(&[("range", "bytes=0-")]), &TAG, 0),
-            Part::Beyond
+            RequestedPart::Beyond
         );
-        assert_eq!(part(&headers(&[]), &TAG, 10), Part::Whole);
+        assert_eq!(part(&headers(&[]), &TAG, 10), RequestedPart::Whole);
     }
 
     #[test]
     fn a_part_of_an_older_state_is_the_whole() {
         for (known, expected) in [
-            ("\"abc\"", Part::Some(0..4)),
-            ("\"old\"", Part::Whole),
-            ("W/\"abc\"", Part::Whole),
-            ("Sat, 21 Nov 2026 03:37:32 GMT", Part::Whole),
+            ("\"abc\"", RequestedPart::Some(0..4)),
+            ("\"old\"", RequestedPart::Whole),
+            ("W/\"abc\"", RequestedPart::Whole),
+            ("Sat, 21 Nov 2026 03:37:32 GMT", RequestedPart::Whole),
         ] {
             let headers = headers(&[("range", "bytes=0-3"), ("if-range", known)]);
             assert_eq!(part(&headers, &TAG, 10), expected, "{known}");

@@ -14,7 +14,7 @@ use guildhall_listener::Forwarded;
 use crate::{
     errors::{ApiError, internal},
     origin::{is_loopback_name, name_of},
-    state::State,
+    state::ServerState,
 };
 
 /// The cookie's name on https; browsers take it from such a page alone and show it to this host
@@ -98,15 +98,15 @@ fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 ///
 /// The request's `Origin`, which was found to be this server's own, says whether the page is on
 /// https; so does a trusted proxy.
-pub struct Cookie {
+pub struct SignInCookie {
     name: String,
     is_secure: bool,
 }
 
-impl FromRequestParts<State> for Cookie {
+impl FromRequestParts<ServerState> for SignInCookie {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
         let forwarded = parts.extensions.get::<Forwarded>();
         let is_secure = parts.headers.get(ORIGIN).is_some_and(is_https)
             || forwarded.is_some_and(|forwarded| forwarded.is_https);
@@ -124,7 +124,7 @@ fn is_https(origin: &HeaderValue) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https://"))
 }
 
-impl Cookie {
+impl SignInCookie {
     /// The header that keeps `value`, for as long as a sign-in may live.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use self::html::{Html, escape};
-use crate::{guards::Refused, web_page};
+use crate::{guards::GuardRefusal, web_page};
 
 /// One error code as its page explains it.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +154,7 @@ async fn interface(State(docs): State<Arc<Docs>>) -> Response<Body> {
 async fn error(State(docs): State<Arc<Docs>>, Path(code): Path<String>) -> Response<Body> {
     match docs.error_page(&code) {
         Some(page) => answer(PAGE_TYPE, page),
-        None => Refused::NoRoute.into_response(),
+        None => GuardRefusal::NoRoute.into_response(),
     }
 }
 

@@ -10,9 +10,9 @@ use axum::{
 };
 use guildhall_domain::{
     Error, Fault, Refusal,
-    approvals::Required,
-    errors::{FaultKind, HandleRule, Thing},
-    idempotency::Answered,
+    approvals::ApprovalRequirement,
+    errors::{FaultKind, HandleRule, ResourceKind},
+    idempotency::RecordedResponse,
     limits,
 };
 use guildhall_wire::errors::ErrorEnvelope;
@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     approval_headers, docs::ErrorDoc, error_catalogue, idempotency, preconditions::rev_tag,
-    problem_json::Said,
+    problem_json::ErrorContent,
 };
 
 /// A refusal on its way out.
@@ -30,24 +30,24 @@ pub struct ApiError {
     doc: ErrorDoc,
     sentence: &'static str,
     /// What most refusals lack; boxed, so that the happy way carries little.
-    more: Option<Box<More>>,
+    more: Option<Box<ErrorExtras>>,
 }
 
 #[derive(Debug, Default)]
-struct More {
+struct ErrorExtras {
     details: Option<Value>,
     /// Members beside those of every envelope.
     members: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// A repeated post's first answer, which goes out in place of an error.
-    answered: Option<Answered>,
+    answered: Option<RecordedResponse>,
     /// The word that a person must allow it first, which is no error either.
-    required: Option<Box<Required>>,
+    required: Option<Box<ApprovalRequirement>>,
 }
 
 /// An envelope with further members, which only the few codes have that say so.
 #[derive(Serialize)]
-pub(crate) struct With<'a, E> {
+pub(crate) struct ExtendedEnvelope<'a, E> {
     #[serde(flatten)]
     pub(crate) envelope: &'a E,
     #[serde(flatten)]
@@ -114,7 +114,7 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let More {
+        let ErrorExtras {
             details,
             members,
             headers: further,
@@ -133,7 +133,7 @@ impl IntoResponse for ApiError {
             details: details.filter(|details| !details.is_null()),
         };
         // A value of plain texts always serializes.
-        let body = serde_json::to_vec(&With {
+        let body = serde_json::to_vec(&ExtendedEnvelope {
             envelope: &envelope,
             members: &members,
         })
@@ -147,7 +147,7 @@ impl IntoResponse for ApiError {
             HeaderValue::from_static("application/json"),
         );
         headers.extend(further);
-        response.extensions_mut().insert(Said {
+        response.extensions_mut().insert(ErrorContent {
             doc: self.doc,
             envelope,
             members,
@@ -407,7 +407,7 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::BrowserUrlNotAllowed => error_catalogue::URL_NOT_ALLOWED,
         Refusal::OwnerHereOnly => error_catalogue::OWNER_HERE_ONLY,
         Refusal::LocalBrowserRefused => error_catalogue::LOCAL_BROWSER_REFUSED,
-        Refusal::NotFound(Thing::Tab) => error_catalogue::TAB_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Tab) => error_catalogue::TAB_NOT_FOUND,
         Refusal::BrowserNotConnected => error_catalogue::NOT_CONNECTED,
         Refusal::BrowserBusy => error_catalogue::BUSY,
         Refusal::BrowserProfileInUse => error_catalogue::PROFILE_IN_USE,
@@ -422,37 +422,37 @@ fn doc(refusal: &Refusal) -> ErrorDoc {
         Refusal::BrowserTimeout => error_catalogue::BROWSER_TIMEOUT,
         Refusal::Cloud(refused) => cloud::doc(*refused),
         Refusal::Connector(refused) => connectors::doc(refused),
-        Refusal::NotFound(Thing::Account) => error_catalogue::ACCOUNT_NOT_FOUND,
-        Refusal::NotFound(Thing::Agent) => error_catalogue::AGENT_NOT_FOUND,
-        Refusal::NotFound(Thing::Approval) => error_catalogue::APPROVAL_NOT_FOUND,
-        Refusal::NotFound(Thing::Backup) => error_catalogue::BACKUP_NOT_FOUND,
-        Refusal::NotFound(Thing::RevivedCredential) => {
+        Refusal::NotFound(ResourceKind::Account) => error_catalogue::ACCOUNT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Agent) => error_catalogue::AGENT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Approval) => error_catalogue::APPROVAL_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Backup) => error_catalogue::BACKUP_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::RevivedCredential) => {
             error_catalogue::REVIVED_CREDENTIAL_NOT_FOUND
         }
         Refusal::BackupDamaged(_) => error_catalogue::BACKUP_DAMAGED,
         Refusal::LaterPasswordMissing => error_catalogue::LATER_PASSWORD_MISSING,
-        Refusal::NotFound(Thing::Attachment) => error_catalogue::ATTACHMENT_NOT_FOUND,
-        Refusal::NotFound(Thing::Author) => error_catalogue::AUTHOR_NOT_FOUND,
-        Refusal::NotFound(Thing::Document) => error_catalogue::CANVAS_DOCUMENT_NOT_FOUND,
-        Refusal::NotFound(Thing::Entry) => error_catalogue::ENTRY_NOT_FOUND,
-        Refusal::NotFound(Thing::Key) => error_catalogue::KEY_NOT_FOUND,
-        Refusal::NotFound(Thing::McpServer) => error_catalogue::SERVER_NOT_FOUND,
-        Refusal::NotFound(Thing::Member) => error_catalogue::MEMBER_NOT_FOUND,
-        Refusal::NotFound(Thing::Path) => error_catalogue::NOT_FOUND,
-        Refusal::NotFound(Thing::Preview) => error_catalogue::PREVIEW_NOT_FOUND,
-        Refusal::NotFound(Thing::Room) => error_catalogue::ROOM_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Attachment) => error_catalogue::ATTACHMENT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Author) => error_catalogue::AUTHOR_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Document) => error_catalogue::CANVAS_DOCUMENT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Entry) => error_catalogue::ENTRY_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Key) => error_catalogue::KEY_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::McpServer) => error_catalogue::SERVER_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Member) => error_catalogue::MEMBER_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Path) => error_catalogue::NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Preview) => error_catalogue::PREVIEW_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Room) => error_catalogue::ROOM_NOT_FOUND,
         // The same code as where a body names it, with the status of a path that leads nowhere.
-        Refusal::NotFound(Thing::Runtime) => ErrorDoc {
+        Refusal::NotFound(ResourceKind::Runtime) => ErrorDoc {
             status: 404,
             ..error_catalogue::UNKNOWN_RUNTIME
         },
-        Refusal::NotFound(Thing::Signin) => error_catalogue::SIGNIN_NOT_FOUND,
-        Refusal::NotFound(Thing::Session) => error_catalogue::SESSION_NOT_FOUND,
-        Refusal::NotFound(Thing::Token) => error_catalogue::TOKEN_NOT_FOUND,
-        Refusal::NotFound(Thing::PendingApproval) => error_catalogue::NO_PENDING_APPROVAL,
-        Refusal::NotFound(Thing::PendingQuestion) => error_catalogue::NO_PENDING_QUESTION,
-        Refusal::NotFound(Thing::QueuedMessage) => error_catalogue::QUEUED_MESSAGE_NOT_FOUND,
-        Refusal::NotFound(Thing::Turn) => error_catalogue::TURN_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Signin) => error_catalogue::SIGNIN_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Session) => error_catalogue::SESSION_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Token) => error_catalogue::TOKEN_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::PendingApproval) => error_catalogue::NO_PENDING_APPROVAL,
+        Refusal::NotFound(ResourceKind::PendingQuestion) => error_catalogue::NO_PENDING_QUESTION,
+        Refusal::NotFound(ResourceKind::QueuedMessage) => error_catalogue::QUEUED_MESSAGE_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Turn) => error_catalogue::TURN_NOT_FOUND,
         Refusal::AuthorNotChangeable => error_catalogue::AUTHOR_NOT_CHANGEABLE,
         Refusal::AuthorRetired => error_catalogue::AUTHOR_RETIRED,
         Refusal::HandleTaken => error_catalogue::HANDLE_TAKEN,

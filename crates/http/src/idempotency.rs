@@ -1,4 +1,4 @@
-//! Repeats: reading `Idempotency-Key` and the body it stands for.
+//! Repeats: reading `Idempotency-IdempotencyKey` and the body it stands for.
 //! What was answered is kept by `hall::idempotency`, in the transaction of the change.
 
 use std::{
@@ -13,19 +13,19 @@ use axum::{
 };
 use guildhall_domain::{
     Fault, Refusal, Result,
-    errors::Invalid,
-    idempotency::{Answered, AnsweredBody, Claim},
+    errors::ValidationErrors,
+    idempotency::{IdempotencyClaim, RecordedBody, RecordedResponse},
     ids::AuthorId,
 };
-use guildhall_hall::idempotency::Once;
-use guildhall_wire::request_fields::Ask;
+use guildhall_hall::idempotency::IdempotentWrite;
+use guildhall_wire::request_fields::FromFields;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    body::{self, Unread},
+    body::{self, RawBody},
     errors::{ApiError, internal},
-    state::State,
+    state::ServerState,
 };
 
 /// The header that makes a post safe to send again.
@@ -37,23 +37,23 @@ pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 
 /// Who is asking, as the gate found out; in the request's extensions.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asking(pub(crate) AuthorId);
+pub(crate) struct AskingAuthor(pub(crate) AuthorId);
 
 /// The posts with a key that are being answered now.
 #[derive(Debug, Default)]
-pub struct Running {
+pub struct RunningKeys {
     /// A std mutex: held for one look-up, never over an await.
     claims: Mutex<HashSet<[u8; 32]>>,
 }
 
-impl Running {
+impl RunningKeys {
     /// Marks a claim as being answered until the mark is dropped.
-    fn enter(self: &Arc<Self>, id: [u8; 32]) -> Result<Mark, Refusal> {
+    fn enter(self: &Arc<Self>, id: [u8; 32]) -> Result<RunningKeyGuard, Refusal> {
         let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
         if !claims.insert(id) {
             return Err(Refusal::IdempotencyInProgress);
         }
-        Ok(Mark {
+        Ok(RunningKeyGuard {
             running: Arc::clone(self),
             id,
         })
@@ -62,12 +62,12 @@ impl Running {
 
 /// A post with a key that is being answered.
 #[derive(Debug)]
-struct Mark {
-    running: Arc<Running>,
+struct RunningKeyGuard {
+    running: Arc<RunningKeys>,
     id: [u8; 32],
 }
 
-impl Drop for Mark {
+impl Drop for RunningKeyGuard {
     fn drop(&mut self) {
         let mut claims = self
             .running
@@ -80,18 +80,18 @@ impl Drop for Mark {
 
 /// A post's key, if it has one; it comes behind the gate, and before the body is read.
 #[derive(Debug)]
-pub struct Key {
-    running: Arc<Running>,
+pub struct IdempotencyKey {
+    running: Arc<RunningKeys>,
     id: Option<[u8; 32]>,
 }
 
-impl FromRequestParts<State> for Key {
+impl FromRequestParts<ServerState> for IdempotencyKey {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
         let key = key(&parts.headers)?;
-        let caller = parts.extensions.get::<Asking>();
-        let id = caller.zip(key).map(|(Asking(author), key)| {
+        let caller = parts.extensions.get::<AskingAuthor>();
+        let id = caller.zip(key).map(|(AskingAuthor(author), key)| {
             let mut digest = Sha256::new();
             digest.update(author.as_bytes());
             for part in [parts.method.as_str(), parts.uri.path(), key] {
@@ -107,37 +107,40 @@ impl FromRequestParts<State> for Key {
     }
 }
 
-impl Key {
+impl IdempotencyKey {
     /// The post under this key, whose body has this SHA-256.
     ///
     /// # Errors
     /// [`Refusal::IdempotencyInProgress`] while a post with this key is being answered.
-    pub fn of(self, fingerprint: [u8; 32]) -> Result<Repeat, Refusal> {
+    pub fn of(self, fingerprint: [u8; 32]) -> Result<IdempotentRequest, Refusal> {
         let Some(id) = self.id else {
-            return Ok(Repeat(None));
+            return Ok(IdempotentRequest(None));
         };
         let mark = self.running.enter(id)?;
-        Ok(Repeat(Some((Claim { id, fingerprint }, mark))))
+        Ok(IdempotentRequest(Some((
+            IdempotencyClaim { id, fingerprint },
+            mark,
+        ))))
     }
 }
 
 /// A post that may come again.
 #[derive(Debug)]
-pub struct Repeat(Option<(Claim, Mark)>);
+pub struct IdempotentRequest(Option<(IdempotencyClaim, RunningKeyGuard)>);
 
-impl Repeat {
+impl IdempotentRequest {
     /// The change that is answered as `answer` says; the same answer meets a repeat.
     pub fn answering<T, W: Serialize>(
         self,
         answer: impl FnOnce(&T) -> (StatusCode, W) + Send + 'static,
-    ) -> Once<T> {
+    ) -> IdempotentWrite<T> {
         self.keeping(move |outcome| {
             let (status, body) = answer(outcome);
             let json = serde_json::to_vec(&body)
                 .map_err(|error| Fault::broken("keeping an answer", error))?;
-            Ok(Answered {
+            Ok(RecordedResponse {
                 status: status.as_u16(),
-                body: AnsweredBody::Json(json),
+                body: RecordedBody::Json(json),
             })
         })
     }
@@ -146,32 +149,38 @@ impl Repeat {
     pub fn answering_privately<T, W: Serialize>(
         self,
         answer: impl FnOnce(&T) -> (StatusCode, W) + Send + 'static,
-    ) -> Once<T> {
+    ) -> IdempotentWrite<T> {
         self.keeping(move |outcome| {
             let (status, body) = answer(outcome);
             let json = serde_json::to_vec(&body)
                 .map_err(|error| Fault::broken("keeping an answer", error))?;
-            Ok(Answered {
+            Ok(RecordedResponse {
                 status: status.as_u16(),
-                body: AnsweredBody::Private(json),
+                body: RecordedBody::Private(json),
             })
         })
     }
 
     /// The change whose answer shows a secret of what `id` names; a repeat is told so.
-    pub fn answering_a_secret<T>(self, id: impl FnOnce(&T) -> String + Send + 'static) -> Once<T> {
+    pub fn answering_a_secret<T>(
+        self,
+        id: impl FnOnce(&T) -> String + Send + 'static,
+    ) -> IdempotentWrite<T> {
         self.keeping(move |outcome| {
-            Ok(Answered {
+            Ok(RecordedResponse {
                 status: StatusCode::CREATED.as_u16(),
-                body: AnsweredBody::Secret(id(outcome)),
+                body: RecordedBody::Secret(id(outcome)),
             })
         })
     }
 
-    fn keeping<T>(self, answer: impl FnOnce(&T) -> Result<Answered> + Send + 'static) -> Once<T> {
+    fn keeping<T>(
+        self,
+        answer: impl FnOnce(&T) -> Result<RecordedResponse> + Send + 'static,
+    ) -> IdempotentWrite<T> {
         match self.0 {
-            None => Once::without_key(),
-            Some((claim, mark)) => Once::claimed(claim, move |outcome| {
+            None => IdempotentWrite::without_key(),
+            Some((claim, mark)) => IdempotentWrite::claimed(claim, move |outcome| {
                 // The mark lives as long as the change may still happen.
                 let _mark = mark;
                 answer(outcome)
@@ -181,19 +190,19 @@ impl Repeat {
 }
 
 /// A post's body of the shape `A`, with its key; the last argument of a handler.
-pub struct Sent<A> {
+pub struct IdempotentBody<A> {
     /// What is asked.
     pub ask: A,
     /// Under which key.
-    pub repeat: Repeat,
+    pub repeat: IdempotentRequest,
 }
 
-impl<A: Ask> FromRequest<State> for Sent<A> {
+impl<A: FromFields> FromRequest<ServerState> for IdempotentBody<A> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let key = Key::from_request_parts(&mut parts, state).await?;
+        let key = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let bytes = body::json_bytes(Request::from_parts(parts, body)).await?;
         let ask = body::shape(&bytes)?;
         let fingerprint = Sha256::digest(&bytes).into();
@@ -205,24 +214,24 @@ impl<A: Ask> FromRequest<State> for Sent<A> {
 }
 
 /// The same, of at most `MAX` bytes, for a handler that reads the body's fields itself.
-pub struct SentUnread<const MAX: usize> {
+pub struct IdempotentRawBody<const MAX: usize> {
     /// The body.
-    pub body: Unread<MAX>,
+    pub body: RawBody<MAX>,
     /// Under which key.
-    pub repeat: Repeat,
+    pub repeat: IdempotentRequest,
 }
 
-impl<const MAX: usize> FromRequest<State> for SentUnread<MAX> {
+impl<const MAX: usize> FromRequest<ServerState> for IdempotentRawBody<MAX> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &State) -> Result<Self, ApiError> {
+    async fn from_request(request: Request, state: &ServerState) -> Result<Self, ApiError> {
         let (mut parts, body) = request.into_parts();
-        let key = Key::from_request_parts(&mut parts, state).await?;
+        let key = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let has_key = key.id.is_some();
         let request = Request::from_parts(parts, body);
         // Without a key nobody asks for the fingerprint of a body that may be large.
         let look = move |bytes: &[u8]| has_key.then(|| Sha256::digest(bytes).into());
-        let (body, fingerprint) = Unread::reading(request, look).await?;
+        let (body, fingerprint) = RawBody::reading(request, look).await?;
         Ok(Self {
             body,
             repeat: key.of(fingerprint.unwrap_or_default())?,
@@ -244,16 +253,16 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
         {
             Ok(Some(text))
         }
-        _ => Err(Refusal::Validation(Invalid::form(
+        _ => Err(Refusal::Validation(ValidationErrors::form(
             "Idempotency-Key must be one value of 1 to 255 visible ASCII characters",
         ))),
     }
 }
 
 /// The answer of then.
-pub(crate) fn replay(answered: Answered) -> Response {
+pub(crate) fn replay(answered: RecordedResponse) -> Response {
     // What is kept encrypted comes here opened, as plain JSON.
-    let AnsweredBody::Json(body) = answered.body else {
+    let RecordedBody::Json(body) = answered.body else {
         return internal().into_response();
     };
     let status = StatusCode::from_u16(answered.status).unwrap_or(StatusCode::OK);
@@ -297,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_claim_is_answered_by_one_request_at_a_time() {
-        let running = Arc::new(Running::default());
+        let running = Arc::new(RunningKeys::default());
         let mark = running.enter([1; 32]).unwrap();
         assert_eq!(
             running.enter([1; 32]).err(),

@@ -26,9 +26,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use guildhall_domain::{browser::tools::Tool as BrowserTool, callers::Agent, ids::AgentId, limits};
-use guildhall_hall::{Hall, approvals::Listening, launch_config::LOOK_OF_BRIDGE};
-use guildhall_wire::connectors::tools::Tool as ConnectorTool;
+use guildhall_domain::{browser::tools::BrowserTool, callers::Agent, ids::AgentId, limits};
+use guildhall_hall::{Hall, approvals::ClientPresence, launch_config::LOOK_OF_BRIDGE};
+use guildhall_wire::connectors::tools::ConnectorTool;
 use http_body_util::Full;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -49,7 +49,7 @@ use tokio::{
 use tower::ServiceExt;
 
 use self::{
-    running_calls::Calls,
+    running_calls::RunningCalls,
     tool_table::{Tier, ToolRow},
 };
 use crate::{
@@ -73,19 +73,19 @@ const INSTRUCTIONS: &str = "guildhall: the house you work in. Read and write its
 
 /// The agent that a message is from; among the extensions of its request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Calling(pub(crate) AgentId);
+pub(crate) struct CallingAgent(pub(crate) AgentId);
 
 /// The endpoint of one server, shared by all requests.
-pub(crate) struct Mcp {
-    service: StreamableHttpService<Arc<House>, NeverSessionManager>,
+pub(crate) struct McpEndpoint {
+    service: StreamableHttpService<Arc<McpToolServer>, NeverSessionManager>,
     /// How many requests of each agent are being answered.
-    pub(crate) calls: Arc<Calls>,
+    pub(crate) calls: Arc<RunningCalls>,
 }
 
-impl Mcp {
+impl McpEndpoint {
     /// The endpoint whose tools are answered by `tool_routes`, the router of the interface.
     pub(crate) fn new(twins: Router, hall: Hall, rate_limit: Arc<RateLimit>) -> Self {
-        let house = Arc::new(House {
+        let house = Arc::new(McpToolServer {
             tools: OnceLock::new(),
             twins,
             hall,
@@ -139,7 +139,7 @@ fn told(response: Response) -> Response {
 }
 
 /// What answers the messages of all agents; it knows none of them from one to the next.
-struct House {
+struct McpToolServer {
     /// Made when they are first asked for: no start waits for them.
     tools: OnceLock<Vec<Tool>>,
     /// The interface, asked in place.
@@ -149,7 +149,7 @@ struct House {
     rate_limit: Arc<RateLimit>,
 }
 
-impl House {
+impl McpToolServer {
     fn tools(&self) -> &[Tool] {
         let make = || {
             let twins = tool_table::TOOLS.iter().map(tool_schemas::tool);
@@ -159,7 +159,7 @@ impl House {
     }
 }
 
-impl ServerHandler for House {
+impl ServerHandler for McpToolServer {
     fn get_info(&self) -> ServerConfig {
         let own = Implementation::new("guildhall", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -238,7 +238,7 @@ fn asking(context: &RequestContext<RoleServer>) -> Result<Agent, ErrorData> {
     by.ok_or_else(|| ErrorData::internal_error("nobody asks", None))
 }
 
-impl House {
+impl McpToolServer {
     /// What the twin of `tool` answers; asked again while it is pending and may be waited for.
     async fn answer(
         &self,
@@ -271,7 +271,7 @@ impl House {
         // nothing of whether somebody still waits: the message itself is taken back then.
         let (waiting, waits) = watch::channel(());
         let mut request = request()?;
-        request.extensions_mut().insert(Listening::on(waits));
+        request.extensions_mut().insert(ClientPresence::on(waits));
         let leaving = async {
             context.ct.cancelled().await;
             drop(waiting);
@@ -300,7 +300,7 @@ impl House {
             limits::APPROVAL_HOLD_DEFAULT_S
         };
         let (waiting, waits) = watch::channel(());
-        let listening = Listening::on(waits);
+        let listening = ClientPresence::on(waits);
         let house = (&self.hall, &*self.rate_limit);
         let asked = (kind, arguments);
         let answering = Box::pin(connector_tools::call(house, by, asked, (hold_s, listening)));

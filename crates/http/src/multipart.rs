@@ -17,7 +17,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::stream::{self, Stream};
-use guildhall_domain::{Refusal, attachments::AttachmentLimits, errors::Invalid};
+use guildhall_domain::{Refusal, attachments::AttachmentLimits, errors::ValidationErrors};
 use guildhall_hall::attachments::Upload;
 use http_body_util::BodyExt;
 use multer::{Field, Multipart};
@@ -43,9 +43,9 @@ const PART_HEAD_BYTES_MAX: usize = 64 * 1024;
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// A form that is not read yet; the last argument of a handler.
-pub struct Form(Request);
+pub struct MultipartFiles(Request);
 
-impl<S: Sync> FromRequest<S> for Form {
+impl<S: Sync> FromRequest<S> for MultipartFiles {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
@@ -53,7 +53,7 @@ impl<S: Sync> FromRequest<S> for Form {
     }
 }
 
-impl Form {
+impl MultipartFiles {
     /// Reads the form to its end and hands its files to `upload`; answers the SHA-256 of the
     /// body.
     ///
@@ -64,17 +64,17 @@ impl Form {
         let most = bytes_max(limits);
         let headers = self.0.headers();
         if declared_length(headers).is_some_and(|bytes| bytes > most) {
-            return Err(Trouble::TooLarge(most).into());
+            return Err(MultipartError::TooLarge(most).into());
         }
         let boundary = boundary(headers)?;
-        let mut pieces = Pieces::new(self.0.into_body(), most);
+        let mut pieces = BodyPieces::new(self.0.into_body(), most);
         hand_on(&mut pieces, boundary, upload).await?;
         pieces.read_to_end().await.map_err(Into::into)
     }
 }
 
 /// Hands the files among the parts to `upload`.
-async fn hand_on(pieces: &mut Pieces, boundary: String, upload: &mut Upload) -> ApiResult<()> {
+async fn hand_on(pieces: &mut BodyPieces, boundary: String, upload: &mut Upload) -> ApiResult<()> {
     let parts_max = upload.limits().per_entry_max + FIELDS_BESIDE_FILES;
     let unparsed = Arc::clone(&pieces.unparsed);
     let mut parts = Multipart::new(pieces.stream(), boundary);
@@ -130,7 +130,7 @@ fn is_file(part: &Field<'_>) -> bool {
 }
 
 /// The body in small pieces, within its deadlines and limits.
-struct Pieces {
+struct BodyPieces {
     body: Body,
     /// Bytes the body may have, and how many of them are left.
     most: u64,
@@ -143,7 +143,7 @@ struct Pieces {
     digest: Sha256,
 }
 
-impl Pieces {
+impl BodyPieces {
     fn new(body: Body, most: u64) -> Self {
         Self {
             body,
@@ -156,7 +156,7 @@ impl Pieces {
         }
     }
 
-    fn stream(&mut self) -> impl Stream<Item = Result<Bytes, Trouble>> + Send {
+    fn stream(&mut self) -> impl Stream<Item = Result<Bytes, MultipartError>> + Send {
         stream::unfold(self, |pieces| async move {
             // The parser takes all there is before it looks at it; a break after each piece
             // makes it look.
@@ -167,37 +167,37 @@ impl Pieces {
     }
 
     /// The next piece, for the parser.
-    async fn next(&mut self) -> Result<Option<Bytes>, Trouble> {
+    async fn next(&mut self) -> Result<Option<Bytes>, MultipartError> {
         if self.frame.is_empty() && !self.more().await? {
             return Ok(None);
         }
         let piece = self.frame.split_to(self.frame.len().min(PIECE_BYTES));
         let unparsed = self.unparsed.fetch_add(piece.len(), Ordering::Relaxed);
         if unparsed > PART_HEAD_BYTES_MAX {
-            return Err(Trouble::Endless);
+            return Err(MultipartError::Endless);
         }
         Ok(Some(piece))
     }
 
     /// Takes more of the body; false at its end.
-    async fn more(&mut self) -> Result<bool, Trouble> {
+    async fn more(&mut self) -> Result<bool, MultipartError> {
         while self.frame.is_empty() {
             let rest = Instant::now() + Duration::from_secs(BODY_IDLE_S);
             let frame = timeout_at(self.end.min(rest), self.body.frame()).await;
-            let Some(frame) = frame.map_err(|_| Trouble::TooSlow)? else {
+            let Some(frame) = frame.map_err(|_| MultipartError::TooSlow)? else {
                 return Ok(false);
             };
-            let frame = frame.map_err(|_| Trouble::Broken)?;
+            let frame = frame.map_err(|_| MultipartError::Broken)?;
             self.frame = frame.into_data().unwrap_or_default();
             self.digest.update(&self.frame);
             let left = self.left.checked_sub(self.frame.len() as u64);
-            self.left = left.ok_or(Trouble::TooLarge(self.most))?;
+            self.left = left.ok_or(MultipartError::TooLarge(self.most))?;
         }
         Ok(true)
     }
 
     /// Reads past what may follow the last part; answers the SHA-256 of the whole body.
-    async fn read_to_end(mut self) -> Result<[u8; 32], Trouble> {
+    async fn read_to_end(mut self) -> Result<[u8; 32], MultipartError> {
         self.frame.clear();
         while self.more().await? {
             self.frame.clear();
@@ -208,7 +208,7 @@ impl Pieces {
 
 /// Why a body cannot be read on.
 #[derive(Clone, Copy, Debug)]
-enum Trouble {
+enum MultipartError {
     /// It is longer than this.
     TooLarge(u64),
     /// It rests, or takes too long.
@@ -219,22 +219,22 @@ enum Trouble {
     Endless,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for MultipartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for MultipartError {}
 
-impl From<Trouble> for ApiError {
-    fn from(trouble: Trouble) -> Self {
+impl From<MultipartError> for ApiError {
+    fn from(trouble: MultipartError) -> Self {
         let error = match trouble {
-            Trouble::TooLarge(most) => Self::new(error_catalogue::PAYLOAD_TOO_LARGE)
+            MultipartError::TooLarge(most) => Self::new(error_catalogue::PAYLOAD_TOO_LARGE)
                 .with_details(json!({ "limitBytes": most })),
-            Trouble::TooSlow => Self::new(error_catalogue::REQUEST_TIMEOUT),
-            Trouble::Broken => Self::new(error_catalogue::BAD_REQUEST),
-            Trouble::Endless => invalid("the head of a part is too long"),
+            MultipartError::TooSlow => Self::new(error_catalogue::REQUEST_TIMEOUT),
+            MultipartError::Broken => Self::new(error_catalogue::BAD_REQUEST),
+            MultipartError::Endless => invalid("the head of a part is too long"),
         };
         error.with_header(header::CONNECTION, HeaderValue::from_static("close"))
     }
@@ -242,7 +242,7 @@ impl From<Trouble> for ApiError {
 
 fn unreadable(error: &multer::Error) -> ApiError {
     if let multer::Error::StreamReadFailed(source) = error
-        && let Some(trouble) = source.downcast_ref::<Trouble>()
+        && let Some(trouble) = source.downcast_ref::<MultipartError>()
     {
         return (*trouble).into();
     }
@@ -250,5 +250,5 @@ fn unreadable(error: &multer::Error) -> ApiError {
 }
 
 fn invalid(problem: &str) -> ApiError {
-    Refusal::Validation(Invalid::form(problem)).into()
+    Refusal::Validation(ValidationErrors::form(problem)).into()
 }

@@ -8,9 +8,9 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     ids::{
-        AccountId, AgentId, ApprovalId, AttachmentId, AuthFlowId, AuthorId, BackupId,
-        ConnectorConnectionId, DocumentId, EntryId, KeyId, MessageId, ProviderId, ReviewId, RoomId,
-        SessionId, TabId, TokenId, TurnId,
+        AccountId, AgentId, AgentTokenId, ApiKeyId, ApprovalId, AttachmentId, AuthFlowId, AuthorId,
+        BackupId, ConnectorConnectionId, DocumentId, EntryId, MessageId, ProviderId, ReviewId,
+        RoomId, SessionId, TabId, TurnId,
     },
 };
 
@@ -36,8 +36,8 @@ macro_rules! path_ids {
 }
 
 path_ids! {
-    AccountId AgentId ApprovalId AttachmentId AuthorId BackupId DocumentId EntryId KeyId MessageId RoomId SessionId
-    TabId TokenId TurnId
+    AccountId AgentId ApprovalId AttachmentId AuthorId BackupId DocumentId EntryId ApiKeyId MessageId RoomId SessionId
+    TabId AgentTokenId TurnId
     ConnectorConnectionId AuthFlowId
     ProviderId ReviewId
 }

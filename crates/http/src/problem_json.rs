@@ -8,11 +8,11 @@ use guildhall_wire::errors::{ErrorEnvelope, Problem};
 
 use serde_json::{Map, Value};
 
-use crate::{docs::ErrorDoc, errors::With, request_id::RequestId};
+use crate::{docs::ErrorDoc, errors::ExtendedEnvelope, request_id::RequestId};
 
 /// What an error answer says, carried beside it until it leaves.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct ErrorContent {
     pub(crate) doc: ErrorDoc,
     pub(crate) envelope: ErrorEnvelope,
     /// Members beside those of every envelope.
@@ -21,7 +21,7 @@ pub(crate) struct Said {
 
 /// Whether the caller likes problems better than plain JSON. Source: contract 1.2.
 pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
-    let mut accepted = Accepted::default();
+    let mut accepted = AcceptedForms::default();
     for value in headers.get_all(header::ACCEPT) {
         for item in value.to_str().unwrap_or_default().split(',') {
             accepted.note(item);
@@ -32,12 +32,12 @@ pub(crate) fn is_preferred(headers: &HeaderMap) -> bool {
 
 /// How much each form is wanted, 0 to 1. A wildcard names no form, so it outweighs none.
 #[derive(Debug, Default)]
-struct Accepted {
+struct AcceptedForms {
     problem: f32,
     json: f32,
 }
 
-impl Accepted {
+impl AcceptedForms {
     fn note(&mut self, item: &str) {
         let mut parts = item.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -55,7 +55,7 @@ impl Accepted {
 
 /// Gives an error answer the form of a problem; anything else stays as it is.
 pub(crate) fn put(response: &mut Response<Body>, id: &RequestId) {
-    let Some(said) = response.extensions_mut().remove::<Said>() else {
+    let Some(said) = response.extensions_mut().remove::<ErrorContent>() else {
         return;
     };
     let problem = Problem {
@@ -68,7 +68,7 @@ pub(crate) fn put(response: &mut Response<Body>, id: &RequestId) {
         details: said.envelope.details,
     };
     // A value of plain texts always serializes.
-    let problem = With {
+    let problem = ExtendedEnvelope {
         envelope: &problem,
         members: &said.members,
     };

@@ -10,7 +10,7 @@ use axum::{
 };
 use futures_util::stream;
 use guildhall_domain::revisions::Revised;
-use guildhall_hall::Seen;
+use guildhall_hall::ReadSnapshot;
 use serde::Serialize;
 
 use crate::{
@@ -23,9 +23,9 @@ pub const EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
 
 /// A list or derived view that was read, with the event it was read at; its tag is made of its
 /// bytes, and a caller that has them is answered 304. Source: contract 1.9 and 1.10.
-pub struct Read<T>(pub Seen<T>);
+pub struct ReadResponse<T>(pub ReadSnapshot<T>);
 
-impl<T: Serialize> IntoResponse for Read<T> {
+impl<T: Serialize> IntoResponse for ReadResponse<T> {
     fn into_response(self) -> Response {
         let mut response = tagged_by_body(&self.0.value);
         if response.status().is_success() {
@@ -36,9 +36,9 @@ impl<T: Serialize> IntoResponse for Read<T> {
 }
 
 /// A view of what no event tells of, such as a folder on the disk; with a tag like a list.
-pub struct Looked<T>(pub T);
+pub struct UntrackedResponse<T>(pub T);
 
-impl<T: Serialize> IntoResponse for Looked<T> {
+impl<T: Serialize> IntoResponse for UntrackedResponse<T> {
     fn into_response(self) -> Response {
         tagged_by_body(&self.0)
     }
@@ -46,9 +46,9 @@ impl<T: Serialize> IntoResponse for Looked<T> {
 
 /// An object that may be large, handed on a piece at a time as the client takes them; what stands
 /// beside it is kept until the last one.
-pub struct Large<T, P>(pub T, pub P);
+pub struct ChunkedJson<T, P>(pub T, pub P);
 
-impl<T: Serialize, P: Send + 'static> IntoResponse for Large<T, P> {
+impl<T: Serialize, P: Send + 'static> IntoResponse for ChunkedJson<T, P> {
     fn into_response(self) -> Response {
         /// Bytes that are handed on at once, so that the rest waits here and is counted.
         const PIECE_BYTES: usize = 64 * 1_024;
@@ -87,33 +87,33 @@ fn tagged_by_body(body: &impl Serialize) -> Response {
 pub fn page<T, W: Serialize>(
     uri: &Uri,
     next_cursor: Option<String>,
-    seen: Seen<T>,
+    seen: ReadSnapshot<T>,
     form: impl FnOnce(T, Option<String>) -> W,
 ) -> Response {
     let link = next_cursor
         .as_ref()
         .and_then(|cursor| next_page(uri, cursor));
     let page = seen.map(|page| form(page, next_cursor));
-    let mut response = Read(page).into_response();
+    let mut response = ReadResponse(page).into_response();
     response.headers_mut().extend(link);
     response
 }
 
 /// Reads a state and gives it its form on the wire.
-pub fn read<T, W: From<T>>(seen: Seen<T>) -> Read<W> {
-    Read(seen.map(Into::into))
+pub fn read<T, W: From<T>>(seen: ReadSnapshot<T>) -> ReadResponse<W> {
+    ReadResponse(seen.map(Into::into))
 }
 
 /// An object that changes, with its revision as its tag. Fields outside the revision are live,
 /// so it is never answered 304. Source: contract 1.9.
-pub struct Tagged<W> {
+pub struct RevisedResponse<W> {
     status: StatusCode,
     rev: u64,
     seq: Option<u64>,
     body: W,
 }
 
-impl<W> Tagged<W> {
+impl<W> RevisedResponse<W> {
     /// An object after a change.
     pub fn changed(rev: u64, body: impl Into<W>) -> Self {
         Self {
@@ -131,14 +131,14 @@ impl<W> Tagged<W> {
     }
 }
 
-impl<T, W: From<T>> From<Revised<T>> for Tagged<W> {
+impl<T, W: From<T>> From<Revised<T>> for RevisedResponse<W> {
     fn from(revised: Revised<T>) -> Self {
         Self::changed(revised.rev, revised.value)
     }
 }
 
-impl<T, W: From<T>> From<Seen<Revised<T>>> for Tagged<W> {
-    fn from(seen: Seen<Revised<T>>) -> Self {
+impl<T, W: From<T>> From<ReadSnapshot<Revised<T>>> for RevisedResponse<W> {
+    fn from(seen: ReadSnapshot<Revised<T>>) -> Self {
         Self {
             seq: Some(seen.seq),
             ..seen.value.into()
@@ -146,7 +146,7 @@ impl<T, W: From<T>> From<Seen<Revised<T>>> for Tagged<W> {
     }
 }
 
-impl<W: Serialize> IntoResponse for Tagged<W> {
+impl<W: Serialize> IntoResponse for RevisedResponse<W> {
     fn into_response(self) -> Response {
         let Ok(text) = serde_json::to_vec(&self.body) else {
             return internal().into_response();
@@ -201,7 +201,7 @@ mod tests {
     async fn what_stands_beside_a_large_answer_is_kept_until_its_last_piece() {
         let place = Arc::new(());
         let text = "\u{1}".repeat(100_000);
-        let response = Large(&text, Arc::clone(&place)).into_response();
+        let response = ChunkedJson(&text, Arc::clone(&place)).into_response();
         assert_eq!(response.headers()["content-length"], "600002");
         assert_eq!(response.headers()["content-type"], "application/json");
         let (mut body, mut taken) = (response.into_body(), Vec::new());

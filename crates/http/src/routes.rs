@@ -27,15 +27,15 @@ use crate::{
     docs::{self, Docs},
     error_catalogue,
     errors::ApiError,
-    guards::Refused,
-    mcp::Mcp,
+    guards::GuardRefusal,
+    mcp::McpEndpoint,
     openapi,
-    state::State,
+    state::ServerState,
     web_page,
 };
 
 /// The documented routes; the interface document is made of them.
-pub(crate) fn documented() -> OpenApiRouter<State> {
+pub(crate) fn documented() -> OpenApiRouter<ServerState> {
     OpenApiRouter::new()
         // Who is calling
         .routes(routes!(callers::whoami))
@@ -255,7 +255,7 @@ pub struct Routers {
 }
 
 /// Makes the routes of one server.
-pub fn routers(state: State) -> Routers {
+pub fn routers(state: ServerState) -> Routers {
     let docs = Arc::new(Docs::new(
         openapi::json,
         error_catalogue::every(),
@@ -263,7 +263,7 @@ pub fn routers(state: State) -> Routers {
     ));
     let (documented, _) = documented().split_for_parts();
     let twins = documented.clone().with_state(state.clone());
-    let mcp = Mcp::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
+    let mcp = McpEndpoint::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
     let mcp = mcp_routes(mcp);
     let agents = documented
         .clone()
@@ -309,7 +309,7 @@ async fn only_for_agents(path: MatchedPath, request: Request, next: Next) -> Res
 }
 
 /// The routes of the Model Context Protocol, whose own messages describe them.
-fn mcp_routes(mcp: Mcp) -> Router<State> {
+fn mcp_routes(mcp: McpEndpoint) -> Router<ServerState> {
     Router::new()
         .route("/mcp", routing::post(mcp::answer))
         .route("/mcp/servers/{name}", routing::post(mcp_gateway::answer))
@@ -318,7 +318,7 @@ fn mcp_routes(mcp: Mcp) -> Router<State> {
 
 /// The routes beside the interface for programs: pages that a person opens, the stream of the
 /// local browser, and files of served folders.
-fn beside() -> Router<State> {
+fn beside() -> Router<ServerState> {
     Router::new()
         .route(
             "/api/local-browser/stream",
@@ -354,7 +354,7 @@ fn beside() -> Router<State> {
 }
 
 async fn no_route() -> impl IntoResponse {
-    Refused::NoRoute
+    GuardRefusal::NoRoute
 }
 
 async fn wrong_method(_request: Request) -> impl IntoResponse {

@@ -16,7 +16,7 @@ use axum::{
 };
 use rust_embed::{EmbeddedFile, RustEmbed};
 
-use crate::guards::Refused;
+use crate::guards::GuardRefusal;
 
 /// What the page may load: itself, and in frames what a person clicked on the canvas; sounds,
 /// films and papers that lie in a document itself are `data:` and `blob:`. Source: design, proof N9.
@@ -37,7 +37,7 @@ const NOT_THE_PAGE: [&str; 7] = [
 
 #[derive(RustEmbed)]
 #[folder = "../../web/dist"]
-struct Dist;
+struct EmbeddedAssets;
 
 /// `GET /` and `GET /assets/{path}`.
 pub fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
@@ -55,7 +55,7 @@ pub async fn fallback(method: Method, uri: Uri, headers: HeaderMap) -> Response<
     if reads && is_page_path(uri.path()) && is_navigation(&headers) {
         return index(headers).await;
     }
-    Refused::NoRoute.into_response()
+    GuardRefusal::NoRoute.into_response()
 }
 
 /// Whether the path is an address of the page, `/` included.
@@ -78,18 +78,18 @@ fn is_navigation(headers: &HeaderMap) -> bool {
 }
 
 async fn index(headers: HeaderMap) -> Response<Body> {
-    match Dist::get(INDEX) {
+    match EmbeddedAssets::get(INDEX) {
         Some(file) => answer(file, REVALIDATE, &headers),
-        None => Refused::NoRoute.into_response(),
+        None => GuardRefusal::NoRoute.into_response(),
     }
 }
 
 async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response<Body> {
     // A debug build reads the folder, where `..` would lead to files that are no assets.
     let leads_out = path.split(['/', '\\']).any(|segment| segment == "..");
-    match Dist::get(&format!("assets/{path}")) {
+    match EmbeddedAssets::get(&format!("assets/{path}")) {
         Some(file) if !leads_out => answer(file, FOREVER, &headers),
-        _ => Refused::NoRoute.into_response(),
+        _ => GuardRefusal::NoRoute.into_response(),
     }
 }
 

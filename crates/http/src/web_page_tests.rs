@@ -96,7 +96,7 @@ async fn whatever_else_has_no_route_is_an_envelope() {
 
 #[test]
 fn an_asset_is_kept_for_good() {
-    let file = || Dist::get(INDEX).unwrap();
+    let file = || EmbeddedAssets::get(INDEX).unwrap();
     let response = answer(file(), FOREVER, &HeaderMap::new());
     assert_eq!(
         response.headers()[CACHE_CONTROL],

@@ -36,8 +36,8 @@ use self::connections::Connections;
 
 pub use connection::Connection;
 pub use forwarded::Forwarded;
-pub use in_flight::{Admission, InFlight, OPEN_BODIES_MAX, Place, TrackedBody, with_close};
-pub use request_heads::Head;
+pub use in_flight::{Admission, InFlight, OPEN_BODIES_MAX, RequestSlot, TrackedBody, with_close};
+pub use request_heads::RequestHead;
 
 /// Open connections.
 pub const CONNECTIONS_MAX: usize = 8_192;

@@ -4,7 +4,7 @@
 
 /// What was seen of a request's head.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct RequestHead {
     /// Whether it says both how long its body is and that it comes in chunks.
     pub has_two_lengths: bool,
     /// Whether bytes came with its end: its body, or what was sent before it was answered.
@@ -23,7 +23,7 @@ pub(super) struct HeadReader {
     has_length: bool,
     has_coding: bool,
     has_bytes: bool,
-    seen: Head,
+    seen: RequestHead,
 }
 
 /// Bytes of a line that tell the names that matter from others.
@@ -47,8 +47,8 @@ impl HeadReader {
     }
 
     /// The head that is complete; from now on bytes are of the next one.
-    pub(super) fn take(&mut self) -> Head {
-        let seen = Head {
+    pub(super) fn take(&mut self) -> RequestHead {
+        let seen = RequestHead {
             has_two_lengths: self.has_length && self.has_coding,
             ..self.seen
         };
@@ -82,12 +82,12 @@ mod tests {
 
     #[test]
     fn a_head_is_seen_however_it_arrives() {
-        let plain = Head::default();
-        let two = Head {
+        let plain = RequestHead::default();
+        let two = RequestHead {
             has_two_lengths: true,
             ..plain
         };
-        let followed = Head {
+        let followed = RequestHead {
             is_followed: true,
             ..plain
         };

@@ -14,11 +14,11 @@ use agent_client_protocol::{
 };
 use serde_json::{Value, json};
 
-use crate::connection::Peer;
+use crate::connection::ClientRole;
 
 /// What a person said to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Permission {
+pub(crate) enum PermissionResponse {
     /// This once.
     Once,
     /// This and every equal one in the session.
@@ -32,23 +32,27 @@ pub(crate) enum Permission {
 /// # Errors
 /// When the client answers with an error or is gone.
 pub(crate) async fn permission(
-    to: &ConnectionTo<Peer>,
+    to: &ConnectionTo<ClientRole>,
     session: &str,
     call: ToolCallUpdate,
     turn: u64,
-) -> Result<Permission, Error> {
+) -> Result<PermissionResponse, Error> {
     let mut offers = [
         (
             "Allow once",
             PermissionOptionKind::AllowOnce,
-            Permission::Once,
+            PermissionResponse::Once,
         ),
         (
             "Always allow this call",
             PermissionOptionKind::AllowAlways,
-            Permission::Always,
+            PermissionResponse::Always,
         ),
-        ("Reject", PermissionOptionKind::RejectOnce, Permission::No),
+        (
+            "Reject",
+            PermissionOptionKind::RejectOnce,
+            PermissionResponse::No,
+        ),
     ];
     let places = offers.len();
     offers.rotate_left(usize::try_from(turn).unwrap_or_default() % places);
@@ -61,14 +65,14 @@ pub(crate) async fn permission(
     let request = RequestPermissionRequest::new(session.to_owned(), call, options);
     let answer = to.send_request(request).block_task().await?;
     let RequestPermissionOutcome::Selected(selected) = answer.outcome else {
-        return Ok(Permission::No);
+        return Ok(PermissionResponse::No);
     };
     let chosen = selected.option_id.to_string();
     let found = offers
         .iter()
         .enumerate()
         .find(|(place, _)| id(*place) == chosen);
-    Ok(found.map_or(Permission::No, |(_, (.., permission))| *permission))
+    Ok(found.map_or(PermissionResponse::No, |(_, (.., permission))| *permission))
 }
 
 /// Asks by a form whose schema is told exactly as given; `None` when nobody answered it.
@@ -76,7 +80,7 @@ pub(crate) async fn permission(
 /// # Errors
 /// When the client answers with an error or is gone.
 pub(crate) async fn form(
-    to: &ConnectionTo<Peer>,
+    to: &ConnectionTo<ClientRole>,
     session: &str,
     call: Option<&str>,
     schema: &Value,

@@ -23,7 +23,7 @@ const FLOOD_TEXT: usize = 64 * 1024;
 /// What the writing end does instead of writing a message.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Mischief {
+pub(crate) enum ConnectionFault {
     /// Ends the process.
     Crash,
     /// Writes nothing any more.
@@ -36,7 +36,7 @@ pub(crate) enum Mischief {
     LongLine(u32),
 }
 
-impl Mischief {
+impl ConnectionFault {
     /// The message that carries it through the queue.
     pub(crate) fn message(&self) -> Result<UntypedMessage, agent_client_protocol::Error> {
         UntypedMessage::new(METHOD, json!({"mischief": self}))
@@ -44,25 +44,25 @@ impl Mischief {
 
     fn of_line(line: &str) -> Option<Self> {
         #[derive(Deserialize)]
-        struct Carrier {
+        struct FaultNotification {
             method: String,
-            params: Parameters,
+            params: FaultParams,
         }
         #[derive(Deserialize)]
-        struct Parameters {
-            mischief: Mischief,
+        struct FaultParams {
+            mischief: ConnectionFault,
         }
         if !line.contains(METHOD) {
             return None;
         }
-        let carrier: Carrier = serde_json::from_str(line).ok()?;
+        let carrier: FaultNotification = serde_json::from_str(line).ok()?;
         (carrier.method == METHOD).then_some(carrier.params.mischief)
     }
 }
 
 /// How serving a client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum ConnectionEnd {
     /// The client closed its end.
     Closed,
     /// A directive said so.
@@ -73,32 +73,32 @@ pub enum Ending {
 
 /// What a directive has made of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum ConnectionState {
     Alive,
     Crashed,
     Silent,
 }
 
 /// An open connection to a client.
-pub(crate) struct Ports<Out, In> {
+pub(crate) struct ClientConnection<Out, In> {
     lines: Lines<Out, In>,
-    fate: watch::Receiver<Fate>,
+    fate: watch::Receiver<ConnectionState>,
 }
 
 /// Takes the two ends as lines.
 pub(crate) fn open(
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
-) -> Ports<
+) -> ClientConnection<
     impl Sink<String, Error = io::Error> + Send + 'static,
     impl Stream<Item = io::Result<String>> + Send + 'static,
 > {
-    let (decide, fate) = watch::channel(Fate::Alive);
+    let (decide, fate) = watch::channel(ConnectionState::Alive);
     let decide = Arc::new(decide);
     let outgoing = sink::unfold(writer, move |mut writer, line: String| {
         let decide = Arc::clone(&decide);
         async move {
-            match Mischief::of_line(&line) {
+            match ConnectionFault::of_line(&line) {
                 None => write_line(&mut writer, &line).await?,
                 Some(mischief) => commit(mischief, &mut writer, &decide).await?,
             }
@@ -108,13 +108,13 @@ pub(crate) fn open(
     let incoming = stream::try_unfold(BufReader::new(reader).lines(), async |mut lines| {
         Ok(lines.next_line().await?.map(|line| (line, lines)))
     });
-    Ports {
+    ClientConnection {
         lines: Lines::new(Box::pin(outgoing), Box::pin(incoming)),
         fate,
     }
 }
 
-impl<Out, In> Ports<Out, In>
+impl<Out, In> ClientConnection<Out, In>
 where
     Out: Sink<String, Error = io::Error> + Send + 'static,
     In: Stream<Item = io::Result<String>> + Send + 'static,
@@ -123,21 +123,21 @@ where
     pub(crate) async fn serve(
         self,
         agent: impl ConnectTo<<agent_client_protocol::Agent as Role>::Counterpart>,
-    ) -> Ending {
+    ) -> ConnectionEnd {
         let Self { lines, mut fate } = self;
         let connection = ConnectTo::<agent_client_protocol::Agent>::connect_to(lines, agent);
         let ended = tokio::select! {
             biased;
-            _ = fate.wait_for(|fate| *fate == Fate::Crashed) => return Ending::Crashed,
+            _ = fate.wait_for(|fate| *fate == ConnectionState::Crashed) => return ConnectionEnd::Crashed,
             ended = connection => ended,
         };
         let fate = *fate.borrow();
         match (fate, ended) {
-            (Fate::Crashed, _) => Ending::Crashed,
+            (ConnectionState::Crashed, _) => ConnectionEnd::Crashed,
             // Who went silent does not even notice that nobody listens any more.
-            (Fate::Silent, _) => future::pending().await,
-            (Fate::Alive, Ok(())) => Ending::Closed,
-            (Fate::Alive, Err(_)) => Ending::Broken,
+            (ConnectionState::Silent, _) => future::pending().await,
+            (ConnectionState::Alive, Ok(())) => ConnectionEnd::Closed,
+            (ConnectionState::Alive, Err(_)) => ConnectionEnd::Broken,
         }
     }
 }
@@ -149,26 +149,26 @@ async fn write_line(writer: &mut (impl AsyncWrite + Unpin), line: &str) -> io::R
 }
 
 async fn commit(
-    mischief: Mischief,
+    mischief: ConnectionFault,
     writer: &mut (impl AsyncWrite + Unpin),
-    decide: &watch::Sender<Fate>,
+    decide: &watch::Sender<ConnectionState>,
 ) -> io::Result<()> {
     match mischief {
-        Mischief::Crash => {
-            decide.send_replace(Fate::Crashed);
+        ConnectionFault::Crash => {
+            decide.send_replace(ConnectionState::Crashed);
             future::pending().await
         }
-        Mischief::Hang => {
-            decide.send_replace(Fate::Silent);
+        ConnectionFault::Hang => {
+            decide.send_replace(ConnectionState::Silent);
             future::pending().await
         }
-        Mischief::Garbage(lines) => {
+        ConnectionFault::Garbage(lines) => {
             for number in 1..=lines {
                 write_line(writer, &format!("this is no JSON ({number}) }}{{")).await?;
             }
             Ok(())
         }
-        Mischief::Flood { session, mib } => {
+        ConnectionFault::Flood { session, mib } => {
             let line = json!({
                 "jsonrpc": "2.0",
                 "method": "session/update",
@@ -186,7 +186,7 @@ async fn commit(
             }
             Ok(())
         }
-        Mischief::LongLine(mib) => {
+        ConnectionFault::LongLine(mib) => {
             let piece = vec![b'x'; MIB];
             for _ in 0..mib {
                 writer.write_all(&piece).await?;
@@ -197,4 +197,4 @@ async fn commit(
 }
 
 /// The client's role, named here so that only this module knows the crate's way of naming it.
-pub(crate) type Peer = Client;
+pub(crate) type ClientRole = Client;

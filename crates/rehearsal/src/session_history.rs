@@ -13,7 +13,7 @@ const UNANSWERED_MAX: usize = 50;
 
 /// A call as it is remembered: what it was, and how it was called on the card.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Remembered {
+pub(crate) struct RecordedCall {
     /// The tool.
     pub(crate) tool: String,
     /// Exactly what it was called with.
@@ -25,7 +25,7 @@ pub(crate) struct Remembered {
 /// A session as it is stored.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Record {
+pub(crate) struct SessionRecord {
     /// Its id.
     pub(crate) id: String,
     /// Its folder.
@@ -41,12 +41,12 @@ pub(crate) struct Record {
     /// The conversation as session updates, the person's words included.
     pub(crate) updates: Vec<Value>,
     /// Calls that were asked about and never allowed, the oldest first.
-    pub(crate) unanswered: Vec<Remembered>,
+    pub(crate) unanswered: Vec<RecordedCall>,
     /// Calls that may always happen.
-    pub(crate) always: Vec<Remembered>,
+    pub(crate) always: Vec<RecordedCall>,
 }
 
-impl Record {
+impl SessionRecord {
     /// Keeps an update for the next replay.
     pub(crate) fn note(&mut self, update: Value) {
         self.updates.push(update);
@@ -55,7 +55,7 @@ impl Record {
     }
 
     /// Remembers that a person is asked about `call`.
-    pub(crate) fn asked(&mut self, call: Remembered) {
+    pub(crate) fn asked(&mut self, call: RecordedCall) {
         self.settled(&call);
         self.unanswered.push(call);
         let surplus = self.unanswered.len().saturating_sub(UNANSWERED_MAX);
@@ -63,18 +63,18 @@ impl Record {
     }
 
     /// Forgets that `call` was asked about.
-    pub(crate) fn settled(&mut self, call: &Remembered) {
+    pub(crate) fn settled(&mut self, call: &RecordedCall) {
         self.unanswered.retain(|other| other != call);
     }
 }
 
 /// The folder that holds the stored sessions.
 #[derive(Clone, Debug)]
-pub(crate) struct History {
+pub(crate) struct HistoryFolder {
     folder: Option<PathBuf>,
 }
 
-impl History {
+impl HistoryFolder {
     /// Sessions below `state_dir`, or none at all.
     pub(crate) fn in_folder(state_dir: Option<PathBuf>) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl History {
     }
 
     /// Stores `record` in place of what was stored of its session.
-    pub(crate) fn keep(&self, record: &Record) -> io::Result<()> {
+    pub(crate) fn keep(&self, record: &SessionRecord) -> io::Result<()> {
         let Some(file) = self.file(&record.id) else {
             return Ok(());
         };
@@ -96,7 +96,7 @@ impl History {
     }
 
     /// The session `id` as it was stored last; `None` when it never was, or cannot be read.
-    pub(crate) fn find(&self, id: &str) -> Option<Record> {
+    pub(crate) fn find(&self, id: &str) -> Option<SessionRecord> {
         let bytes = fs::read(self.file(id)?).ok()?;
         serde_json::from_slice(&bytes).ok()
     }

@@ -8,7 +8,9 @@ use agent_client_protocol::v1::schema::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{NAME, directives, modes::Reach, session_history::Remembered, tools::Workspace};
+use crate::{
+    NAME, directives, modes::CallEffect, session_history::RecordedCall, tools::SessionFolder,
+};
 
 /// The longest title, in characters.
 const TITLE_MAX: usize = 200;
@@ -16,7 +18,7 @@ const TITLE_MAX: usize = 200;
 /// A tool with its arguments, as its directive gives them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum Tool {
+pub(crate) enum ToolInput {
     ReadFile {
         path: String,
     },
@@ -44,10 +46,10 @@ pub(crate) enum Tool {
         options: Vec<String>,
     },
     TodoWrite {
-        todos: Vec<Todo>,
+        todos: Vec<TodoItem>,
     },
-    TaskCreate(NewTask),
-    TaskUpdate(TaskChange),
+    TaskCreate(TaskCreateInput),
+    TaskUpdate(TaskUpdateInput),
 }
 
 /// An entry of a todo list.
@@ -57,7 +59,7 @@ pub(crate) enum Tool {
     dead_code,
     reason = "the shape is checked, and the list lives in whoever reads the calls"
 )]
-pub(crate) struct Todo {
+pub(crate) struct TodoItem {
     content: String,
     status: String,
     active_form: Option<String>,
@@ -70,7 +72,7 @@ pub(crate) struct Todo {
     dead_code,
     reason = "the shape is checked, and the task lives in whoever reads the calls"
 )]
-pub(crate) struct NewTask {
+pub(crate) struct TaskCreateInput {
     pub(crate) subject: String,
     description: Option<String>,
     active_form: Option<String>,
@@ -84,7 +86,7 @@ pub(crate) struct NewTask {
     dead_code,
     reason = "the shape is checked, and the task lives in whoever reads the calls"
 )]
-pub(crate) struct TaskChange {
+pub(crate) struct TaskUpdateInput {
     pub(crate) task_id: String,
     status: Option<String>,
     subject: Option<String>,
@@ -95,27 +97,27 @@ pub(crate) struct TaskChange {
 
 /// A call that is about to be made.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct PlannedCall {
     /// Its id within the session.
     pub(crate) id: String,
     /// What it does.
-    pub(crate) tool: Tool,
+    pub(crate) tool: ToolInput,
     /// How it is remembered.
-    pub(crate) remembered: Remembered,
+    pub(crate) remembered: RecordedCall,
 }
 
-impl Call {
+impl PlannedCall {
     /// Reads the call that a directive asks for.
     ///
     /// # Errors
     /// In words, for an unknown tool, a missing or an unknown argument.
-    pub(crate) fn read(asked: &directives::ToolCall) -> Result<Self, String> {
+    pub(crate) fn read(asked: &directives::CallDirective) -> Result<Self, String> {
         let tagged = json!({ asked.tool.as_str(): asked.arguments });
-        let tool: Tool = serde_json::from_value(tagged).map_err(|error| error.to_string())?;
-        if matches!(&tool, Tool::RunCommand { command } if command.is_empty()) {
+        let tool: ToolInput = serde_json::from_value(tagged).map_err(|error| error.to_string())?;
+        if matches!(&tool, ToolInput::RunCommand { command } if command.is_empty()) {
             return Err("the command has no program".to_owned());
         }
-        let remembered = Remembered {
+        let remembered = RecordedCall {
             tool: asked.tool.clone(),
             arguments: asked.arguments.clone(),
             title: tool.title(),
@@ -128,7 +130,7 @@ impl Call {
     }
 
     /// Its first announcement; `bare` leaves out what it is called with.
-    pub(crate) fn announcement(&self, workspace: &Workspace, bare: bool) -> ToolCall {
+    pub(crate) fn announcement(&self, workspace: &SessionFolder, bare: bool) -> ToolCall {
         let call = ToolCall::new(self.id.clone(), self.remembered.title.clone())
             .name(self.remembered.tool.clone())
             .kind(self.tool.kind())
@@ -142,7 +144,7 @@ impl Call {
     }
 
     /// What a permission request shows of it; `bare` shows its id alone.
-    pub(crate) fn shown(&self, workspace: &Workspace, bare: bool) -> ToolCallUpdate {
+    pub(crate) fn shown(&self, workspace: &SessionFolder, bare: bool) -> ToolCallUpdate {
         if bare {
             return ToolCallUpdate::new(self.id.clone(), ToolCallUpdateFields::new());
         }
@@ -162,7 +164,7 @@ impl Call {
         meta
     }
 
-    fn locations(&self, workspace: &Workspace) -> Vec<ToolCallLocation> {
+    fn locations(&self, workspace: &SessionFolder) -> Vec<ToolCallLocation> {
         let path = self
             .tool
             .path()
@@ -171,10 +173,10 @@ impl Call {
     }
 
     /// What an edit would change; nothing for anything else.
-    fn difference(&self, workspace: &Workspace) -> Vec<ToolCallContent> {
+    fn difference(&self, workspace: &SessionFolder) -> Vec<ToolCallContent> {
         let (path, changed) = match &self.tool {
-            Tool::WriteFile { path, content } => (path, Ok(content.clone())),
-            Tool::EditFile { path, old, new } => (path, workspace.edited(path, old, new)),
+            ToolInput::WriteFile { path, content } => (path, Ok(content.clone())),
+            ToolInput::EditFile { path, old, new } => (path, workspace.edited(path, old, new)),
             _ => return Vec::new(),
         };
         let (Ok(place), Ok(changed)) = (workspace.locate(path), changed) else {
@@ -187,18 +189,18 @@ impl Call {
     }
 }
 
-impl Tool {
+impl ToolInput {
     /// How far it reaches, as far as it tells by itself: what a tool server's tool does, the
     /// server says.
-    pub(crate) fn reach(&self) -> Reach {
+    pub(crate) fn reach(&self) -> CallEffect {
         match self {
-            Self::WriteFile { .. } | Self::EditFile { .. } => Reach::Edits,
-            Self::RunCommand { .. } | Self::CallMcp { .. } => Reach::Runs,
+            Self::WriteFile { .. } | Self::EditFile { .. } => CallEffect::Edits,
+            Self::RunCommand { .. } | Self::CallMcp { .. } => CallEffect::Runs,
             Self::ReadFile { .. }
             | Self::AskPerson { .. }
             | Self::TodoWrite { .. }
             | Self::TaskCreate(_)
-            | Self::TaskUpdate(_) => Reach::Looks,
+            | Self::TaskUpdate(_) => CallEffect::Looks,
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::{
     sync::Mutex,
 };
 
-use crate::{modes::Reach, tools::Outcome};
+use crate::{modes::CallEffect, tools::ToolOutcome};
 
 /// The most that is told of a result, in bytes.
 const TEXT_BYTES_MAX: usize = 256 * 1024;
@@ -25,11 +25,11 @@ pub(crate) struct ToolServers {
     cwd: PathBuf,
     given: Vec<McpServerStdio>,
     /// The tokio mutex is held while one starts, so that none starts twice.
-    running: Mutex<HashMap<String, Arc<Running>>>,
+    running: Mutex<HashMap<String, Arc<RunningToolServer>>>,
 }
 
 /// A tool server that runs; dropped, its program is killed.
-struct Running {
+struct RunningToolServer {
     service: RunningService<RoleClient, ()>,
     _program: Child,
 }
@@ -53,7 +53,7 @@ impl ToolServers {
     ///
     /// # Errors
     /// In words, when the server or its tool is not there.
-    pub(crate) async fn reach(&self, server: &str, tool: &str) -> Result<Reach, String> {
+    pub(crate) async fn reach(&self, server: &str, tool: &str) -> Result<CallEffect, String> {
         let running = self.running(server).await?;
         let tools = running.service.list_all_tools().await;
         let tools = tools.map_err(|error| format!("{server} does not list its tools: {error}"))?;
@@ -64,8 +64,8 @@ impl ToolServers {
         })?;
         let hints = found.annotations.as_ref();
         match hints.and_then(|hints| hints.read_only_hint) {
-            Some(true) => Ok(Reach::Looks),
-            Some(false) | None => Ok(Reach::Runs),
+            Some(true) => Ok(CallEffect::Looks),
+            Some(false) | None => Ok(CallEffect::Runs),
         }
     }
 
@@ -75,10 +75,10 @@ impl ToolServers {
         server: &str,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> Outcome {
+    ) -> ToolOutcome {
         let running = match self.running(server).await {
             Ok(running) => running,
-            Err(why) => return Outcome::failed(why),
+            Err(why) => return ToolOutcome::failed(why),
         };
         let call = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
         match running.service.call_tool(call).await {
@@ -87,12 +87,12 @@ impl ToolServers {
                 if running.service.is_transport_closed() {
                     self.running.lock().await.remove(server);
                 }
-                Outcome::failed(format!("{server} did not answer: {error}"))
+                ToolOutcome::failed(format!("{server} did not answer: {error}"))
             }
         }
     }
 
-    async fn running(&self, name: &str) -> Result<Arc<Running>, String> {
+    async fn running(&self, name: &str) -> Result<Arc<RunningToolServer>, String> {
         let mut running = self.running.lock().await;
         if let Some(running) = running.get(name) {
             return Ok(Arc::clone(running));
@@ -107,7 +107,7 @@ impl ToolServers {
         Ok(started)
     }
 
-    async fn start(&self, server: &McpServerStdio) -> Result<Running, String> {
+    async fn start(&self, server: &McpServerStdio) -> Result<RunningToolServer, String> {
         let name = &server.name;
         let variables = server.env.iter().map(|one| (&one.name, &one.value));
         let program = Command::new(&server.command)
@@ -123,7 +123,7 @@ impl ToolServers {
             return Err(format!("cannot speak with {name}"));
         };
         let greeted = ().serve((from, to)).await;
-        Ok(Running {
+        Ok(RunningToolServer {
             service: greeted.map_err(|error| format!("{name} does not greet: {error}"))?,
             _program: program,
         })
@@ -131,7 +131,7 @@ impl ToolServers {
 }
 
 /// What a result comes to: its texts, and all of it as the raw output.
-fn told(result: &CallToolResult) -> Outcome {
+fn told(result: &CallToolResult) -> ToolOutcome {
     let texts = result.content.iter().map(|part| match part {
         ContentBlock::Text(text) => text.text.clone(),
         other => json!(other).to_string(),
@@ -141,7 +141,7 @@ fn told(result: &CallToolResult) -> Outcome {
         text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
         text.push_str("\n[the rest is left out]");
     }
-    Outcome {
+    ToolOutcome {
         is_done: result.is_error != Some(true),
         raw: json!(result),
         text,

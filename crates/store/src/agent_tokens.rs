@@ -1,15 +1,15 @@
 //! Agent tokens: rows by agent and by digest; the token itself is never stored.
 
 use guildhall_domain::{
-    Moment, Result,
-    agent_tokens::{Token, TokenOrigin},
-    ids::{AgentId, AuthorId, SessionId, TokenId},
+    Result, Timestamp,
+    agent_tokens::{AgentToken, TokenOrigin},
+    ids::{AgentId, AgentTokenId, AuthorId, SessionId},
     limits,
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     transactions::{self, maybe_moment, moment, word, word_of},
 };
 
@@ -18,9 +18,9 @@ const COLUMNS: &str = "t.id, t.agent_id, t.label, t.origin, t.session_id, t.crea
 
 /// A token found by its digest, with the agent it names.
 #[derive(Clone, Debug)]
-pub struct Bearer {
+pub struct AgentTokenWithAuthor {
     /// The token's row.
-    pub token: Token,
+    pub token: AgentToken,
     /// The author that agent writes as.
     pub author: AuthorId,
     /// Whether the agent is on the registry.
@@ -31,7 +31,7 @@ pub struct Bearer {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
+pub fn by_digest(db: &ReadTx<'_>, digest: &[u8; 32]) -> Result<Option<AgentTokenWithAuthor>> {
     db.first(
         &format!(
             "SELECT {COLUMNS}, g.author_id, g.retired_at IS NULL
@@ -46,7 +46,7 @@ pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: TokenId) -> Result<Option<Bearer>> {
+pub fn by_id(db: &ReadTx<'_>, id: AgentTokenId) -> Result<Option<AgentTokenWithAuthor>> {
     db.first(
         &format!(
             "SELECT {COLUMNS}, g.author_id, g.retired_at IS NULL
@@ -61,7 +61,7 @@ pub fn by_id(db: &Rx<'_>, id: TokenId) -> Result<Option<Bearer>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Token>> {
+pub fn of_agent(db: &ReadTx<'_>, agent: AgentId) -> Result<Vec<AgentToken>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM tokens t WHERE t.agent_id = $1 ORDER BY t.created_at, t.id"
@@ -75,7 +75,7 @@ pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Token>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, token: &Token, digest: &[u8; 32]) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, token: &AgentToken, digest: &[u8; 32]) -> Result<()> {
     tx.run(
         "INSERT INTO tokens (id, agent_id, digest, label, origin, session_id, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -96,7 +96,7 @@ pub fn insert(tx: &mut Tx<'_>, token: &Token, digest: &[u8; 32]) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn touch(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<()> {
+pub fn touch(tx: &mut Tx<'_>, id: AgentTokenId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE tokens SET last_used_at = $1
          WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)",
@@ -109,7 +109,7 @@ pub fn touch(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn revoke(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<bool> {
+pub fn revoke(tx: &mut Tx<'_>, id: AgentTokenId, now: Timestamp) -> Result<bool> {
     let touched = tx.run(
         "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL",
         (now.as_millis(), id.as_bytes()),
@@ -121,12 +121,12 @@ pub fn revoke(tx: &mut Tx<'_>, id: TokenId, now: Moment) -> Result<bool> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn spawned_of_session(db: &Rx<'_>, session: SessionId) -> Result<Vec<TokenId>> {
+pub fn spawned_of_session(db: &ReadTx<'_>, session: SessionId) -> Result<Vec<AgentTokenId>> {
     db.all(
         "SELECT id FROM tokens WHERE origin = 'spawn' AND revoked_at IS NULL AND session_id = $1
          ORDER BY id",
         [session.as_bytes()],
-        |row| transactions::id(row, 0, TokenId::from_bytes),
+        |row| transactions::id(row, 0, AgentTokenId::from_bytes),
     )
 }
 
@@ -135,14 +135,14 @@ pub fn spawned_of_session(db: &Rx<'_>, session: SessionId) -> Result<Vec<TokenId
 ///
 /// # Errors
 /// A fault when the engine refuses the rows.
-pub fn revoke_spawned(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<(AgentId, TokenId)>> {
+pub fn revoke_spawned(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<(AgentId, AgentTokenId)>> {
     let live = tx.all(
         "SELECT agent_id, id FROM tokens WHERE origin = 'spawn' AND revoked_at IS NULL
          ORDER BY id",
         [],
         |row| {
             let agent = transactions::id(row, 0, AgentId::from_bytes)?;
-            Ok((agent, transactions::id(row, 1, TokenId::from_bytes)?))
+            Ok((agent, transactions::id(row, 1, AgentTokenId::from_bytes)?))
         },
     )?;
     tx.run(
@@ -152,17 +152,17 @@ pub fn revoke_spawned(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<(AgentId, Toke
     Ok(live)
 }
 
-fn bearer(row: &Row<'_>) -> rusqlite::Result<Bearer> {
-    Ok(Bearer {
+fn bearer(row: &Row<'_>) -> rusqlite::Result<AgentTokenWithAuthor> {
+    Ok(AgentTokenWithAuthor {
         token: read(row)?,
         author: transactions::id(row, 8, AuthorId::from_bytes)?,
         registered: row.get(9)?,
     })
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
-    Ok(Token {
-        id: transactions::id(row, 0, TokenId::from_bytes)?,
+fn read(row: &Row<'_>) -> rusqlite::Result<AgentToken> {
+    Ok(AgentToken {
+        id: transactions::id(row, 0, AgentTokenId::from_bytes)?,
         agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
         label: row.get(2)?,
         origin: word(row, 3, &TokenOrigin::WORDS)?,
@@ -180,8 +180,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Token> {
 /// A fault when the engine refuses.
 pub fn drop_revoked(
     tx: &mut Tx<'_>,
-    of_sessions: Moment,
-    others: Moment,
+    of_sessions: Timestamp,
+    others: Timestamp,
     max: u32,
 ) -> Result<usize> {
     tx.run(
@@ -202,11 +202,11 @@ pub fn drop_revoked(
 /// A fault when the engine refuses.
 pub fn drop_expired(
     tx: &mut Tx<'_>,
-    of_sessions: Moment,
-    others: Moment,
+    of_sessions: Timestamp,
+    others: Timestamp,
     max: u32,
 ) -> Result<usize> {
-    let unused_since = |expired: Moment| {
+    let unused_since = |expired: Timestamp| {
         let last_use = expired.plus_seconds(-limits::AGENT_TOKEN_IDLE_S);
         last_use.as_millis()
     };

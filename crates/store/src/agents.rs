@@ -2,17 +2,17 @@
 //! Folders are checked by `world::confined_fs`; who may register is `hall::agents`.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::{Agent, AgentState, ResponseMode},
     ids::{AgentId, AuthorId},
-    runtimes::{Asks, Reach, Stop, Width},
-    sessions::Acknowledgement,
+    runtimes::{AutonomyLevel, EffectReach, PromptPolicy, StopPoint},
+    sessions::AutonomyConsent,
     settings::DEFAULT_AGENT,
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, authors, settings,
+    ReadTx, Tx, authors, settings,
     transactions::{self, maybe_moment, moment, word, word_of},
 };
 
@@ -25,7 +25,7 @@ const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description,
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
+pub fn list(db: &ReadTx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
     db.all(
         &format!("{SELECT} WHERE $1 OR g.retired_at IS NULL ORDER BY g.created_at, g.id"),
         [include_retired],
@@ -37,7 +37,7 @@ pub fn list(db: &Rx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: AgentId) -> Result<Option<Agent>> {
+pub fn by_id(db: &ReadTx<'_>, id: AgentId) -> Result<Option<Agent>> {
     db.first(&format!("{SELECT} WHERE g.id = $1"), [id.as_bytes()], read)
 }
 
@@ -45,7 +45,7 @@ pub fn by_id(db: &Rx<'_>, id: AgentId) -> Result<Option<Agent>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId>> {
+pub fn by_folder(db: &ReadTx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId>> {
     db.first(
         "SELECT id FROM agents WHERE cwd = $1 AND runtime = $2 AND retired_at IS NULL",
         (cwd, runtime),
@@ -57,7 +57,7 @@ pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
+pub fn first_of_folder(db: &ReadTx<'_>, cwd: &str) -> Result<Option<AgentId>> {
     db.first(
         "SELECT id FROM agents WHERE cwd = $1 AND retired_at IS NULL
          ORDER BY created_at, id LIMIT 1",
@@ -71,7 +71,7 @@ pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AuthorId>> {
+pub fn retired_author(db: &ReadTx<'_>, cwd: &str, runtime: &str) -> Result<Option<AuthorId>> {
     db.first(
         "SELECT g.author_id FROM agents g JOIN authors a ON a.id = g.author_id
          WHERE g.cwd = $1 AND a.retired = 1
@@ -86,7 +86,7 @@ pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<Au
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+pub fn default_author(db: &ReadTx<'_>) -> Result<Option<AuthorId>> {
     let named = settings::get(db, &DEFAULT_AGENT)?.value;
     db.first(
         "SELECT author_id FROM agents WHERE retired_at IS NULL
@@ -100,7 +100,7 @@ pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn rev(db: &Rx<'_>, id: AgentId) -> Result<u64> {
+pub fn rev(db: &ReadTx<'_>, id: AgentId) -> Result<u64> {
     db.one(
         "SELECT rev FROM agents WHERE id = $1",
         [id.as_bytes()],
@@ -162,7 +162,7 @@ pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
+pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE agents SET retired_at = $1, updated_at = $1, rev = rev + 1
          WHERE id = $2 AND retired_at IS NULL",
@@ -175,18 +175,18 @@ pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn acknowledgements(db: &Rx<'_>, id: AgentId) -> Result<Vec<Acknowledgement>> {
+pub fn acknowledgements(db: &ReadTx<'_>, id: AgentId) -> Result<Vec<AutonomyConsent>> {
     db.all(
         "SELECT mode, stop, asks, reach, author_id, at FROM agent_acknowledgements
          WHERE agent_id = $1 ORDER BY mode",
         [id.as_bytes()],
         |row| {
-            Ok(Acknowledgement {
+            Ok(AutonomyConsent {
                 mode: row.get(0)?,
-                width: Width {
-                    stop: word(row, 1, &Stop::WORDS)?,
-                    asks: word(row, 2, &Asks::WORDS)?,
-                    reach: word(row, 3, &Reach::WORDS)?,
+                width: AutonomyLevel {
+                    stop: word(row, 1, &StopPoint::WORDS)?,
+                    asks: word(row, 2, &PromptPolicy::WORDS)?,
+                    reach: word(row, 3, &EffectReach::WORDS)?,
                 },
                 by: transactions::id(row, 4, AuthorId::from_bytes)?,
                 at: moment(row, 5)?,
@@ -199,7 +199,7 @@ pub fn acknowledgements(db: &Rx<'_>, id: AgentId) -> Result<Vec<Acknowledgement>
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &Acknowledgement) -> Result<()> {
+pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &AutonomyConsent) -> Result<()> {
     tx.run(
         "INSERT INTO agent_acknowledgements (agent_id, mode, stop, asks, reach, author_id, at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -208,9 +208,9 @@ pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &Acknowledgement) -> Res
         (
             id.as_bytes(),
             &given.mode,
-            word_of(given.width.stop, &Stop::WORDS),
-            word_of(given.width.asks, &Asks::WORDS),
-            word_of(given.width.reach, &Reach::WORDS),
+            word_of(given.width.stop, &StopPoint::WORDS),
+            word_of(given.width.asks, &PromptPolicy::WORDS),
+            word_of(given.width.reach, &EffectReach::WORDS),
             given.by.as_bytes(),
             given.at.as_millis(),
         ),

@@ -1,15 +1,15 @@
 //! API keys: rows by author and by digest; the key itself is never stored.
 
 use guildhall_domain::{
-    Moment, Result,
-    api_keys::Key,
-    ids::{AuthorId, KeyId},
+    Result, Timestamp,
+    api_keys::ApiKey,
+    ids::{ApiKeyId, AuthorId},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    accounts::{Holder, holder_at, holder_columns},
+    ReadTx, Tx,
+    accounts::{CredentialHolder, holder_at, holder_columns},
     transactions::{self, count, maybe_moment, moment},
 };
 
@@ -17,18 +17,18 @@ const COLUMNS: &str = "k.id, k.author_id, k.label, k.created_at, k.last_used_at"
 
 /// A key with who holds it.
 #[derive(Clone, Debug)]
-pub struct Bearer {
+pub struct ApiKeyWithHolder {
     /// The key's row.
-    pub key: Key,
+    pub key: ApiKey,
     /// Whom it names.
-    pub holder: Holder,
+    pub holder: CredentialHolder,
 }
 
 /// The key with this digest.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
+pub fn by_digest(db: &ReadTx<'_>, digest: &[u8; 32]) -> Result<Option<ApiKeyWithHolder>> {
     let columns = holder_columns("k.author_id");
     db.first(
         &format!(
@@ -38,7 +38,7 @@ pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
         ),
         [digest],
         |row| {
-            Ok(Bearer {
+            Ok(ApiKeyWithHolder {
                 key: read(row)?,
                 holder: holder_at(row, 5)?,
             })
@@ -50,7 +50,7 @@ pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: KeyId) -> Result<Option<Key>> {
+pub fn by_id(db: &ReadTx<'_>, id: ApiKeyId) -> Result<Option<ApiKey>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM api_keys k WHERE k.id = $1"),
         [id.as_bytes()],
@@ -64,11 +64,11 @@ pub fn by_id(db: &Rx<'_>, id: KeyId) -> Result<Option<Key>> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn list(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     of: Option<AuthorId>,
-    after: Option<KeyId>,
+    after: Option<ApiKeyId>,
     limit: u32,
-) -> Result<Vec<Key>> {
+) -> Result<Vec<ApiKey>> {
     let after = after.as_ref().map_or(&[][..], |id| &id.as_bytes()[..]);
     let limit = i64::from(limit) + 1;
     match of {
@@ -92,7 +92,7 @@ pub fn list(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count_of(db: &Rx<'_>, author: AuthorId) -> Result<u64> {
+pub fn count_of(db: &ReadTx<'_>, author: AuthorId) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM api_keys WHERE author_id = $1",
         [author.as_bytes()],
@@ -104,7 +104,7 @@ pub fn count_of(db: &Rx<'_>, author: AuthorId) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, key: &Key, digest: &[u8; 32]) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, key: &ApiKey, digest: &[u8; 32]) -> Result<()> {
     tx.run(
         "INSERT INTO api_keys (id, author_id, digest, label, created_at)
          VALUES ($1, $2, $3, $4, $5)",
@@ -123,7 +123,7 @@ pub fn insert(tx: &mut Tx<'_>, key: &Key, digest: &[u8; 32]) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn touch(tx: &mut Tx<'_>, id: KeyId, now: Moment) -> Result<()> {
+pub fn touch(tx: &mut Tx<'_>, id: ApiKeyId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE api_keys SET last_used_at = $1
          WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)",
@@ -136,7 +136,7 @@ pub fn touch(tx: &mut Tx<'_>, id: KeyId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn remove(tx: &mut Tx<'_>, id: KeyId) -> Result<()> {
+pub fn remove(tx: &mut Tx<'_>, id: ApiKeyId) -> Result<()> {
     tx.run("DELETE FROM api_keys WHERE id = $1", [id.as_bytes()])?;
     Ok(())
 }
@@ -153,9 +153,9 @@ pub fn remove_all(tx: &mut Tx<'_>, author: AuthorId) -> Result<()> {
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Key> {
-    Ok(Key {
-        id: transactions::id(row, 0, KeyId::from_bytes)?,
+fn read(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    Ok(ApiKey {
+        id: transactions::id(row, 0, ApiKeyId::from_bytes)?,
         author_id: transactions::id(row, 1, AuthorId::from_bytes)?,
         label: row.get(2)?,
         created_at: moment(row, 3)?,

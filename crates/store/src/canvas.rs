@@ -2,18 +2,18 @@
 //! What a document may hold and who may change it is `domain::canvas` and `hall::canvas`.
 
 use guildhall_domain::{
-    Moment, Result,
-    canvas::{CanvasDocument, CanvasScope, Content, EditLock, TreeKind, Unpinned},
+    Result, Timestamp,
+    canvas::{CanvasDocument, CanvasScope, Content, EditLock, EvictionCandidate, TreeKind},
     files::{
-        Identity,
-        document_saves::{Binding, Incarnation},
+        FileIdentity,
+        document_saves::{DocumentBinding, Incarnation},
     },
     ids::{AuthorId, DocumentId, EntryId},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     transactions::{self, count, moment, stored, word, word_of},
 };
 
@@ -26,20 +26,20 @@ const DOCUMENTS: &str = "canvas_documents LEFT JOIN document_files ON document_i
 
 /// A stored document: as it shows at the moment of reading, and its lock, which may have expired.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CanvasDocumentRow {
     /// The document; an expired lock does not show in it.
     pub document: CanvasDocument,
     /// Its lock.
     pub lock: Option<EditLock>,
     /// Which physical file it is bound to.
-    pub binding: Option<Binding>,
+    pub binding: Option<DocumentBinding>,
 }
 
 /// The documents of a canvas at `now`, in its order.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<CanvasDocument>> {
+pub fn list(db: &ReadTx<'_>, scope: CanvasScope, now: Timestamp) -> Result<Vec<CanvasDocument>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 ORDER BY position DESC"),
         [scope.to_string()],
@@ -51,7 +51,12 @@ pub fn list(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<CanvasDo
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
+pub fn find(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    id: DocumentId,
+    now: Timestamp,
+) -> Result<Option<CanvasDocumentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE id = $1 AND scope = $2"),
         (id.as_bytes(), scope.to_string()),
@@ -63,7 +68,7 @@ pub fn find(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Res
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
+pub fn by_id(db: &ReadTx<'_>, id: DocumentId, now: Timestamp) -> Result<Option<CanvasDocumentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE id = $1"),
         [id.as_bytes()],
@@ -75,7 +80,12 @@ pub fn by_id(db: &Rx<'_>, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_key(db: &Rx<'_>, scope: CanvasScope, key: &str, now: Moment) -> Result<Option<Kept>> {
+pub fn by_key(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<CanvasDocumentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 AND key = $2"),
         (scope.to_string(), key),
@@ -88,11 +98,11 @@ pub fn by_key(db: &Rx<'_>, scope: CanvasScope, key: &str, now: Moment) -> Result
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn edited_by(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     scope: CanvasScope,
     author: AuthorId,
-    now: Moment,
-) -> Result<Vec<Kept>> {
+    now: Timestamp,
+) -> Result<Vec<CanvasDocumentRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 AND editing_by = $2
@@ -107,7 +117,7 @@ pub fn edited_by(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Kept>> {
+pub fn expired(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<CanvasDocumentRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM {DOCUMENTS} WHERE editing_until <= $1
@@ -122,7 +132,7 @@ pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn next_expiry(db: &Rx<'_>) -> Result<Option<Moment>> {
+pub fn next_expiry(db: &ReadTx<'_>) -> Result<Option<Timestamp>> {
     db.one(
         "SELECT MIN(editing_until) FROM canvas_documents WHERE editing_until IS NOT NULL",
         [],
@@ -134,7 +144,7 @@ pub fn next_expiry(db: &Rx<'_>) -> Result<Option<Moment>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count_of(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
+pub fn count_of(db: &ReadTx<'_>, scope: CanvasScope) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM canvas_documents WHERE scope = $1",
         [scope.to_string()],
@@ -146,7 +156,7 @@ pub fn count_of(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn front(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
+pub fn front(db: &ReadTx<'_>, scope: CanvasScope) -> Result<u64> {
     db.one(
         "SELECT COALESCE(MAX(position), 0) + 1 FROM canvas_documents WHERE scope = $1",
         [scope.to_string()],
@@ -158,13 +168,17 @@ pub fn front(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn unpinned(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<Unpinned>> {
+pub fn unpinned(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    now: Timestamp,
+) -> Result<Vec<EvictionCandidate>> {
     db.all(
         "SELECT id, COALESCE(editing_until, 0) > $1 FROM canvas_documents
          WHERE scope = $2 AND pinned = 0 ORDER BY position",
         (now.as_millis(), scope.to_string()),
         |row| {
-            Ok(Unpinned {
+            Ok(EvictionCandidate {
                 id: transactions::id(row, 0, DocumentId::from_bytes)?,
                 locked: row.get(1)?,
             })
@@ -252,7 +266,7 @@ pub fn set_lock(tx: &mut Tx<'_>, id: DocumentId, lock: Option<EditLock>) -> Resu
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&Binding>) -> Result<()> {
+pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&DocumentBinding>) -> Result<()> {
     let Some(binding) = binding else {
         tx.run(
             "DELETE FROM document_files WHERE document_id = $1",
@@ -278,7 +292,7 @@ pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&Binding>) -> Resul
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn follow(tx: &mut Tx<'_>, from: &Identity, to: &Identity) -> Result<()> {
+pub fn follow(tx: &mut Tx<'_>, from: &FileIdentity, to: &FileIdentity) -> Result<()> {
     tx.run(
         "UPDATE document_files SET identity = $1 WHERE identity = $2",
         (to.as_str(), from.as_str()),
@@ -303,7 +317,7 @@ fn written(content: &Content) -> Result<String> {
         .map_err(|error| transactions::broken("writing a canvas document's content", error))
 }
 
-fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
+fn read(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<CanvasDocumentRow> {
     let scope = CanvasScope::parse(row.get_ref(1)?.as_str()?)
         .ok_or_else(|| transactions::unreadable(1, "not a scope"))?;
     let content: Content = serde_json::from_str(row.get_ref(2)?.as_str()?)
@@ -315,9 +329,9 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
     let id = transactions::id(row, 0, DocumentId::from_bytes)?;
     let identity: Option<String> = row.get(17)?;
     let binding = match (identity, content.path()) {
-        (Some(identity), Some(path)) => Some(Binding {
+        (Some(identity), Some(path)) => Some(DocumentBinding {
             path: path.to_owned(),
-            identity: Identity::new(identity),
+            identity: FileIdentity::new(identity),
             incarnation: Incarnation::of(id, moment(row, 18)?, moment(row, 19)?),
             doc_seq: count(row, 20)?,
         }),
@@ -345,7 +359,7 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
         thread_root_entry_id: transactions::maybe_id(row, 14, EntryId::from_bytes)?,
         incarnation: binding.as_ref().map(|binding| binding.incarnation.clone()),
     };
-    Ok(Kept {
+    Ok(CanvasDocumentRow {
         document,
         lock,
         binding,

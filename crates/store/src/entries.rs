@@ -1,9 +1,9 @@
 //! Entries of rooms: rows, pages, and the counts a new post moves.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     attachments::Digest,
-    entries::{EntriesAsk, EntriesPage, Entry, EntryKind, Notice},
+    entries::{EntriesPage, EntriesQuery, Entry, EntryKind, Notice},
     events::Event,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     mentions::MentionSpan,
@@ -11,7 +11,7 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, attachments, events, idempotency, reactions, rooms, search, threads,
+    ReadTx, Tx, attachments, events, idempotency, reactions, rooms, search, threads,
     transactions::{self, count, maybe_moment, moment, stored, word, word_of},
 };
 
@@ -48,7 +48,7 @@ pub struct NewPost {
     /// The chain of automatic turns it belongs to.
     pub cascade: Cascade,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// Which chain of automatic turns a post belongs to.
@@ -78,14 +78,14 @@ pub struct NewNotice {
     /// What it says to programs.
     pub notice: Notice,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// A run of a room's entries above `floor`, which hides what came before a member joined.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<EntriesPage> {
+pub fn page(db: &ReadTx<'_>, room: RoomId, floor: u64, ask: EntriesQuery) -> Result<EntriesPage> {
     let above = ask.after.unwrap_or(0).max(floor);
     let below = ask.before.unwrap_or(u64::MAX);
     let forward = ask.after.is_some() && ask.before.is_none();
@@ -117,7 +117,7 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
 }
 
 /// The roots above `floor` that a page of one room names and does not hold.
-fn roots_outside(db: &Rx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> {
+fn roots_outside(db: &ReadTx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> {
     let (Some(first), Some(last)) = (page.first(), page.last()) else {
         return Ok(Vec::new());
     };
@@ -149,7 +149,7 @@ fn roots_outside(db: &Rx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
+pub fn find(db: &ReadTx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
     let mut found = db.first(
         &select("e.id = $1 AND e.room_id = $2 AND e.seq > $3"),
         (id.as_bytes(), room.as_bytes(), stored(floor)),
@@ -163,7 +163,7 @@ pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn seq(db: &Rx<'_>, id: EntryId) -> Result<u64> {
+pub fn seq(db: &ReadTx<'_>, id: EntryId) -> Result<u64> {
     let seq = db.first(
         "SELECT seq FROM entries WHERE id = $1",
         [id.as_bytes()],
@@ -308,7 +308,7 @@ pub(crate) fn read_spans(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<M
 }
 
 /// Whether the row of an entry that `event` brings says that it is told at `seq`.
-pub(crate) fn is_told_in(db: &Rx<'_>, event: &Event, seq: u64) -> Result<bool> {
+pub(crate) fn is_told_in(db: &ReadTx<'_>, event: &Event, seq: u64) -> Result<bool> {
     let Event::EntryAdded { entry } = event else {
         return Ok(true);
     };
@@ -328,7 +328,7 @@ pub(crate) fn is_told_in(db: &Rx<'_>, event: &Event, seq: u64) -> Result<bool> {
 /// A fault when the engine refuses a change.
 ///
 /// Source: contract 2.3, "DELETE …/entries/{entryId}".
-pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Digest>> {
+pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Timestamp) -> Result<Vec<Digest>> {
     let (number, told_in) = tx.one(
         "SELECT number, told_in FROM entries WHERE id = $1",
         [entry.id.as_bytes()],

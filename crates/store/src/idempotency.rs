@@ -1,37 +1,37 @@
 //! Answers kept for posts that may come again.
 
 use guildhall_domain::{
-    Moment, Result,
-    idempotency::{Answered, AnsweredBody, Claim},
+    Result, Timestamp,
+    idempotency::{IdempotencyClaim, RecordedBody, RecordedResponse},
     ids::{AttachmentId, EntryId},
 };
 
 use serde_json::Value;
 
-use crate::{Rx, Tx, transactions};
+use crate::{ReadTx, Tx, transactions};
 
 /// What was answered to a claim, and the fingerprint of what it asked.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     claim: &[u8; 32],
-    not_before: Moment,
-) -> Result<Option<([u8; 32], Answered)>> {
+    not_before: Timestamp,
+) -> Result<Option<([u8; 32], RecordedResponse)>> {
     db.first(
         "SELECT fingerprint, status, body, secret_of, is_sealed FROM repeats
          WHERE claim = $1 AND created_at > $2",
         (claim, not_before.as_millis()),
         |row| {
             let body = match (row.get(2)?, row.get(4)?) {
-                (Some(bytes), false) => AnsweredBody::Json(bytes),
-                (Some(bytes), true) => AnsweredBody::Private(bytes),
-                (None, _) => AnsweredBody::Secret(row.get(3)?),
+                (Some(bytes), false) => RecordedBody::Json(bytes),
+                (Some(bytes), true) => RecordedBody::Private(bytes),
+                (None, _) => RecordedBody::Secret(row.get(3)?),
             };
             Ok((
                 row.get(0)?,
-                Answered {
+                RecordedResponse {
                     status: row.get(1)?,
                     body,
                 },
@@ -44,11 +44,16 @@ pub fn find(
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn keep(tx: &mut Tx<'_>, claim: &Claim, answered: &Answered, now: Moment) -> Result<()> {
+pub fn keep(
+    tx: &mut Tx<'_>,
+    claim: &IdempotencyClaim,
+    answered: &RecordedResponse,
+    now: Timestamp,
+) -> Result<()> {
     let (body, secret_of, is_sealed) = match &answered.body {
-        AnsweredBody::Json(bytes) => (Some(bytes), "", false),
-        AnsweredBody::Private(bytes) => (Some(bytes), "", true),
-        AnsweredBody::Secret(id) => (None, id.as_str(), false),
+        RecordedBody::Json(bytes) => (Some(bytes), "", false),
+        RecordedBody::Private(bytes) => (Some(bytes), "", true),
+        RecordedBody::Secret(id) => (None, id.as_str(), false),
     };
     tx.run(
         "INSERT INTO repeats (claim, fingerprint, status, body, secret_of, created_at,
@@ -96,8 +101,8 @@ pub fn make_room(tx: &mut Tx<'_>, bytes_max: u64) -> Result<()> {
 pub(crate) fn redact_entry(
     tx: &mut Tx<'_>,
     entry: EntryId,
-    written_at: Moment,
-    now: Moment,
+    written_at: Timestamp,
+    now: Timestamp,
 ) -> Result<()> {
     let name = entry.to_string();
     amend(tx, written_at, |answer| {
@@ -117,7 +122,7 @@ pub(crate) fn redact_entry(
 pub(crate) fn forget_attachment(
     tx: &mut Tx<'_>,
     attachment: AttachmentId,
-    uploaded_at: Moment,
+    uploaded_at: Timestamp,
 ) -> Result<()> {
     let name = attachment.to_string();
     amend(tx, uploaded_at, |answer| {
@@ -133,7 +138,7 @@ pub(crate) fn forget_attachment(
 /// Writes those answers of one moment anew that `change` says it changed.
 fn amend(
     tx: &mut Tx<'_>,
-    answered_at: Moment,
+    answered_at: Timestamp,
     mut change: impl FnMut(&mut Value) -> bool,
 ) -> Result<()> {
     let answers = tx.all(
@@ -160,7 +165,7 @@ fn amend(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn drop_before(tx: &mut Tx<'_>, moment: Moment, batch: u32) -> Result<usize> {
+pub fn drop_before(tx: &mut Tx<'_>, moment: Timestamp, batch: u32) -> Result<usize> {
     tx.run(
         "DELETE FROM repeats WHERE claim IN
            (SELECT claim FROM repeats WHERE created_at <= $1 ORDER BY created_at LIMIT $2)",

@@ -5,13 +5,13 @@ use guildhall_domain::{
     ids::{AuthorId, LogId},
 };
 
-use crate::{Rx, Tx, transactions};
+use crate::{ReadTx, Tx, transactions};
 
 /// The log's id, made at first start.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn log_id(db: &Rx<'_>) -> Result<Option<LogId>> {
+pub fn log_id(db: &ReadTx<'_>) -> Result<Option<LogId>> {
     fact(db, "log_id", LogId::from_bytes)
 }
 
@@ -27,7 +27,7 @@ pub fn set_log_id(tx: &mut Tx<'_>, id: LogId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn owner(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+pub fn owner(db: &ReadTx<'_>) -> Result<Option<AuthorId>> {
     fact(db, "owner_author_id", AuthorId::from_bytes)
 }
 
@@ -43,7 +43,7 @@ pub fn set_owner(tx: &mut Tx<'_>, id: AuthorId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn settings_rev(db: &Rx<'_>) -> Result<u64> {
+pub fn settings_rev(db: &ReadTx<'_>) -> Result<u64> {
     let rev = db.first(
         "SELECT value FROM installation WHERE key = 'settings_rev'",
         [],
@@ -65,7 +65,7 @@ pub fn set_settings_rev(tx: &mut Tx<'_>, rev: u64) -> Result<()> {
     Ok(())
 }
 
-fn fact<T>(db: &Rx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>> {
+fn fact<T>(db: &ReadTx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>> {
     db.first(
         "SELECT value FROM installation WHERE key = $1",
         [key],

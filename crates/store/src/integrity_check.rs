@@ -14,7 +14,7 @@ use crate::{readers, sqlite_faults::fault};
 
 /// How thorough a check is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
+pub enum CheckDepth {
     /// Every page and the order of every table.
     Quick,
     /// Also that every index holds what its table does.
@@ -33,7 +33,7 @@ const PROBLEMS_MAX: usize = 3;
 /// Checks the file at `path` on a thread of its own, in small steps.
 pub(crate) fn run_apart(
     path: PathBuf,
-    check: Check,
+    check: CheckDepth,
 ) -> Result<oneshot::Receiver<Result<(), Fault>>, Fault> {
     let (sender, outcome) = oneshot::channel();
     std::thread::Builder::new()
@@ -53,7 +53,7 @@ pub(crate) fn run_apart(
 
 fn run_slowly(
     path: &Path,
-    check: Check,
+    check: CheckDepth,
     sender: std::sync::Arc<oneshot::Sender<Result<(), Fault>>>,
 ) -> Result<(), Fault> {
     let mut connection = readers::connect(path)?;
@@ -76,11 +76,11 @@ fn run_slowly(
 ///
 /// # Errors
 /// A fault of kind `StoreDamaged` with what was found.
-pub(crate) fn require_whole(connection: &Connection, check: Check) -> Result<(), Fault> {
+pub(crate) fn require_whole(connection: &Connection, check: CheckDepth) -> Result<(), Fault> {
     let during = "checking the store";
     let pragma = match check {
-        Check::Quick => "quick_check",
-        Check::Whole => "integrity_check",
+        CheckDepth::Quick => "quick_check",
+        CheckDepth::Whole => "integrity_check",
     };
     let problems = || -> rusqlite::Result<Vec<String>> {
         let mut statement = connection.prepare(&format!("PRAGMA {pragma}({PROBLEMS_MAX})"))?;

@@ -1,20 +1,20 @@
 //! Previews: which dev server each port of ours showed last. Those that are open are
 //! `hall::workbench`'s.
 
-use guildhall_domain::{Moment, Result, workbench::Shown};
+use guildhall_domain::{Result, Timestamp, workbench::PreviewPort};
 
-use crate::{Rx, Tx};
+use crate::{ReadTx, Tx};
 
 /// Which dev server each port showed last, the one that was used longest ago first.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn shown(db: &Rx<'_>) -> Result<Vec<Shown>> {
+pub fn shown(db: &ReadTx<'_>) -> Result<Vec<PreviewPort>> {
     db.all(
         "SELECT listen_port, port FROM preview_ports ORDER BY used_at, listen_port",
         [],
         |row| {
-            Ok(Shown {
+            Ok(PreviewPort {
                 listen_port: row.get(0)?,
                 port: row.get(1)?,
             })
@@ -27,7 +27,7 @@ pub fn shown(db: &Rx<'_>) -> Result<Vec<Shown>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn note_use(tx: &mut Tx<'_>, shown: Shown, now: Moment) -> Result<()> {
+pub fn note_use(tx: &mut Tx<'_>, shown: PreviewPort, now: Timestamp) -> Result<()> {
     tx.run(
         "INSERT INTO preview_ports (listen_port, port, used_at) VALUES ($1, $2, $3)
          ON CONFLICT (listen_port) DO UPDATE

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use guildhall_domain::{
     Fault,
-    ids::{AccountId, KeyId, SignInId, TokenId},
+    ids::{AccountId, AgentTokenId, ApiKeyId, SignInId},
     restores::{RevivedCredential, RevivedKind, TRUSTED_BROWSERS_ID},
 };
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -102,8 +102,8 @@ pub fn password_in(path: &Path, account: AccountId) -> Result<Option<String>, Fa
 fn credential(kind: RevivedKind, row: &Row<'_>) -> rusqlite::Result<RevivedCredential> {
     let bytes: [u8; 16] = row.get(0)?;
     let id = match kind {
-        RevivedKind::AgentToken => TokenId::from_bytes(bytes).to_string(),
-        RevivedKind::ApiKey => KeyId::from_bytes(bytes).to_string(),
+        RevivedKind::AgentToken => AgentTokenId::from_bytes(bytes).to_string(),
+        RevivedKind::ApiKey => ApiKeyId::from_bytes(bytes).to_string(),
         RevivedKind::SignIn => SignInId::from_bytes(bytes).to_string(),
         RevivedKind::Password | RevivedKind::Account => AccountId::from_bytes(bytes).to_string(),
         RevivedKind::TrustedBrowsers => TRUSTED_BROWSERS_ID.to_owned(),

@@ -4,20 +4,20 @@
 use std::cell::Cell;
 
 use guildhall_domain::{
-    Error, Fault, Moment, Result, errors::FaultKind, events::Event, ids::AuthorId,
+    Error, Fault, Result, Timestamp, errors::FaultKind, events::Event, ids::AuthorId,
 };
 use rusqlite::{Connection, Params, Row, types::Type};
 
 use crate::{entries, events, sqlite_faults};
 
 /// A reading transaction.
-pub struct Rx<'a> {
+pub struct ReadTx<'a> {
     connection: &'a Connection,
     /// What the engine said of damage to the file, whatever the job made of it.
     damage: Cell<Option<String>>,
 }
 
-impl<'a> Rx<'a> {
+impl<'a> ReadTx<'a> {
     pub(crate) fn new(connection: &'a Connection) -> Self {
         Self {
             connection,
@@ -110,13 +110,13 @@ impl<'a> Rx<'a> {
 
 /// A writing transaction, one savepoint of a group.
 pub struct Tx<'a> {
-    rx: Rx<'a>,
+    rx: ReadTx<'a>,
     log: &'a mut events::LogEnd,
     forgets_pages: bool,
 }
 
 impl<'a> std::ops::Deref for Tx<'a> {
-    type Target = Rx<'a>;
+    type Target = ReadTx<'a>;
 
     fn deref(&self) -> &Self::Target {
         &self.rx
@@ -126,7 +126,7 @@ impl<'a> std::ops::Deref for Tx<'a> {
 impl<'a> Tx<'a> {
     pub(crate) fn new(connection: &'a Connection, log: &'a mut events::LogEnd) -> Self {
         Self {
-            rx: Rx::new(connection),
+            rx: ReadTx::new(connection),
             log,
             forgets_pages: false,
         }
@@ -174,7 +174,7 @@ impl<'a> Tx<'a> {
     ///
     /// # Errors
     /// A fault when the engine refuses the row.
-    pub fn append(&mut self, at: Moment, actor: Option<AuthorId>, event: &Event) -> Result<u64> {
+    pub fn append(&mut self, at: Timestamp, actor: Option<AuthorId>, event: &Event) -> Result<u64> {
         let mut log = *self.log;
         events::append(self, &mut log, at, actor, event)?;
         *self.log = log;
@@ -237,13 +237,15 @@ pub(crate) fn maybe_id<T>(
 }
 
 /// Reads a time column.
-pub(crate) fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Moment> {
-    row.get(column).map(Moment::from_millis)
+pub(crate) fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    row.get(column).map(Timestamp::from_millis)
 }
 
 /// Reads a time column that may be null.
-pub(crate) fn maybe_moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Moment>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(Moment::from_millis))
+pub(crate) fn maybe_moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    Ok(row
+        .get::<_, Option<i64>>(column)?
+        .map(Timestamp::from_millis))
 }
 
 /// Reads a counter; stored counters are never negative.

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use guildhall_domain::{Error, Moment, Refusal, events::Event, ids::TokenId};
+use guildhall_domain::{Error, Refusal, Timestamp, events::Event, ids::AgentTokenId};
 use guildhall_world::scratch::Scratch;
 
 use super::*;
 use crate::{Store, events as log};
 
-const NOW: Moment = Moment::from_millis(1_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000);
 
 fn open(scratch: &Scratch) -> Arc<Store> {
     Arc::new(Store::open(&scratch.path().join("test.sqlite")).unwrap())
@@ -19,7 +19,7 @@ fn event(n: u64) -> Event {
     bytes[..8].copy_from_slice(&n.to_be_bytes());
     Event::AgentTokenRevoked {
         agent_id: guildhall_domain::ids::AgentId::from_bytes([1; 16]),
-        token_id: TokenId::from_bytes(bytes),
+        token_id: AgentTokenId::from_bytes(bytes),
     }
 }
 

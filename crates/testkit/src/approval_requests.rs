@@ -2,18 +2,18 @@
 
 use guildhall_domain::{
     Error, Refusal,
-    approvals::{Capability, Required, Wanted},
+    approvals::{ApprovalRequest, ApprovalRequirement, Capability},
     callers::{Caller as Known, Credential, Identity},
-    ids::{AgentId, AuthorId, KeyId},
+    ids::{AgentId, ApiKeyId, AuthorId},
 };
-use guildhall_hall::approvals::Presented;
+use guildhall_hall::approvals::PresentedApproval;
 use serde_json::{Value, json};
 
-use crate::{Caller, TestHall};
+use crate::{TestCaller, TestHall};
 
 impl TestHall {
     /// What `agent` is answered at once when it asks for a deed with this input.
-    pub async fn wants(&self, agent: &Caller, input: Value) -> Required {
+    pub async fn wants(&self, agent: &TestCaller, input: Value) -> ApprovalRequirement {
         let id = AgentId::parse(agent.agent()).expect("an agent");
         self.want(
             known(agent, Identity::Agent(id), Credential::Process),
@@ -24,20 +24,25 @@ impl TestHall {
     }
 
     /// The same for a program of the owner, which shows the key of this label.
-    pub async fn program_wants(&self, label: &str, about: &Caller, input: Value) -> Required {
+    pub async fn program_wants(
+        &self,
+        label: &str,
+        about: &TestCaller,
+        input: Value,
+    ) -> ApprovalRequirement {
         let keys = self.owner().get("/api/auth/keys").await.ok(200);
         let keys = keys["keys"].as_array().expect("keys").iter();
         let key = keys
             .filter(|key| key["label"] == label)
-            .find_map(|key| KeyId::parse(key["id"].as_str()?))
+            .find_map(|key| ApiKeyId::parse(key["id"].as_str()?))
             .expect("a key of this label");
         let credential = Credential::ApiKey(key);
         let by = known(&self.owner(), Identity::Owner, credential);
         self.want(by, AgentId::parse(about.agent()), input).await
     }
 
-    async fn want(&self, by: Known, agent: Option<AgentId>, input: Value) -> Required {
-        let wanted = Wanted {
+    async fn want(&self, by: Known, agent: Option<AgentId>, input: Value) -> ApprovalRequirement {
+        let wanted = ApprovalRequest {
             capability: Capability::McpAdd,
             agent_id: agent,
             session_id: None,
@@ -47,9 +52,9 @@ impl TestHall {
             input,
             pin: Value::Null,
         };
-        let presented = Presented {
+        let presented = PresentedApproval {
             wait: Some(0),
-            ..Presented::default()
+            ..PresentedApproval::default()
         };
         match self.hall().permit(&by, wanted, presented).await {
             Err(Error::Refusal(Refusal::ApprovalRequired(required))) => *required,
@@ -58,7 +63,7 @@ impl TestHall {
     }
 }
 
-fn known(caller: &Caller, identity: Identity, credential: Credential) -> Known {
+fn known(caller: &TestCaller, identity: Identity, credential: Credential) -> Known {
     Known {
         identity,
         author: AuthorId::parse(caller.author()).expect("an author"),

@@ -2,30 +2,32 @@
 
 use guildhall_domain::{
     ids::{AgentId, SessionId},
-    interactions::{Answer, AskOption, Asked, OptionKind, Question},
-    sessions::{Origin, Session, SessionState},
+    interactions::{
+        InteractionRequest, InteractionResponse, PermissionChoice, PermissionChoiceKind, Question,
+    },
+    sessions::{Session, SessionOrigin, SessionState},
     transcript::{ToolCall, ToolKind},
     usage::Usage,
 };
-use guildhall_hall::interactions::{Opening, Posed};
+use guildhall_hall::interactions::{OpenOutcome, OpenedInteraction};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::{Caller, TestHall, soon};
+use crate::{TestCaller, TestHall, soon};
 
 /// An ask that waits for a person.
 #[derive(Debug)]
-pub struct Waiting {
+pub struct OpenInteraction {
     /// Its id.
     pub id: String,
     /// Its digest.
     pub digest: String,
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<InteractionResponse>,
 }
 
-impl Waiting {
+impl OpenInteraction {
     /// What the agent is told.
-    pub async fn answer(self) -> Answer {
+    pub async fn answer(self) -> InteractionResponse {
         soon("an answer", self.answer).await.expect("an answer")
     }
 
@@ -39,17 +41,17 @@ impl Waiting {
 }
 
 /// The options most agents offer, in an order that helps nobody who goes by it.
-pub fn usual_options() -> Vec<AskOption> {
-    let option = |id: &str, kind| AskOption {
+pub fn usual_options() -> Vec<PermissionChoice> {
+    let option = |id: &str, kind| PermissionChoice {
         option_id: id.to_owned(),
         name: id.to_owned(),
         kind,
     };
     vec![
-        option("always", OptionKind::AllowAlways),
-        option("never", OptionKind::RejectAlways),
-        option("once", OptionKind::AllowOnce),
-        option("no", OptionKind::RejectOnce),
+        option("always", PermissionChoiceKind::AllowAlways),
+        option("never", PermissionChoiceKind::RejectAlways),
+        option("once", PermissionChoiceKind::AllowOnce),
+        option("no", PermissionChoiceKind::RejectOnce),
     ]
 }
 
@@ -66,7 +68,7 @@ pub fn call(id: &str, command: &str) -> ToolCall {
 
 impl TestHall {
     /// A session of `agent` that asks.
-    pub fn session(&self, agent: &Caller) -> Session {
+    pub fn session(&self, agent: &TestCaller) -> Session {
         let now = self.now();
         let session = Session {
             id: SessionId::new(guildhall_world::ids::new()),
@@ -80,7 +82,7 @@ impl TestHall {
             effort: String::new(),
             state: SessionState::Running,
             state_reason: String::new(),
-            origin: Origin::Person,
+            origin: SessionOrigin::Person,
             room_id: None,
             read_only: false,
             queued_count: 0,
@@ -105,14 +107,19 @@ impl TestHall {
     }
 
     /// Opens an ask, whatever comes of it.
-    pub async fn pose(&self, session: &Session, call: Option<ToolCall>, asked: Asked) -> Posed {
+    pub async fn pose(
+        &self,
+        session: &Session,
+        call: Option<ToolCall>,
+        asked: InteractionRequest,
+    ) -> OpenedInteraction {
         let posed = self.hall().ask_person(session.clone(), call, asked).await;
         posed.unwrap()
     }
 
     /// Opens the ask for a call that would run `command`, whatever comes of it.
-    pub async fn pose_call(&self, session: &Session, id: &str, command: &str) -> Posed {
-        let asked = Asked::Permission {
+    pub async fn pose_call(&self, session: &Session, id: &str, command: &str) -> OpenedInteraction {
+        let asked = InteractionRequest::Permission {
             tool_call_id: id.to_owned(),
             options: usual_options(),
         };
@@ -120,13 +127,17 @@ impl TestHall {
     }
 
     /// Asks for a call that would run `command`, which must open a card.
-    pub async fn seed_ask(&self, session: &Session, id: &str, command: &str) -> Waiting {
+    pub async fn seed_ask(&self, session: &Session, id: &str, command: &str) -> OpenInteraction {
         waiting(self.pose_call(session, id, command).await)
     }
 
     /// Asks questions, which must open a card.
-    pub async fn seed_questions(&self, session: &Session, questions: Vec<Question>) -> Waiting {
-        let asked = Asked::Form {
+    pub async fn seed_questions(
+        &self,
+        session: &Session,
+        questions: Vec<Question>,
+    ) -> OpenInteraction {
+        let asked = InteractionRequest::Form {
             tool_call_id: None,
             message: "Which way?".to_owned(),
             questions,
@@ -142,11 +153,11 @@ impl TestHall {
     }
 }
 
-fn waiting(posed: Posed) -> Waiting {
-    let Opening::Asked(interaction) = posed.opening else {
+fn waiting(posed: OpenedInteraction) -> OpenInteraction {
+    let OpenOutcome::Asked(interaction) = posed.opening else {
         panic!("a card is opened, not {:?}", posed.opening);
     };
-    Waiting {
+    OpenInteraction {
         id: interaction.id.to_string(),
         digest: interaction.digest,
         answer: posed.answer,

@@ -22,14 +22,14 @@ mod stream_client;
 pub mod stripe_stub;
 mod test_hall;
 
-pub use callers::{Ask, Caller, Unread};
+pub use callers::{TestCaller, TestRequest, UnreadResponse};
 pub use event_log::{APPROVED, Cell, EventLog, Table, columns, first_column, tables_of};
-pub use interactions::{Waiting, call, usual_options};
-pub use multipart::{BOUNDARY, File, form};
+pub use interactions::{OpenInteraction, call, usual_options};
+pub use multipart::{BOUNDARY, UploadFile, form};
 pub use packed::{compress, decompress, pack, unpack};
-pub use responses::Answer;
-pub use stream_client::{Frame, Socket, Stream};
-pub use test_hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
+pub use responses::TestResponse;
+pub use stream_client::{SseClient, StreamFrame, WebSocketClient};
+pub use test_hall::{HallOptions, LOCAL_TOKEN, PASSWORD, TestHall};
 
 use std::{future::Future, time::Duration};
 

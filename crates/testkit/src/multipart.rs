@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use crate::{Ask, Caller, TestHall};
+use crate::{TestCaller, TestHall, TestRequest};
 
 /// What parts the forms of tests.
 pub const BOUNDARY: &str = "----a-line-no-file-holds";
 
 /// A file to send: its name, its declared type, its bytes.
-pub type File<'a> = (&'a str, &'a str, &'a [u8]);
+pub type UploadFile<'a> = (&'a str, &'a str, &'a [u8]);
 
 /// The body of a form with these files.
-pub fn form(files: &[File<'_>]) -> Vec<u8> {
+pub fn form(files: &[UploadFile<'_>]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, kind, bytes) in files {
         let head = format!(
@@ -26,10 +26,10 @@ pub fn form(files: &[File<'_>]) -> Vec<u8> {
     body
 }
 
-impl Ask {
+impl TestRequest {
     /// Sends these files.
     #[must_use]
-    pub fn files(self, files: &[File<'_>]) -> Self {
+    pub fn files(self, files: &[UploadFile<'_>]) -> Self {
         self.form(form(files))
     }
 
@@ -43,7 +43,7 @@ impl Ask {
 
 impl TestHall {
     /// Uploads one file; answers the attachment.
-    pub async fn upload(&self, by: &Caller, room: &str, file: File<'_>) -> Value {
+    pub async fn upload(&self, by: &TestCaller, room: &str, file: UploadFile<'_>) -> Value {
         let path = format!("/api/rooms/{room}/attachments");
         let uploaded = by.ask("POST", &path).files(&[file]).send().await.ok(201);
         uploaded["attachments"][0].clone()

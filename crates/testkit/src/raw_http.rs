@@ -9,10 +9,10 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{responses::Answer, soon};
+use crate::{responses::TestResponse, soon};
 
 /// Sends bytes and reads one answer, to the end its head announces or the connection has.
-pub(crate) async fn exchange(address: SocketAddr, bytes: &[u8]) -> Answer {
+pub(crate) async fn exchange(address: SocketAddr, bytes: &[u8]) -> TestResponse {
     let stream = TcpStream::connect(address).await.unwrap();
     let (mut from, mut to) = stream.into_split();
     let asked = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
@@ -47,7 +47,7 @@ pub(crate) async fn exchange(address: SocketAddr, bytes: &[u8]) -> Answer {
     .await
 }
 
-fn whole(asked: &str, seen: &[u8], is_end: bool) -> Option<Answer> {
+fn whole(asked: &str, seen: &[u8], is_end: bool) -> Option<TestResponse> {
     let head_end = seen.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8(seen[..head_end].to_vec()).unwrap();
     let mut lines = head.split("\r\n");
@@ -65,6 +65,6 @@ fn whole(asked: &str, seen: &[u8], is_end: bool) -> Option<Answer> {
     let is_whole = is_end || announced.is_some_and(|length| body.len() >= length);
     is_whole.then(|| {
         let bytes = Bytes::copy_from_slice(body);
-        Answer::new(asked.to_owned(), status, headers, bytes)
+        TestResponse::new(asked.to_owned(), status, headers, bytes)
     })
 }

@@ -3,14 +3,14 @@
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
 /// A request that came whole.
-pub(crate) struct Incoming {
+pub(crate) struct ReceivedRequest {
     /// Its line and its headers.
     pub(crate) head: String,
     /// What stands behind them.
     pub(crate) body: Vec<u8>,
 }
 
-impl Incoming {
+impl ReceivedRequest {
     /// Reads a request to its end; `None` when it never came whole.
     pub(crate) async fn read(stream: &mut TcpStream) -> Option<Self> {
         let mut bytes = Vec::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A whole answer.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct TestResponse {
     /// The status.
     pub status: u16,
     /// The headers.
@@ -19,7 +19,7 @@ pub struct Answer {
     pub asked: String,
 }
 
-impl Answer {
+impl TestResponse {
     pub(crate) fn new(asked: String, status: u16, headers: HeaderMap, bytes: Bytes) -> Self {
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Self {

@@ -12,13 +12,13 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    callers::{Ask, Caller, Opened},
+    callers::{TestCaller, TestConnection, TestRequest},
     soon,
 };
 
 /// One frame of a stream.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct StreamFrame {
     /// Its name; `position` for a frame that only moves the place.
     pub event: String,
     /// The reader's new place.
@@ -27,7 +27,7 @@ pub struct Frame {
     pub data: Value,
 }
 
-impl Frame {
+impl StreamFrame {
     /// The event's own data, inside the frame's.
     pub fn inner(&self) -> &Value {
         &self.data["data"]
@@ -35,7 +35,7 @@ impl Frame {
 }
 
 /// An open stream of server-sent events.
-pub struct Stream {
+pub struct SseClient {
     /// The headers of the answer.
     pub headers: HeaderMap,
     /// The first block: a comment and how soon to come back.
@@ -48,9 +48,9 @@ pub struct Stream {
     _driver: JoinSet<()>,
 }
 
-impl Stream {
-    pub(crate) async fn open(ask: Ask) -> Self {
-        let Opened {
+impl SseClient {
+    pub(crate) async fn open(ask: TestRequest) -> Self {
+        let TestConnection {
             response,
             driver,
             asked,
@@ -85,7 +85,7 @@ impl Stream {
         clippy::should_implement_trait,
         reason = "frames are awaited and not iterated over"
     )]
-    pub fn next(&mut self) -> impl Future<Output = Frame> {
+    pub fn next(&mut self) -> impl Future<Output = StreamFrame> {
         let place = std::panic::Location::caller();
         async move {
             soon(&format!("a frame, asked for at {place}"), self.frame())
@@ -95,14 +95,14 @@ impl Stream {
     }
 
     /// The next frame, which must have this name.
-    pub async fn expect(&mut self, event: &str) -> Frame {
+    pub async fn expect(&mut self, event: &str) -> StreamFrame {
         let frame = self.next().await;
         assert_eq!(frame.event, event, "{frame:?}");
         frame
     }
 
     /// Every frame up to and with the event at `seq`.
-    pub async fn until(&mut self, seq: u64) -> Vec<Frame> {
+    pub async fn until(&mut self, seq: u64) -> Vec<StreamFrame> {
         let mut frames = Vec::new();
         loop {
             let frame = self.next().await;
@@ -141,7 +141,7 @@ impl Stream {
         assert_eq!(frame, None, "the end, not a frame");
     }
 
-    async fn frame(&mut self) -> Option<Frame> {
+    async fn frame(&mut self) -> Option<StreamFrame> {
         loop {
             let block = self.block().await?;
             if !block.starts_with(':') {
@@ -186,8 +186,8 @@ impl Stream {
     }
 }
 
-fn parse(block: &str) -> Frame {
-    let mut frame = Frame {
+fn parse(block: &str) -> StreamFrame {
+    let mut frame = StreamFrame {
         event: "position".to_owned(),
         id: None,
         data: Value::Null,
@@ -204,14 +204,14 @@ fn parse(block: &str) -> Frame {
 }
 
 /// An open WebSocket.
-pub struct Socket {
+pub struct WebSocketClient {
     /// Heartbeats that were passed over.
     pub heartbeats: u32,
     inner: WebSocketStream<TcpStream>,
 }
 
-impl Socket {
-    pub(crate) async fn open(by: &Caller, path: &str) -> Self {
+impl WebSocketClient {
+    pub(crate) async fn open(by: &TestCaller, path: &str) -> Self {
         let address = format!("ws://{}{path}", by.host());
         let mut request = address.into_client_request().unwrap();
         for (name, value) in &by.headers() {
@@ -231,11 +231,11 @@ impl Socket {
     ///
     /// # Panics
     /// When the socket closes, or nothing comes in time.
-    pub async fn next(&mut self) -> Frame {
+    pub async fn next(&mut self) -> StreamFrame {
         soon("a frame", self.frame()).await
     }
 
-    async fn frame(&mut self) -> Frame {
+    async fn frame(&mut self) -> StreamFrame {
         loop {
             let frame = match self.message().await {
                 Message::Text(text) => parse_message(text.as_str()),
@@ -278,13 +278,13 @@ impl Socket {
     }
 }
 
-fn parse_message(text: &str) -> Frame {
+fn parse_message(text: &str) -> StreamFrame {
     let message: Value = serde_json::from_str(text).expect("JSON");
     let id = message.get("id").map(|id| {
         let id = id.as_str().expect("a place is text");
         id.parse().expect("a place")
     });
-    Frame {
+    StreamFrame {
         event: message["event"].as_str().expect("a name").to_owned(),
         id,
         data: message.get("data").cloned().unwrap_or_default(),

@@ -14,34 +14,34 @@ use std::{
     time::Duration,
 };
 
-pub use self::options::Options;
+pub use self::options::HallOptions;
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     callers::AuthMode,
-    port_ranges::Reserved,
-    runtimes::{Definition, profiles},
+    port_ranges::ReservedPorts,
+    runtimes::{RuntimeDefinition, profiles},
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening, Places, PreviewDoors, Programs,
-    browser::LocalBrowser,
-    launch_config::Launching,
-    peer_lookup::{PeerWord, Peers, Script, own_uid},
+    AgentFolders, AuthConfig, Clock, Hall, HallConfig, PreviewListenerConfig, ProgramSearch,
+    browser::BrowserConfig,
+    launch_config::LaunchConfig,
+    peer_lookup::{PeerLookup, PeerOwner, ScriptedPeers, own_uid},
 };
 use guildhall_http::{
     guards::Guards,
-    listener::{CountsOfAgents, Limits, Listener},
+    listener::{AgentListenerMetrics, Limits, Listener},
     metrics::Metrics,
-    origin::Allowed,
+    origin::AllowedSources,
     rate_limit::RateLimit,
     routes,
-    state::{About, State},
+    state::{AboutServer, ServerState},
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
     data_dir::DataDir,
     enclosure::Enclosure,
-    http_client::OwnPorts,
-    process_guard::{self, KeeperCommand},
+    http_client::ListenerPorts,
+    process_guard::{self, GuardCommand},
     reserved_ports,
     scratch::Scratch,
     secret_tokens, setup_code,
@@ -50,13 +50,13 @@ use serde_json::{Value, json};
 use tokio::{join, sync::oneshot, task::JoinSet};
 
 use crate::{
-    Caller,
-    callers::Address,
+    TestCaller,
+    callers::HallAddress,
     event_log::EventLog,
     raw_http,
-    responses::Answer,
+    responses::TestResponse,
     soon,
-    stream_client::{Socket, Stream},
+    stream_client::{SseClient, WebSocketClient},
     until,
 };
 
@@ -88,23 +88,23 @@ pub const LOCAL_TOKEN: &str = "ghl_the-local-token-of-the-tests";
 ///
 /// Dropping it stops it at once; [`TestHall::close`] lets it finish in good order.
 pub struct TestHall {
-    running: Option<Running>,
-    address: Address,
-    agent_address: Address,
+    running: Option<RunningHall>,
+    address: HallAddress,
+    agent_address: HallAddress,
     clock: Clock,
-    options: Options,
-    script: Script,
+    options: HallOptions,
+    script: ScriptedPeers,
     /// How many agents' processes the script knows.
     processes: AtomicU16,
     /// The owner's author, and in mode `login` the cookie of the owner's sign-in.
     owner: (String, String),
     /// What the configuration says of runtimes.
-    definitions: Vec<Definition>,
+    definitions: Vec<RuntimeDefinition>,
     data_dir: Option<DataDir>,
     scratch: Scratch,
 }
 
-struct Running {
+struct RunningHall {
     hall: Hall,
     stop: oneshot::Sender<()>,
     serving: JoinSet<()>,
@@ -113,29 +113,29 @@ struct Running {
 impl TestHall {
     /// Opens a new hall with the limits of the contract.
     pub async fn open() -> Self {
-        Self::open_with(Options::default()).await
+        Self::open_with(HallOptions::default()).await
     }
 
     /// Opens a new hall in mode `login`, whose owner made the first account.
     pub async fn open_login() -> Self {
-        Self::open_with(Options {
+        Self::open_with(HallOptions {
             mode: AuthMode::Login,
-            ..Options::default()
+            ..HallOptions::default()
         })
         .await
     }
 
     /// Opens a new hall in mode `login` before there is any account.
     pub async fn open_without_owner() -> Self {
-        Self::new(Options {
+        Self::new(HallOptions {
             mode: AuthMode::Login,
-            ..Options::default()
+            ..HallOptions::default()
         })
         .await
     }
 
     /// Opens a new hall with other limits; in mode `login` its owner made the first account.
-    pub async fn open_with(options: Options) -> Self {
+    pub async fn open_with(options: HallOptions) -> Self {
         let mut hall = Self::new(options).await;
         match options.mode {
             AuthMode::Local => {
@@ -161,21 +161,21 @@ impl TestHall {
     /// `now`; `owner` is the owner's author and, in mode `login`, the cookie of a sign-in.
     pub async fn open_packed(
         packed: &Path,
-        now: Moment,
+        now: Timestamp,
         owner: (String, String),
-        options: Options,
+        options: HallOptions,
     ) -> Self {
         let mut hall = Self::at(now, options, |data| crate::unpack(packed, data)).await;
         hall.owner = owner;
         hall
     }
 
-    async fn new(options: Options) -> Self {
-        Self::at(Moment::from_millis(BEGINNING_MS), options, |_| {}).await
+    async fn new(options: HallOptions) -> Self {
+        Self::at(Timestamp::from_millis(BEGINNING_MS), options, |_| {}).await
     }
 
     /// Opens a hall in a new scratch folder, in whose data folder `put` may have put something.
-    async fn at(now: Moment, options: Options, put: impl FnOnce(&Path)) -> Self {
+    async fn at(now: Timestamp, options: HallOptions, put: impl FnOnce(&Path)) -> Self {
         crate::event_log::warn_beside_the_test();
         let scratch = Scratch::new("test");
         for folder in ["work", "work/home", "bin"] {
@@ -185,8 +185,8 @@ impl TestHall {
         let data_dir = DataDir::open(&scratch.path().join("data")).unwrap();
         let mut hall = Self {
             running: None,
-            address: Address::default(),
-            agent_address: Address::default(),
+            address: HallAddress::default(),
+            agent_address: HallAddress::default(),
             clock: Clock::scripted(now),
             options,
             script: script(),
@@ -203,73 +203,73 @@ impl TestHall {
     async fn start(&mut self) {
         let data_dir = self.data_dir.as_ref().unwrap();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listener = reserved_ports::listen(any, Reserved::default())
+        let listener = reserved_ports::listen(any, ReservedPorts::default())
             .await
             .unwrap();
         let port = listener.local_addr().unwrap().port();
         self.address.0.store(port, Ordering::SeqCst);
-        let for_agents = reserved_ports::listen_outside(Reserved::default())
+        let for_agents = reserved_ports::listen_outside(ReservedPorts::default())
             .await
             .unwrap();
         let agent_port = for_agents.local_addr().unwrap().port();
         self.agent_address.0.store(agent_port, Ordering::SeqCst);
-        let own_ports = OwnPorts::default();
+        let own_ports = ListenerPorts::default();
         own_ports.add(port);
         own_ports.add(agent_port);
-        let opening = Hall::open(Opening {
+        let opening = Hall::open(HallConfig {
             own_ports,
             data_dir: data_dir.path().to_owned(),
             database: data_dir.database(),
             clock: self.clock.clone(),
             roots: vec![self.root()],
             runtimes: profiles(&self.definitions).unwrap(),
-            programs: Programs {
+            programs: ProgramSearch {
                 own: self.programs().join("guildhall"),
                 path: self.programs().into_os_string(),
             },
-            launching: Launching {
+            launching: LaunchConfig {
                 url: format!("http://127.0.0.1:{port}"),
                 agent_url: format!("http://127.0.0.1:{agent_port}"),
                 environment: BTreeMap::new(),
                 // The binary of a test is no keeper: it would run tests.
-                keeper: KeeperCommand {
+                keeper: GuardCommand {
                     program: self.programs().join("guildhall"),
                     args: vec![process_guard::SUBCOMMAND.into()],
                 },
                 enclosure: Enclosure::off(),
                 bridge: self.programs().join("guildhall"),
             },
-            places: Places::new(Some(self.home()), None, None),
+            places: AgentFolders::new(Some(self.home()), None, None),
             auth: match self.options.mode {
-                AuthMode::Local => Auth::Local,
-                AuthMode::Login => Auth::Login {
+                AuthMode::Local => AuthConfig::Local,
+                AuthMode::Login => AuthConfig::Login {
                     local_token: secret_tokens::digest(LOCAL_TOKEN),
                 },
             },
             configured: self.options.configured.to_vec(),
             streams: self.options.streams,
             retention: self.options.retention,
-            previews: PreviewDoors {
+            previews: PreviewListenerConfig {
                 idle: self.options.preview_idle,
                 head_wait: self.options.preview_head_wait,
                 half_wait: self.options.preview_half_wait,
-                ..PreviewDoors::new(vec![Ipv4Addr::LOCALHOST.into()], port)
+                ..PreviewListenerConfig::new(vec![Ipv4Addr::LOCALHOST.into()], port)
             },
-            browser: LocalBrowser {
+            browser: BrowserConfig {
                 // Whatever is installed on the computer that tests.
                 executable: Some(self.programs().join("chromium")),
                 is_unsandboxed: true,
-                ..LocalBrowser::default()
+                ..BrowserConfig::default()
             },
         });
         let hall = soon("an open hall", opening).await.unwrap();
         let metrics = Arc::new(Metrics::new().unwrap());
-        let guards = Guards::new(Allowed::default(), || {
+        let guards = Guards::new(AllowedSources::default(), || {
             guildhall_world::ids::new().to_string()
         });
-        let state = State {
+        let state = ServerState {
             hall: hall.clone(),
-            about: Arc::new(About {
+            about: Arc::new(AboutServer {
                 version: "0.0.0-test".to_owned(),
                 port,
                 peer_check: PeerCheck::On,
@@ -281,16 +281,16 @@ impl TestHall {
             running: Arc::default(),
         };
         let peers = match self.options.asks_kernel {
-            true => Peers::Kernel(hall.process_trees().clone()),
-            false => Peers::Scripted(self.script.clone()),
+            true => PeerLookup::Kernel(hall.process_trees().clone()),
+            false => PeerLookup::Scripted(self.script.clone()),
         };
         let routers = routes::routers(state);
         let agents = Listener {
             router: routers.agents,
             guards: guards.clone(),
             limits: Limits::default(),
-            peers: Peers::AgentListener(Box::new(peers.clone())),
-            metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
+            peers: PeerLookup::AgentListener(Box::new(peers.clone())),
+            metrics: Arc::new(AgentListenerMetrics(Arc::clone(&metrics))),
             tasks: hall.tasks().clone(),
         };
         let main = Listener {
@@ -315,7 +315,7 @@ impl TestHall {
             });
             join!(main, agents);
         });
-        self.running = Some(Running {
+        self.running = Some(RunningHall {
             hall,
             stop,
             serving,
@@ -323,7 +323,7 @@ impl TestHall {
     }
 
     async fn stop(&mut self) {
-        let Running {
+        let RunningHall {
             hall,
             stop,
             mut serving,
@@ -359,14 +359,14 @@ impl TestHall {
     }
 
     /// The same, with other limits from then on.
-    pub async fn restart_with(&mut self, options: Options) {
+    pub async fn restart_with(&mut self, options: HallOptions) {
         self.stop().await;
         self.options = options;
         self.start().await;
     }
 
     /// The same, with these words of the configuration on runtimes from then on.
-    pub async fn restart_with_runtimes(&mut self, definitions: Vec<Definition>) {
+    pub async fn restart_with_runtimes(&mut self, definitions: Vec<RuntimeDefinition>) {
         self.stop().await;
         self.definitions = definitions;
         self.start().await;
@@ -406,7 +406,7 @@ impl TestHall {
     }
 
     /// The same caller with the same credentials, at the listener for agents.
-    pub fn at_agent_listener(&self, caller: &Caller) -> Caller {
+    pub fn at_agent_listener(&self, caller: &TestCaller) -> TestCaller {
         caller.clone().asking(&self.agent_address)
     }
 
@@ -416,7 +416,7 @@ impl TestHall {
     }
 
     /// Makes every token of an agent one that its server minted for a session.
-    pub fn bind_tokens(&self, agent: &Caller, session: &str) {
+    pub fn bind_tokens(&self, agent: &TestCaller, session: &str) {
         crate::event_log::bind_tokens(&self.database(), agent.agent(), session);
     }
 
@@ -434,7 +434,7 @@ impl TestHall {
             .map_or_else(|| self.scratch.path().join("work"), PathBuf::from)
     }
 
-    /// The home of the user the server runs as; without [`Options::root`] it lies beneath the
+    /// The home of the user the server runs as; without [`HallOptions::root`] it lies beneath the
     /// allowed root.
     pub fn home(&self) -> PathBuf {
         self.scratch.path().join("work/home")
@@ -461,7 +461,7 @@ impl TestHall {
     }
 
     /// What the clock says.
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
@@ -486,7 +486,7 @@ impl TestHall {
     }
 
     /// Makes a channel; answers its id.
-    pub async fn channel(&self, by: &Caller, title: &str, members: &[&Caller]) -> String {
+    pub async fn channel(&self, by: &TestCaller, title: &str, members: &[&TestCaller]) -> String {
         let ids: Vec<&str> = members.iter().map(|member| member.author()).collect();
         let ask = json!({"kind": "channel", "title": title, "memberIds": ids});
         text(&by.post("/api/rooms", ask).await.ok(201)["id"])
@@ -505,7 +505,7 @@ impl TestHall {
     }
 
     /// Writes a post; answers the entry.
-    pub async fn say(&self, by: &Caller, room: &str, words: &str) -> Value {
+    pub async fn say(&self, by: &TestCaller, room: &str, words: &str) -> Value {
         let path = format!("/api/rooms/{room}/entries");
         let posted = by.post(&path, json!({"text": words})).await.ok(201);
         posted["entry"].clone()
@@ -527,22 +527,27 @@ impl TestHall {
     }
 
     /// Opens a stream; a refusal is the test's end.
-    pub async fn stream(&self, by: &Caller, path: &str, last_event_id: Option<&str>) -> Stream {
+    pub async fn stream(
+        &self,
+        by: &TestCaller,
+        path: &str,
+        last_event_id: Option<&str>,
+    ) -> SseClient {
         let ask = by.ask("GET", path);
         let ask = match last_event_id {
             Some(id) => ask.header("last-event-id", id),
             None => ask,
         };
-        Stream::open(ask).await
+        SseClient::open(ask).await
     }
 
     /// Opens a WebSocket; a refusal is the test's end.
-    pub async fn socket(&self, by: &Caller, path: &str) -> Socket {
-        Socket::open(by, path).await
+    pub async fn socket(&self, by: &TestCaller, path: &str) -> WebSocketClient {
+        WebSocketClient::open(by, path).await
     }
 
     /// Sends bytes as they are and reads the answer to its end.
-    pub async fn raw(&self, bytes: &[u8]) -> Answer {
+    pub async fn raw(&self, bytes: &[u8]) -> TestResponse {
         raw_http::exchange(self.address.socket(), bytes).await
     }
 }
@@ -555,28 +560,28 @@ impl Drop for TestHall {
     }
 }
 
-fn script() -> Script {
-    let other = PeerWord::User {
+fn script() -> ScriptedPeers {
+    let other = PeerOwner::User {
         uid: own_uid().wrapping_add(1),
         inode: 1,
     };
-    Script::default()
+    ScriptedPeers::default()
         .with(IpAddr::V4(OTHER_USER), other)
-        .with(IpAddr::V4(STRAY), PeerWord::Stray)
-        .with(IpAddr::V4(PAGE), PeerWord::Browser)
+        .with(IpAddr::V4(STRAY), PeerOwner::Stray)
+        .with(IpAddr::V4(PAGE), PeerOwner::Browser)
         .with(
             IpAddr::V4(IN_DOUBT),
-            PeerWord::InDoubt {
+            PeerOwner::InDoubt {
                 uid: own_uid(),
                 can_be_settled: true,
             },
         )
-        .with(IpAddr::V4(UNANSWERED), PeerWord::Unknown)
-        .with(IpAddr::V4(ANOTHER_COMPUTER), PeerWord::Elsewhere)
+        .with(IpAddr::V4(UNANSWERED), PeerOwner::Unknown)
+        .with(IpAddr::V4(ANOTHER_COMPUTER), PeerOwner::Elsewhere)
 }
 
 /// What the cookie holds that an answer sets.
-fn sign_in_cookie(answer: &Answer) -> String {
+fn sign_in_cookie(answer: &TestResponse) -> String {
     let pair = answer.header("set-cookie").split(';').next();
     let (_, value) = pair.unwrap().split_once('=').unwrap_or_default();
     value.to_owned()

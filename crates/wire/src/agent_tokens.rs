@@ -1,13 +1,13 @@
 //! Agent tokens on the wire. Source: contract 1.4, "Agent tokens".
 
 use guildhall_domain::{
-    Moment, agent_tokens,
-    ids::{AgentId, SessionId, TokenId},
+    Timestamp, agent_tokens,
+    ids::{AgentId, AgentTokenId, SessionId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::request_fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Who made a token.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -22,10 +22,10 @@ pub enum TokenOrigin {
 /// A token's row; never the token.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Token {
+pub struct AgentToken {
     /// Its id.
     #[schema(value_type = String)]
-    pub id: TokenId,
+    pub id: AgentTokenId,
     /// For people.
     pub label: String,
     /// Who made it.
@@ -35,23 +35,23 @@ pub struct Token {
     pub session_id: Option<SessionId>,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was last used, to five minutes.
     #[schema(required = true, value_type = Option<String>)]
-    pub last_used_at: Option<Moment>,
+    pub last_used_at: Option<Timestamp>,
     /// When it dies of disuse.
     #[schema(value_type = String, format = DateTime)]
-    pub idle_expires_at: Moment,
+    pub idle_expires_at: Timestamp,
     /// When it dies of age.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When it was revoked.
     #[schema(required = true, value_type = Option<String>)]
-    pub revoked_at: Option<Moment>,
+    pub revoked_at: Option<Timestamp>,
 }
 
-impl From<agent_tokens::Token> for Token {
-    fn from(token: agent_tokens::Token) -> Self {
+impl From<agent_tokens::AgentToken> for AgentToken {
+    fn from(token: agent_tokens::AgentToken) -> Self {
         Self {
             idle_expires_at: token.idle_expires_at(),
             expires_at: token.expires_at(),
@@ -71,9 +71,9 @@ impl From<agent_tokens::Token> for Token {
 
 /// The tokens of an agent.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Tokens {
+pub struct AgentTokens {
     /// Oldest first, revoked ones too.
-    pub tokens: Vec<Token>,
+    pub tokens: Vec<AgentToken>,
 }
 
 /// Mints a token.
@@ -84,7 +84,7 @@ pub struct MintToken {
     pub label: String,
 }
 
-impl Ask for MintToken {
+impl FromFields for MintToken {
     fn read(fields: &mut Fields) -> Self {
         Self {
             label: fields.text("label"),
@@ -98,7 +98,7 @@ impl Ask for MintToken {
 pub struct MintedToken {
     /// Its id.
     #[schema(value_type = String)]
-    pub id: TokenId,
+    pub id: AgentTokenId,
     /// Whom it names.
     #[schema(value_type = String)]
     pub agent_id: AgentId,
@@ -108,18 +108,18 @@ pub struct MintedToken {
     pub token: String,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it dies of disuse.
     #[schema(value_type = String, format = DateTime)]
-    pub idle_expires_at: Moment,
+    pub idle_expires_at: Timestamp,
     /// When it dies of age.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 impl MintedToken {
     /// The answer that shows a token's text.
-    pub fn new(token: agent_tokens::Token, text: String) -> Self {
+    pub fn new(token: agent_tokens::AgentToken, text: String) -> Self {
         Self {
             idle_expires_at: token.idle_expires_at(),
             expires_at: token.expires_at(),

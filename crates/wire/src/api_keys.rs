@@ -1,21 +1,21 @@
 //! API keys on the wire. Source: contract 1.4, "Accounts, sessions, keys".
 
 use guildhall_domain::{
-    Moment, api_keys,
-    ids::{AuthorId, KeyId},
+    Timestamp, api_keys,
+    ids::{ApiKeyId, AuthorId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::request_fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// A key's row; never the key.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Key {
+pub struct ApiKey {
     /// Its id.
     #[schema(value_type = String)]
-    pub id: KeyId,
+    pub id: ApiKeyId,
     /// Whom it names.
     #[schema(value_type = String)]
     pub author_id: AuthorId,
@@ -23,14 +23,14 @@ pub struct Key {
     pub label: String,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was last used, to five minutes.
     #[schema(required = true, value_type = Option<String>)]
-    pub last_used_at: Option<Moment>,
+    pub last_used_at: Option<Timestamp>,
 }
 
-impl From<api_keys::Key> for Key {
-    fn from(key: api_keys::Key) -> Self {
+impl From<api_keys::ApiKey> for ApiKey {
+    fn from(key: api_keys::ApiKey) -> Self {
         Self {
             id: key.id,
             author_id: key.author_id,
@@ -44,9 +44,9 @@ impl From<api_keys::Key> for Key {
 /// A page of keys.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Keys {
+pub struct ApiKeys {
     /// In the order they were made.
-    pub keys: Vec<Key>,
+    pub keys: Vec<ApiKey>,
     /// What `cursor` takes for the next page; null on the last one.
     #[schema(required = true)]
     pub next_cursor: Option<String>,
@@ -54,13 +54,13 @@ pub struct Keys {
 
 /// Makes a key.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct MakeKey {
+pub struct CreateApiKey {
     /// 1..80 characters.
     #[schema(example = "backup script")]
     pub label: String,
 }
 
-impl Ask for MakeKey {
+impl FromFields for CreateApiKey {
     fn read(fields: &mut Fields) -> Self {
         Self {
             label: fields.text("label"),
@@ -71,22 +71,22 @@ impl Ask for MakeKey {
 /// A new key; its text is shown this once.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct MadeKey {
+pub struct NewApiKey {
     /// Its id.
     #[schema(value_type = String)]
-    pub id: KeyId,
+    pub id: ApiKeyId,
     /// For people.
     pub label: String,
     /// What the program sends as `Authorization: Bearer`; 47 characters.
     pub key: String,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
-impl MadeKey {
+impl NewApiKey {
     /// The answer that shows a key's text.
-    pub fn new(key: api_keys::Key, text: String) -> Self {
+    pub fn new(key: api_keys::ApiKey, text: String) -> Self {
         Self {
             id: key.id,
             label: key.label,

@@ -1,7 +1,7 @@
 //! Backups on the wire.
 
 use guildhall_domain::{
-    Moment, backups,
+    Timestamp, backups,
     ids::{BackupId, LogId},
 };
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct Backup {
     pub id: BackupId,
     /// When it was begun; it holds what was committed until then.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Why it was made: `scheduled`, `manual` or `beforeMigration`.
     #[schema(example = "scheduled")]
     pub reason: &'static str,
@@ -59,7 +59,7 @@ impl From<backups::Backup> for Backup {
 pub struct BackupOutcome {
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
-    pub at: Moment,
+    pub at: Timestamp,
     /// Why there is none; null when it was made.
     #[schema(required = true)]
     pub problem: Option<String>,

@@ -6,7 +6,7 @@ use std::{cell::Cell, collections::BTreeMap};
 use guildhall_domain::{
     bounded_json::{self, BoundedValue},
     directories as paths,
-    errors::Invalid,
+    errors::ValidationErrors,
     limits,
 };
 use serde::de::{Deserialize, DeserializeSeed, Deserializer};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 const NO_NULL: &str = "must not hold the character U+0000";
 
 /// A body that can be read from fields.
-pub trait Ask: Sized {
+pub trait FromFields: Sized {
     /// Reads the body; what is wrong is noted in `fields`.
     fn read(fields: &mut Fields) -> Self;
 }
@@ -25,13 +25,13 @@ pub trait Ask: Sized {
 ///
 /// # Errors
 /// Everything that is wrong with its shape.
-pub fn read<A: Ask>(json: Json) -> Result<A, Invalid> {
+pub fn read<A: FromFields>(json: Json) -> Result<A, ValidationErrors> {
     let Value::Object(map) = json.0 else {
-        return Err(Invalid::form("the body must be a JSON object"));
+        return Err(ValidationErrors::form("the body must be a JSON object"));
     };
     let mut fields = Fields {
         map,
-        invalid: Invalid::default(),
+        invalid: ValidationErrors::default(),
     };
     let ask = A::read(&mut fields);
     if fields.invalid.is_empty() {
@@ -45,7 +45,7 @@ pub fn read<A: Ask>(json: Json) -> Result<A, Invalid> {
 #[derive(Debug)]
 pub struct Fields {
     map: Map<String, Value>,
-    invalid: Invalid,
+    invalid: ValidationErrors,
 }
 
 impl Fields {
@@ -249,10 +249,10 @@ impl Fields {
     ) -> T {
         let mut inner = Self {
             map,
-            invalid: Invalid::default(),
+            invalid: ValidationErrors::default(),
         };
         let value = read(&mut inner);
-        let Invalid {
+        let ValidationErrors {
             form_errors,
             field_errors,
         } = inner.invalid;
@@ -460,7 +460,7 @@ mod tests {
         ids: Vec<String>,
     }
 
-    impl Ask for Sample {
+    impl FromFields for Sample {
         fn read(fields: &mut Fields) -> Self {
             Self {
                 name: fields.text("name"),

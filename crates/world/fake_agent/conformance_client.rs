@@ -7,12 +7,15 @@ use std::{process::ExitCode, time::Duration};
 use bytes::Bytes;
 use guildhall_domain::{
     mcp_servers::AuthClientOrigin,
-    mcp_signins::{Answer, NewClient, metadata::Challenge},
+    mcp_signins::{AuthorizationResponse, ManualOauthClient, metadata::AuthChallenge},
 };
 use guildhall_world::{
-    http_client::{Outgoing, OwnPorts},
-    mcp::{Address, Asking, Bearer, Connected, Greeting, Hooks, McpError, Target, connect},
-    oauth::{KeptClient, Own, Talk, pkce},
+    http_client::{HttpClient, ListenerPorts},
+    mcp::{
+        ClientCallbacks, ConnectOptions, ConnectedServer, McpError, RequestOptions, ServerAddress,
+        ServerTarget, SharedBearerToken, connect,
+    },
+    oauth::{IssuerClient, OauthHttpClient, SigninClientOptions, pkce},
     secret_tokens,
 };
 use http::header::LOCATION;
@@ -40,7 +43,7 @@ pub(crate) fn run(url: &str) -> ExitCode {
 
 /// Does the deeds; signs in when the server asks for that, and once more for a wider scope.
 async fn act(url: &str, scenario: &str) {
-    let mut person = Person {
+    let mut person = AutoConsent {
         server: Url::parse(url).unwrap(),
         client: typed_client(),
     };
@@ -52,7 +55,7 @@ async fn act(url: &str, scenario: &str) {
             Err(McpError::NeedsAuth { .. }) if token.is_none() => None,
             Err(McpError::InsufficientScope { www_authenticate }) if !has_stepped_up => {
                 has_stepped_up = true;
-                Challenge::read(&www_authenticate).scope
+                AuthChallenge::read(&www_authenticate).scope
             }
             Err(error) => panic!("{error:?}"),
         };
@@ -62,21 +65,21 @@ async fn act(url: &str, scenario: &str) {
 
 /// One connection, with what the scenario wants done on it.
 async fn visit(url: &str, scenario: &str, token: Option<String>) -> Result<(), McpError> {
-    let target = Target::Http(Address {
+    let target = ServerTarget::Http(ServerAddress {
         url: url.to_owned(),
         headers: Vec::new(),
-        bearer: Bearer::of(token),
-        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
+        bearer: SharedBearerToken::of(token),
+        outgoing: HttpClient::open(ListenerPorts::default()).unwrap(),
     });
-    let greeting = Greeting {
+    let greeting = ConnectOptions {
         lifecycle: None,
         within: STEP,
     };
-    let Connected {
+    let ConnectedServer {
         client,
         mut running,
         ..
-    } = connect(&target, Hooks::default(), greeting).await?;
+    } = connect(&target, ClientCallbacks::default(), greeting).await?;
     let call = match scenario {
         "tools_call" => Some(("add_numbers", json!({"a": 5, "b": 3}))),
         "sse-retry" => Some(("test_reconnection", json!({}))),
@@ -86,7 +89,9 @@ async fn visit(url: &str, scenario: &str, token: Option<String>) -> Result<(), M
     let deeds = async {
         client.tools(STEP).await?;
         if let Some((name, Value::Object(arguments))) = call {
-            let answer = client.call(name, arguments, Asking::default()).await;
+            let answer = client
+                .call(name, arguments, RequestOptions::default())
+                .await;
             crate::write(&answer?);
         }
         Ok(())
@@ -101,30 +106,33 @@ async fn visit(url: &str, scenario: &str, token: Option<String>) -> Result<(), M
 }
 
 /// The client that the suite has registered already, where the scenario has one.
-fn typed_client() -> Option<(AuthClientOrigin, KeptClient)> {
+fn typed_client() -> Option<(AuthClientOrigin, IssuerClient)> {
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").ok()?;
     let context: Value = serde_json::from_str(&context).unwrap();
-    let client = NewClient {
+    let client = ManualOauthClient {
         id: context["client_id"].as_str()?.to_owned(),
         secret: context["client_secret"].as_str().map(str::to_owned),
     };
-    Some((AuthClientOrigin::Manual, KeptClient::typed(client)))
+    Some((AuthClientOrigin::Manual, IssuerClient::typed(client)))
 }
 
 /// Somebody who agrees to every sign-in.
-struct Person {
+struct AutoConsent {
     server: Url,
-    client: Option<(AuthClientOrigin, KeptClient)>,
+    client: Option<(AuthClientOrigin, IssuerClient)>,
 }
 
-impl Person {
+impl AutoConsent {
     /// Signs in as a person would by the pages; answers the token.
     async fn sign_in(&mut self, scope: Option<String>) -> String {
-        let talk = Talk::about(&Outgoing::open(OwnPorts::default()).unwrap(), &self.server)
-            .await
-            .unwrap();
+        let talk = OauthHttpClient::about(
+            &HttpClient::open(ListenerPorts::default()).unwrap(),
+            &self.server,
+        )
+        .await
+        .unwrap();
         let (state, pkce) = (secret_tokens::mint("").unwrap().reveal(), pkce().unwrap());
-        let own = Own {
+        let own = SigninClientOptions {
             stored: self.client.clone(),
             redirect_uri: REDIRECT_URI,
             document: Some(DOCUMENT),
@@ -144,7 +152,7 @@ impl Person {
 }
 
 /// Follows the link to the authorization server, which asks nobody and sends back at once.
-async fn agree(location: &Url) -> Answer {
+async fn agree(location: &Url) -> AuthorizationResponse {
     let browser = Browser::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
     let page = browser.get(location.as_str().parse().unwrap());
     let page = page.await.unwrap();
@@ -157,7 +165,7 @@ async fn agree(location: &Url) -> Answer {
             .find(|(word, _)| word == name)
             .map(|(_, value)| value.into_owned())
     };
-    Answer {
+    AuthorizationResponse {
         state: told("state"),
         code: told("code"),
         iss: told("iss"),

@@ -13,7 +13,7 @@ use crate::{eprintln_bytes, loop_writing, reply, write};
 
 /// How it begins.
 #[derive(Clone, Copy, PartialEq)]
-enum Begins {
+enum StartupBehavior {
     /// Knows the handshake only, and says that it knows nothing else.
     Greeted,
     /// Knows the handshake only, and says nothing to what it does not know.
@@ -26,8 +26,8 @@ enum Begins {
     Slow,
 }
 
-struct Server {
-    begins: Begins,
+struct FakeMcpServer {
+    begins: StartupBehavior,
     is_greeted: bool,
     /// What it was asked before it cared to answer.
     waiting: Option<Value>,
@@ -39,15 +39,15 @@ struct Server {
 
 pub(crate) fn serve(word: &str, memory: &str) -> ExitCode {
     let begins = match word {
-        "greeted" => Begins::Greeted,
-        "deaf" => Begins::Deaf,
-        "touchy" => Begins::Touchy,
-        "direct" => Begins::Direct,
+        "greeted" => StartupBehavior::Greeted,
+        "deaf" => StartupBehavior::Deaf,
+        "touchy" => StartupBehavior::Touchy,
+        "direct" => StartupBehavior::Direct,
         // Slow the first time it runs, as a file remembers.
-        "slow" if std::fs::exists(memory).unwrap() => Begins::Direct,
+        "slow" if std::fs::exists(memory).unwrap() => StartupBehavior::Direct,
         "slow" => {
             std::fs::write(memory, "").unwrap();
-            Begins::Slow
+            StartupBehavior::Slow
         }
         "garbage" => {
             loop_writing(b"Listening on nothing at all\n", 10_000);
@@ -55,11 +55,11 @@ pub(crate) fn serve(word: &str, memory: &str) -> ExitCode {
         }
         "mumbling" => {
             loop_writing(b"Starting, please wait\n", 20);
-            Begins::Greeted
+            StartupBehavior::Greeted
         }
         _ => return ExitCode::from(2),
     };
-    let mut server = Server {
+    let mut server = FakeMcpServer {
         begins,
         is_greeted: false,
         waiting: None,
@@ -76,23 +76,23 @@ pub(crate) fn serve(word: &str, memory: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-impl Server {
+impl FakeMcpServer {
     fn heard(&mut self, message: &Value) -> Option<ExitCode> {
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str() {
             None => self.answered(message),
             Some("server/discover") => match self.begins {
-                Begins::Direct => discovered(id),
-                Begins::Slow => self.waiting = Some(id.clone()),
-                Begins::Deaf => {}
-                Begins::Touchy => return Some(ExitCode::from(4)),
-                Begins::Greeted => refuse(id, -32601, "unknown"),
+                StartupBehavior::Direct => discovered(id),
+                StartupBehavior::Slow => self.waiting = Some(id.clone()),
+                StartupBehavior::Deaf => {}
+                StartupBehavior::Touchy => return Some(ExitCode::from(4)),
+                StartupBehavior::Greeted => refuse(id, -32601, "unknown"),
             },
-            Some("initialize") if self.begins == Begins::Slow => {
+            Some("initialize") if self.begins == StartupBehavior::Slow => {
                 discovered(&self.waiting.take().unwrap());
                 refuse(id, -32601, "unknown");
             }
-            Some("initialize") if self.begins != Begins::Direct => {
+            Some("initialize") if self.begins != StartupBehavior::Direct => {
                 self.is_greeted = true;
                 assert_eq!(params["protocolVersion"], "2025-11-25");
                 assert!(params["capabilities"]["sampling"].is_null());
@@ -160,7 +160,10 @@ impl Server {
                 say(id, "told");
             }
             // Asks the client, and answers with what it said.
-            "ask" if self.begins == Begins::Direct || self.begins == Begins::Slow => {
+            "ask"
+                if self.begins == StartupBehavior::Direct
+                    || self.begins == StartupBehavior::Slow =>
+            {
                 let given = &params["inputResponses"];
                 if given.is_null() {
                     reply(

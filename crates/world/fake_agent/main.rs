@@ -19,8 +19,8 @@ use std::{
 };
 
 use guildhall_world::{
-    enclosure::OwnWalls,
-    process_guard::{GRACE_ARGUMENT, Keep, NAME_ARGUMENT, PIPES_ARGUMENT, keep},
+    enclosure::GuardRestrictions,
+    process_guard::{GRACE_ARGUMENT, GuardOptions, NAME_ARGUMENT, PIPES_ARGUMENT, keep},
 };
 use serde_json::{Value, json};
 
@@ -33,12 +33,12 @@ fn main() -> ExitCode {
             let grace = behind(words, GRACE_ARGUMENT);
             let grace = grace.map_or(2, |seconds| seconds.to_str().unwrap().parse().unwrap());
             let name = behind(words, NAME_ARGUMENT);
-            ExitCode::from(keep(&Keep {
+            ExitCode::from(keep(&GuardOptions {
                 command,
                 name,
                 grace: Duration::from_secs(grace),
                 is_at_pipes: words.iter().any(|word| word == PIPES_ARGUMENT),
-                walls: &OwnWalls::default(),
+                walls: &GuardRestrictions::default(),
             }))
         }
         "exits" => {
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         }
         "conforms" => conformance_client::run(args[1].to_str().unwrap()),
         "agent" => {
-            Agent::default().run();
+            FakeAgent::default().run();
             ExitCode::SUCCESS
         }
         _ => ExitCode::from(2),
@@ -80,7 +80,7 @@ fn eprintln_bytes(bytes: &[u8]) {
 }
 
 #[derive(Default)]
-struct Agent {
+struct FakeAgent {
     mode: String,
     model: String,
     next_id: u64,
@@ -90,7 +90,7 @@ struct Agent {
     asking: Option<(Value, u64)>,
 }
 
-impl Agent {
+impl FakeAgent {
     fn run(mut self) {
         (self.mode, self.model) = ("default".to_owned(), "small".to_owned());
         for line in stdin().lock().lines() {

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
 
-use guildhall_domain::{Fault, workbench::Grant};
+use guildhall_domain::{Fault, workbench::AddressClaims};
 use pasetors::{
     Local,
     keys::SymmetricKey,
@@ -30,7 +30,7 @@ const REVOKED_KEPT: usize = 8;
 const PURPOSE: &[u8] = b"guildhall workbench 1";
 
 /// Makes tokens and reads them. Without `Debug`, because it holds the keys.
-pub struct Grants {
+pub struct AddressTokens {
     file: PathBuf,
     /// The present key, then the revoked ones, newest first. A std lock: held to clone alone.
     keys: RwLock<Arc<Vec<SymmetricKey<V4>>>>,
@@ -40,14 +40,14 @@ pub struct Grants {
 
 /// Why a token says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unread {
+pub enum AddressTokenError {
     /// It is none of ours, or was changed.
     Broken,
     /// It was made with a key that was revoked.
     Revoked,
 }
 
-impl Grants {
+impl AddressTokens {
     /// Reads the keys from the data folder; the first time one is made, mode 0600.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Grants {
     ///
     /// # Errors
     /// A fault when the machine gives no randomness.
-    pub fn mint(&self, grant: &Grant) -> Result<String, Fault> {
+    pub fn mint(&self, grant: &AddressClaims) -> Result<String, Fault> {
         let during = "making the token of an address";
         let claims = serde_json::to_vec(grant).map_err(|error| Fault::broken(during, error))?;
         let keys = self.keys();
@@ -93,11 +93,12 @@ impl Grants {
     ///
     /// # Errors
     /// Why it says nothing.
-    pub fn read(&self, token: &str) -> Result<Grant, Unread> {
-        let untrusted = UntrustedToken::<Local, V4>::try_from(token).map_err(|_| Unread::Broken)?;
+    pub fn read(&self, token: &str) -> Result<AddressClaims, AddressTokenError> {
+        let untrusted =
+            UntrustedToken::<Local, V4>::try_from(token).map_err(|_| AddressTokenError::Broken)?;
         // No footer, not even an empty one.
         if token.matches('.').count() != 2 {
-            return Err(Unread::Broken);
+            return Err(AddressTokenError::Broken);
         }
         let keys = self.keys();
         let opened = keys.iter().enumerate().find_map(|(age, key)| {
@@ -105,9 +106,11 @@ impl Grants {
             opened.ok().map(|opened| (age, opened))
         });
         match opened {
-            Some((0, opened)) => serde_json::from_str(opened.payload()).map_err(|_| Unread::Broken),
-            Some(_) => Err(Unread::Revoked),
-            None => Err(Unread::Broken),
+            Some((0, opened)) => {
+                serde_json::from_str(opened.payload()).map_err(|_| AddressTokenError::Broken)
+            }
+            Some(_) => Err(AddressTokenError::Revoked),
+            None => Err(AddressTokenError::Broken),
         }
     }
 
@@ -155,24 +158,24 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-    use guildhall_domain::{Moment, ids::AuthorId, workbench::Target};
+    use guildhall_domain::{Timestamp, ids::AuthorId, workbench::AddressTarget};
 
     use super::*;
     use crate::scratch::Scratch;
 
-    fn grant(target: Target) -> Grant {
-        Grant {
+    fn grant(target: AddressTarget) -> AddressClaims {
+        AddressClaims {
             target,
             author: AuthorId::from_bytes([1; 16]),
             sign_in: None,
             key: None,
-            issued_at: Moment::from_millis(1_790_000_000_000),
-            expires_at: Moment::from_millis(1_790_001_800_000),
+            issued_at: Timestamp::from_millis(1_790_000_000_000),
+            expires_at: Timestamp::from_millis(1_790_001_800_000),
         }
     }
 
-    fn folder() -> Grant {
-        grant(Target::Serve {
+    fn folder() -> AddressClaims {
+        grant(AddressTarget::Serve {
             cwd: "/home/olga/secret-project".to_owned(),
             dev: u64::MAX,
             ino: u64::MAX - 1,
@@ -182,8 +185,8 @@ mod tests {
     #[test]
     fn a_token_says_what_it_was_made_for_and_its_text_says_nothing() {
         let scratch = Scratch::new("grants");
-        let grants = Grants::open(scratch.path()).unwrap();
-        for one in [folder(), grant(Target::Proxy { port: 5173 })] {
+        let grants = AddressTokens::open(scratch.path()).unwrap();
+        for one in [folder(), grant(AddressTarget::Proxy { port: 5173 })] {
             let token = grants.mint(&one).unwrap();
             assert_eq!(grants.read(&token), Ok(one.clone()));
             assert_ne!(grants.mint(&one).unwrap(), token);
@@ -207,7 +210,7 @@ mod tests {
                 "an encoding gives the same bytes again"
             );
             // Also after a restart.
-            let again = Grants::open(scratch.path()).unwrap();
+            let again = AddressTokens::open(scratch.path()).unwrap();
             assert_eq!(again.read(&token), Ok(one));
         }
         let mode = std::fs::metadata(scratch.path().join(KEY_FILE)).unwrap();
@@ -217,7 +220,7 @@ mod tests {
     #[test]
     fn a_token_with_any_changed_character_is_broken() {
         let scratch = Scratch::new("grants");
-        let grants = Grants::open(scratch.path()).unwrap();
+        let grants = AddressTokens::open(scratch.path()).unwrap();
         let token = grants.mint(&folder()).unwrap();
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=~";
         // Every other character at every place of a stretch at either end, and one elsewhere.
@@ -226,36 +229,52 @@ mod tests {
             let others = alphabet.chars().filter(|new| *new != old);
             for new in others.take(if is_end { usize::MAX } else { 1 }) {
                 let changed = format!("{}{new}{}", &token[..at], &token[at + 1..]);
-                assert_eq!(grants.read(&changed), Err(Unread::Broken), "{at} {new}");
+                assert_eq!(
+                    grants.read(&changed),
+                    Err(AddressTokenError::Broken),
+                    "{at} {new}"
+                );
             }
-            assert_eq!(grants.read(&token[..at]), Err(Unread::Broken), "{at}");
+            assert_eq!(
+                grants.read(&token[..at]),
+                Err(AddressTokenError::Broken),
+                "{at}"
+            );
         }
         for more in [".", ".AA", "A", "=", "."] {
             let longer = format!("{token}{more}");
-            assert_eq!(grants.read(&longer), Err(Unread::Broken), "{more}");
+            assert_eq!(
+                grants.read(&longer),
+                Err(AddressTokenError::Broken),
+                "{more}"
+            );
         }
         for nothing in ["", "x", "v4.local.", "v4.local.AAAA", "v4.public.AAAA"] {
-            assert_eq!(grants.read(nothing), Err(Unread::Broken), "{nothing}");
+            assert_eq!(
+                grants.read(nothing),
+                Err(AddressTokenError::Broken),
+                "{nothing}"
+            );
         }
         let other = Scratch::new("grants");
-        let elsewhere = Grants::open(other.path()).unwrap();
-        assert_eq!(elsewhere.read(&token), Err(Unread::Broken));
+        let elsewhere = AddressTokens::open(other.path()).unwrap();
+        assert_eq!(elsewhere.read(&token), Err(AddressTokenError::Broken));
     }
 
     #[test]
     fn what_was_revoked_is_told_from_what_never_was() {
         let scratch = Scratch::new("grants");
-        let grants = Grants::open(scratch.path()).unwrap();
+        let grants = AddressTokens::open(scratch.path()).unwrap();
         let old = grants.mint(&folder()).unwrap();
         grants.revoke().unwrap();
         let new = grants.mint(&folder()).unwrap();
-        for grants in [grants, Grants::open(scratch.path()).unwrap()] {
-            assert_eq!(grants.read(&old), Err(Unread::Revoked));
+        for grants in [grants, AddressTokens::open(scratch.path()).unwrap()] {
+            assert_eq!(grants.read(&old), Err(AddressTokenError::Revoked));
             assert_eq!(grants.read(&new), Ok(folder()));
             for _ in 0..REVOKED_KEPT {
                 grants.revoke().unwrap();
             }
-            assert_eq!(grants.read(&new), Err(Unread::Revoked));
+            assert_eq!(grants.read(&new), Err(AddressTokenError::Revoked));
             let text = std::fs::read_to_string(scratch.path().join(KEY_FILE)).unwrap();
             assert_eq!(text.lines().count(), 1 + REVOKED_KEPT);
         }
@@ -266,7 +285,7 @@ mod tests {
         let scratch = Scratch::new("grants");
         for broken in ["", "short", "\n", &format!("{}\nx", "a".repeat(64))] {
             std::fs::write(scratch.path().join(KEY_FILE), broken).unwrap();
-            assert!(Grants::open(scratch.path()).is_err(), "{broken}");
+            assert!(AddressTokens::open(scratch.path()).is_err(), "{broken}");
         }
     }
 }

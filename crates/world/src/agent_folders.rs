@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// The folders of agents' own files; `None` where there is no home.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct AgentFolders {
     /// The home of the server's user, absolute.
     pub home: Option<PathBuf>,
     /// What Claude Code keeps.
@@ -13,7 +13,7 @@ pub struct Places {
     pub codex_dir: Option<PathBuf>,
 }
 
-impl Places {
+impl AgentFolders {
     /// The places beneath `home`, unless `claude_dir` or `codex_dir` name others.
     ///
     /// Source: contract 3.7, `CLAUDE_CONFIG_DIR` and `CODEX_HOME`.

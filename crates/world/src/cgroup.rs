@@ -13,9 +13,9 @@ const PREFIX: &str = "guildhall-";
 
 /// The group of one keeper; dropped, it is removed if it is empty.
 #[derive(Debug)]
-pub(crate) struct ControlGroup(PathBuf);
+pub(crate) struct GuardCgroup(PathBuf);
 
-impl ControlGroup {
+impl GuardCgroup {
     /// A new group with this process in it; `None` where there can be none.
     pub(crate) fn around(process: u32) -> Option<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
@@ -43,7 +43,7 @@ impl ControlGroup {
     }
 }
 
-impl Drop for ControlGroup {
+impl Drop for GuardCgroup {
     fn drop(&mut self) {
         // One that is not empty stays.
         let _ = fs::remove_dir(&self.0);

@@ -4,16 +4,16 @@
 
 use bytes::Bytes;
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     cloud::{
         billing::BillingPage,
-        link::{Answer, Code, Heard},
-        offers::{Denomination, Interval, Micro, Offer, Offers},
+        link::{HeartbeatResult, LinkCode, LinkPollResult},
+        offers::{BillingInterval, Denomination, MicroAmount, Offer, Offers},
         urls::CloudUrl,
     },
-    device_grant::{Pace, Polled},
+    device_grant::{PollStatus, PollingPace},
     limits::cloud::{CLOUD_OFFERS_MAX, CLOUD_PROBLEM_BYTES_MAX, CLOUD_WORD_CHARS_MAX},
-    mcp_signins::Failure,
+    mcp_signins::SigninFailure,
 };
 use http::{
     HeaderValue, Method, Response, StatusCode,
@@ -24,8 +24,11 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use crate::{
-    http_client::Outgoing,
-    oauth::{Access, Asker, Authority, DeviceAnswer, NotArranged, Talk, request},
+    http_client::HttpClient,
+    oauth::{
+        AuthorizationServerSource, ConnectorClientOptions, DevicePollResult, OauthHttpClient,
+        PreparationError, TokenEndpointAccess, request,
+    },
 };
 
 /// Who we are to the service. Source: contract 5.10, "Client rules".
@@ -39,28 +42,28 @@ const CODE_S_MAX: i64 = 24 * 3_600;
 
 /// The way to one cloud service. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Service {
+pub struct CloudClient {
     url: CloudUrl,
-    outgoing: Outgoing,
+    outgoing: HttpClient,
 }
 
 /// What the service is asked with while a code waits. Without `Debug`, because it is secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Device {
-    access: Access,
+pub struct PendingLink {
+    access: TokenEndpointAccess,
     device_code: String,
 }
 
 /// A key of the service, and where it is given back. Without `Debug`, because it is secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Key {
-    access: Access,
+pub struct CloudKey {
+    access: TokenEndpointAccess,
     token: String,
 }
 
 /// Why the service said nothing that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum CloudCallError {
     /// Nobody answered, or it is out of order.
     Unreachable,
     /// The answer is of no use.
@@ -71,7 +74,7 @@ pub enum Unanswered {
 
 /// What the service said when it was asked for a billing page.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Page {
+pub enum BillingPageResult {
     /// Where it is; an address to which a person may be sent.
     Url(Url),
     /// Its own problem (RFC 9457), without an address to which nobody may be sent.
@@ -82,30 +85,30 @@ pub enum Page {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldHeartbeat {
+struct HeartbeatBody {
     #[serde(default)]
     account_label: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct ToldPage {
+struct BillingPageBody {
     url: String,
 }
 
 #[derive(Deserialize)]
-struct ToldOffers {
-    offers: Vec<ToldOffer>,
+struct OffersBody {
+    offers: Vec<OfferBody>,
     #[serde(default)]
-    denomination: Option<ToldDenomination>,
+    denomination: Option<DenominationBody>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldOffer {
+struct OfferBody {
     sku_id: String,
     plan_id: String,
     display_name: String,
-    interval: Interval,
+    interval: BillingInterval,
     amount_micro: String,
     #[serde(default)]
     limits: std::collections::BTreeMap<String, i64>,
@@ -113,14 +116,14 @@ struct ToldOffer {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ToldDenomination {
+struct DenominationBody {
     currency: String,
     micro_per_credit: String,
 }
 
-impl Service {
+impl CloudClient {
     /// The service at `url`, by this way out.
-    pub fn new(url: CloudUrl, outgoing: Outgoing) -> Self {
+    pub fn new(url: CloudUrl, outgoing: HttpClient) -> Self {
         Self { url, outgoing }
     }
 
@@ -128,11 +131,15 @@ impl Service {
     /// instance.
     ///
     /// # Errors
-    /// [`Unanswered::Unreachable`], [`Unanswered::Invalid`].
-    pub async fn begin(&self, name: &str, now: Moment) -> Result<(Code, Pace, Device), Unanswered> {
+    /// [`CloudCallError::Unreachable`], [`CloudCallError::Invalid`].
+    pub async fn begin(
+        &self,
+        name: &str,
+        now: Timestamp,
+    ) -> Result<(LinkCode, PollingPace, PendingLink), CloudCallError> {
         let talk = self.talk().await?;
-        let authority = Authority::Issuer(self.url.as_url());
-        let asker = Asker {
+        let authority = AuthorizationServerSource::Issuer(self.url.as_url());
+        let asker = ConnectorClientOptions {
             typed: Some((CLIENT.to_owned(), None)),
             kept: None,
             redirect_uri: None,
@@ -149,39 +156,41 @@ impl Service {
         let expires_in_s = told.expires_in.unwrap_or(CODE_S).min(CODE_S_MAX);
         let is_fit = expires_in_s > 0 && is_word(&told.user_code) && !told.device_code.is_empty();
         if !is_fit {
-            return Err(Unanswered::Invalid);
+            return Err(CloudCallError::Invalid);
         }
-        let code = Code {
+        let code = LinkCode {
             user_code: told.user_code,
             verification_uri_complete: complete.unwrap_or_else(|| uri.clone()),
             verification_uri: uri,
             expires_at: now.plus_seconds(expires_in_s),
         };
-        let device = Device {
+        let device = PendingLink {
             access: arranged.access,
             device_code: told.device_code,
         };
-        Ok((code, Pace::new(told.interval), device))
+        Ok((code, PollingPace::new(told.interval), device))
     }
 
-    /// Asks once whether the code was typed; answers the key beside [`Answer::Key`].
-    pub async fn ask(&self, device: &Device) -> (Answer, Option<Key>) {
+    /// Asks once whether the code was typed; answers the key beside [`LinkPollResult::CloudKey`].
+    pub async fn ask(&self, device: &PendingLink) -> (LinkPollResult, Option<CloudKey>) {
         let Ok(talk) = self.talk().await else {
-            return (Answer::Again(Polled::Nobody(None)), None);
+            return (LinkPollResult::Again(PollStatus::Nobody(None)), None);
         };
         let answer = match talk.poll_device(&device.access, &device.device_code).await {
-            DeviceAnswer::Granted(tokens) => {
+            DevicePollResult::Granted(tokens) => {
                 let access = device.access.clone();
                 let token = tokens.access;
-                return (Answer::Key, Some(Key { access, token }));
+                return (LinkPollResult::Key, Some(CloudKey { access, token }));
             }
-            DeviceAnswer::Waiting => Answer::Again(Polled::Waiting),
-            DeviceAnswer::TooOften => Answer::Again(Polled::TooOften),
-            DeviceAnswer::Nobody(wanted_s) => Answer::Again(Polled::Nobody(wanted_s)),
-            DeviceAnswer::Refused(word) => match word.as_str() {
-                "access_denied" => Answer::Denied,
-                "expired_token" | "invalid_grant" => Answer::Over,
-                _ => Answer::Failed,
+            DevicePollResult::Waiting => LinkPollResult::Again(PollStatus::Waiting),
+            DevicePollResult::TooOften => LinkPollResult::Again(PollStatus::TooOften),
+            DevicePollResult::Nobody(wanted_s) => {
+                LinkPollResult::Again(PollStatus::Nobody(wanted_s))
+            }
+            DevicePollResult::Refused(word) => match word.as_str() {
+                "access_denied" => LinkPollResult::Denied,
+                "expired_token" | "invalid_grant" => LinkPollResult::Over,
+                _ => LinkPollResult::Failed,
             },
         };
         (answer, None)
@@ -191,44 +200,44 @@ impl Service {
     ///
     /// # Errors
     /// Why nobody was told.
-    pub async fn give_back(&self, key: &Key) -> Result<(), Failure> {
-        let talk = Talk::about(&self.outgoing, self.url.as_url()).await?;
+    pub async fn give_back(&self, key: &CloudKey) -> Result<(), SigninFailure> {
+        let talk = OauthHttpClient::about(&self.outgoing, self.url.as_url()).await?;
         talk.revoke(&key.access, &key.token).await
     }
 
     /// Says that this instance lives; `name` is what people call it.
-    pub async fn heartbeat(&self, key: &Key, name: &str) -> Heard {
+    pub async fn heartbeat(&self, key: &CloudKey, name: &str) -> HeartbeatResult {
         let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
         let version = env!("CARGO_PKG_VERSION");
         let body = json!({"name": name, "platform": platform, "version": version});
         let told = self.post("/v1/instances/heartbeat", key, &body).await;
-        match told.and_then(|answer| read::<ToldHeartbeat>(&answer)) {
-            Ok(told) => Heard::Taken {
+        match told.and_then(|answer| read::<HeartbeatBody>(&answer)) {
+            Ok(told) => HeartbeatResult::Taken {
                 account_label: told.account_label.filter(|label| is_word(label)),
             },
-            Err(Unanswered::NotTaken) => Heard::NotTaken,
-            Err(Unanswered::Unreachable | Unanswered::Invalid) => Heard::Nothing,
+            Err(CloudCallError::NotTaken) => HeartbeatResult::NotTaken,
+            Err(CloudCallError::Unreachable | CloudCallError::Invalid) => HeartbeatResult::Nothing,
         }
     }
 
     /// What the service sells; `None` where it sells nothing at all.
     ///
     /// # Errors
-    /// See [`Unanswered`].
-    pub async fn offers(&self, key: &Key) -> Result<Option<Offers>, Unanswered> {
+    /// See [`CloudCallError`].
+    pub async fn offers(&self, key: &CloudKey) -> Result<Option<Offers>, CloudCallError> {
         let answer = self
             .send(Method::GET, "/v1/offers", key, Bytes::new())
             .await?;
         if answer.status() == StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        let told: ToldOffers = read(&answer)?;
+        let told: OffersBody = read(&answer)?;
         if told.offers.len() > CLOUD_OFFERS_MAX {
-            return Err(Unanswered::Invalid);
+            return Err(CloudCallError::Invalid);
         }
         let offers = told.offers.into_iter().map(|told| {
             Some(Offer {
-                amount: Micro::parse(&told.amount_micro)?,
+                amount: MicroAmount::parse(&told.amount_micro)?,
                 sku_id: told.sku_id,
                 plan_id: told.plan_id,
                 display_name: told.display_name,
@@ -240,13 +249,13 @@ impl Service {
         let denomination = match told.denomination {
             None => None,
             Some(told) => Some(Denomination {
-                micro_per_credit: Micro::parse(&told.micro_per_credit)
-                    .ok_or(Unanswered::Invalid)?,
+                micro_per_credit: MicroAmount::parse(&told.micro_per_credit)
+                    .ok_or(CloudCallError::Invalid)?,
                 currency: told.currency,
             }),
         };
         Ok(Some(Offers {
-            offers: offers.ok_or(Unanswered::Invalid)?,
+            offers: offers.ok_or(CloudCallError::Invalid)?,
             denomination,
         }))
     }
@@ -254,13 +263,13 @@ impl Service {
     /// Asks for the address of a billing page.
     ///
     /// # Errors
-    /// See [`Unanswered`]; also when the address is one to which nobody may be sent.
+    /// See [`CloudCallError`]; also when the address is one to which nobody may be sent.
     pub async fn page(
         &self,
-        key: &Key,
+        key: &CloudKey,
         page: BillingPage,
         sku_id: Option<&str>,
-    ) -> Result<Page, Unanswered> {
+    ) -> Result<BillingPageResult, CloudCallError> {
         let path = match page {
             BillingPage::Portal => "/v1/portal",
             BillingPage::Checkout => "/v1/checkout",
@@ -269,25 +278,26 @@ impl Service {
         let body = sku_id.map_or_else(|| json!({}), |sku_id| json!({"skuId": sku_id}));
         let answer = self.post(path, key, &body).await?;
         if answer.status() == StatusCode::NOT_FOUND {
-            return Ok(Page::Missing);
+            return Ok(BillingPageResult::Missing);
         }
         if let Some(problem) = problem_in(&answer) {
-            return Ok(Page::Problem(problem));
+            return Ok(BillingPageResult::Problem(problem));
         }
         if answer.status().is_server_error() {
-            return Err(Unanswered::Unreachable);
+            return Err(CloudCallError::Unreachable);
         }
-        let told: ToldPage = read(&answer)?;
+        let told: BillingPageBody = read(&answer)?;
         let url = self.url.acceptable(&told.url);
-        url.map(Page::Url).ok_or(Unanswered::Invalid)
+        url.map(BillingPageResult::Url)
+            .ok_or(CloudCallError::Invalid)
     }
 
     async fn post(
         &self,
         path: &str,
-        key: &Key,
+        key: &CloudKey,
         body: &Value,
-    ) -> Result<Response<Vec<u8>>, Unanswered> {
+    ) -> Result<Response<Vec<u8>>, CloudCallError> {
         self.send(Method::POST, path, key, Bytes::from(body.to_string()))
             .await
     }
@@ -296,29 +306,29 @@ impl Service {
         &self,
         method: Method,
         path: &str,
-        key: &Key,
+        key: &CloudKey,
         body: Bytes,
-    ) -> Result<Response<Vec<u8>>, Unanswered> {
+    ) -> Result<Response<Vec<u8>>, CloudCallError> {
         let talk = self.talk().await?;
         let mut asked = request(method, &self.url.route(path), body).map_err(of_failure)?;
         let shown = format!("Bearer {}", key.token);
-        let mut shown = HeaderValue::from_str(&shown).map_err(|_| Unanswered::NotTaken)?;
+        let mut shown = HeaderValue::from_str(&shown).map_err(|_| CloudCallError::NotTaken)?;
         shown.set_sensitive(true);
         asked.headers_mut().insert(AUTHORIZATION, shown);
         let answer = talk.ask(asked).await.map_err(of_failure)?;
         match answer.status() {
-            StatusCode::UNAUTHORIZED => Err(Unanswered::NotTaken),
+            StatusCode::UNAUTHORIZED => Err(CloudCallError::NotTaken),
             _ => Ok(answer),
         }
     }
 
-    async fn talk(&self) -> Result<Talk, Unanswered> {
-        let talk = Talk::about(&self.outgoing, self.url.as_url()).await;
+    async fn talk(&self) -> Result<OauthHttpClient, CloudCallError> {
+        let talk = OauthHttpClient::about(&self.outgoing, self.url.as_url()).await;
         talk.map_err(of_failure)
     }
 
-    fn fit(&self, text: &str) -> Result<String, Unanswered> {
-        let url = self.url.acceptable(text).ok_or(Unanswered::Invalid)?;
+    fn fit(&self, text: &str) -> Result<String, CloudCallError> {
+        let url = self.url.acceptable(text).ok_or(CloudCallError::Invalid)?;
         Ok(url.to_string())
     }
 }
@@ -336,30 +346,30 @@ fn problem_in(answer: &Response<Vec<u8>>) -> Option<Map<String, Value>> {
 }
 
 /// What an answer of status 2xx says.
-fn read<T: DeserializeOwned>(answer: &Response<Vec<u8>>) -> Result<T, Unanswered> {
+fn read<T: DeserializeOwned>(answer: &Response<Vec<u8>>) -> Result<T, CloudCallError> {
     match answer.status() {
         status if status.is_success() => {
-            serde_json::from_slice(answer.body()).map_err(|_| Unanswered::Invalid)
+            serde_json::from_slice(answer.body()).map_err(|_| CloudCallError::Invalid)
         }
         status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-            Err(Unanswered::Unreachable)
+            Err(CloudCallError::Unreachable)
         }
-        _ => Err(Unanswered::Invalid),
+        _ => Err(CloudCallError::Invalid),
     }
 }
 
-fn of_failure(why: Failure) -> Unanswered {
+fn of_failure(why: SigninFailure) -> CloudCallError {
     match why {
-        Failure::Unreachable => Unanswered::Unreachable,
-        _ => Unanswered::Invalid,
+        SigninFailure::Unreachable => CloudCallError::Unreachable,
+        _ => CloudCallError::Invalid,
     }
 }
 
-fn unanswered(why: &NotArranged) -> Unanswered {
+fn unanswered(why: &PreparationError) -> CloudCallError {
     match why {
-        NotArranged::NotSent(why) => of_failure(*why),
-        NotArranged::Lost => Unanswered::Unreachable,
-        NotArranged::Refused(_) => Unanswered::Invalid,
+        PreparationError::NotSent(why) => of_failure(*why),
+        PreparationError::Lost => CloudCallError::Unreachable,
+        PreparationError::Refused(_) => CloudCallError::Invalid,
     }
 }
 

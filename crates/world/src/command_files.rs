@@ -15,13 +15,13 @@ use guildhall_domain::{
 use serde_json::Value;
 
 use crate::{
-    confined_fs::{Entry, Kind, contained_folder::Beneath},
-    yaml::{self, Extent},
+    confined_fs::{DirEntry, DirEntryKind, contained_folder::ContainedFolder},
+    yaml::{self, YamlLimits},
 };
 
 /// How a folder of commands is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Layout {
+enum CommandFolderLayout {
     /// `**/*.md`; folders are the namespace.
     Commands,
     /// `*/SKILL.md`; the folder is the name.
@@ -29,20 +29,20 @@ enum Layout {
 }
 
 /// The folders of a project that hold commands; the first wins. Source: contract 3.9.
-const OF_PROJECT: [(&str, Layout); 3] = [
-    (".claude/commands", Layout::Commands),
-    (".agents/skills", Layout::Skills),
-    (".claude/skills", Layout::Skills),
+const OF_PROJECT: [(&str, CommandFolderLayout); 3] = [
+    (".claude/commands", CommandFolderLayout::Commands),
+    (".agents/skills", CommandFolderLayout::Skills),
+    (".claude/skills", CommandFolderLayout::Skills),
 ];
 /// The folders of a user that hold commands; the first wins.
-const OF_USER: [(&str, Layout); 2] = [
-    (".claude/commands", Layout::Commands),
-    (".claude/skills", Layout::Skills),
+const OF_USER: [(&str, CommandFolderLayout); 2] = [
+    (".claude/commands", CommandFolderLayout::Commands),
+    (".claude/skills", CommandFolderLayout::Skills),
 ];
 
 /// A look at the folders of a project, a user, or both.
 #[derive(Clone, Debug)]
-pub struct Scan<'a> {
+pub struct CommandScan<'a> {
     /// The working folder, without links.
     pub cwd: Option<&'a Path>,
     /// The user's home.
@@ -53,23 +53,23 @@ pub struct Scan<'a> {
 
 /// What a look found.
 #[derive(Clone, Debug, Default)]
-pub struct Scanned {
+pub struct CommandScanResult {
     /// The commands and what is wrong with them.
     pub listing: CommandListing,
     /// Whose changes change the listing.
-    pub watched: Watched,
+    pub watched: WatchedPaths,
 }
 
 /// The places whose changes change a listing, without links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Watched {
+pub struct WatchedPaths {
     /// Folders in which everything counts.
     pub folders: HashSet<PathBuf>,
     /// The way to them, there or not: of what surrounds these nothing else counts.
     pub ways: HashSet<PathBuf>,
 }
 
-impl Watched {
+impl WatchedPaths {
     /// The folders to be watched for it.
     pub fn to_watch(&self) -> HashSet<&Path> {
         let around = self.ways.iter().filter_map(|way| way.parent());
@@ -92,30 +92,30 @@ impl Watched {
 }
 
 /// The files of one root, while they are looked for.
-struct Search<'a> {
-    root: &'a Beneath,
+struct RootSearch<'a> {
+    root: &'a ContainedFolder,
     /// What stands before a path of this root when it is shown.
     prefix: &'static str,
-    files: Vec<Place>,
+    files: Vec<UnreadCommandFile>,
     /// Files of the folder that is searched now.
     count: usize,
-    watched: Watched,
+    watched: WatchedPaths,
     warnings: Vec<CommandWarning>,
 }
 
 /// A command file that is not read yet.
-struct Place {
+struct UnreadCommandFile {
     command: SlashCommand,
     path: PathBuf,
 }
 
-impl Scan<'_> {
+impl CommandScan<'_> {
     /// Looks at every folder once. A folder that is not there is empty; links that lead out of the
     /// working folder or home are left out with a warning.
     ///
     /// Reads the disk, so it is no call for an async thread.
-    pub fn run(&self) -> Scanned {
-        let mut scanned = Scanned::default();
+    pub fn run(&self) -> CommandScanResult {
+        let mut scanned = CommandScanResult::default();
         let mut commands = Vec::new();
         let mut budget = FrontMatterBudget::new();
         self.search(|search| commands.extend(search.read(&mut scanned, &mut budget)));
@@ -128,25 +128,25 @@ impl Scan<'_> {
 
     /// The places a look would depend on, without reading any file, so that they can be watched
     /// before it.
-    pub fn watched(&self) -> Watched {
-        let mut watched = Watched::default();
+    pub fn watched(&self) -> WatchedPaths {
+        let mut watched = WatchedPaths::default();
         self.search(|search| watched.join(search.watched));
         watched
     }
 
-    fn search(&self, mut found: impl FnMut(Search<'_>)) {
+    fn search(&self, mut found: impl FnMut(RootSearch<'_>)) {
         let roots = [
             (self.cwd, "", &OF_PROJECT[..]),
             (self.home, "~/", &OF_USER[..]),
         ];
         for (root, prefix, sources) in roots {
-            let Some(root) = root.and_then(|root| Beneath::open(root).ok()) else {
+            let Some(root) = root.and_then(|root| ContainedFolder::open(root).ok()) else {
                 continue;
             };
             let Ok(root) = root.without(self.shunned) else {
                 continue;
             };
-            let mut search = Search::new(&root, prefix);
+            let mut search = RootSearch::new(&root, prefix);
             for (folder, layout) in sources {
                 search.look(Path::new(folder), *layout);
             }
@@ -155,27 +155,27 @@ impl Scan<'_> {
     }
 }
 
-impl<'a> Search<'a> {
-    fn new(root: &'a Beneath, prefix: &'static str) -> Self {
+impl<'a> RootSearch<'a> {
+    fn new(root: &'a ContainedFolder, prefix: &'static str) -> Self {
         Self {
             root,
             prefix,
             files: Vec::new(),
             count: 0,
-            watched: Watched::default(),
+            watched: WatchedPaths::default(),
             warnings: Vec::new(),
         }
     }
 
     /// Finds the files of one source; each source has its own bound.
-    fn look(&mut self, source: &Path, layout: Layout) {
+    fn look(&mut self, source: &Path, layout: CommandFolderLayout) {
         self.count = 0;
         self.watch_way_to(source);
         let mut waiting = vec![(source.to_owned(), String::new(), 0)];
         while let Some((folder, namespace, depth)) = waiting.pop() {
             let mut entries = self.entries(&folder, depth == 0);
             entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-            for Entry { name, kind } in entries {
+            for DirEntry { name, kind } in entries {
                 if name.starts_with('.') {
                     continue;
                 }
@@ -184,7 +184,9 @@ impl<'a> Search<'a> {
                     continue;
                 };
                 let is_file = match (layout, kind, depth) {
-                    (Layout::Commands, Kind::Folder, _) if depth < limits::COMMAND_DEPTH_MAX => {
+                    (CommandFolderLayout::Commands, DirEntryKind::Folder, _)
+                        if depth < limits::COMMAND_DEPTH_MAX =>
+                    {
                         let namespace = match namespace.as_str() {
                             "" => name.clone(),
                             outer => format!("{outer}:{name}"),
@@ -192,13 +194,20 @@ impl<'a> Search<'a> {
                         waiting.push((path.clone(), namespace, depth + 1));
                         false
                     }
-                    (Layout::Skills, Kind::Folder, 0) => {
+                    (CommandFolderLayout::Skills, DirEntryKind::Folder, 0) => {
                         waiting.push((path.clone(), name.clone(), 1));
                         false
                     }
-                    (Layout::Commands, Kind::File, _) => name.ends_with(".md"),
-                    (Layout::Skills, Kind::File, 1) => name == "SKILL.md",
-                    (_, Kind::Folder | Kind::File | Kind::Link | Kind::Other, _) => false,
+                    (CommandFolderLayout::Commands, DirEntryKind::File, _) => name.ends_with(".md"),
+                    (CommandFolderLayout::Skills, DirEntryKind::File, 1) => name == "SKILL.md",
+                    (
+                        _,
+                        DirEntryKind::Folder
+                        | DirEntryKind::File
+                        | DirEntryKind::Link
+                        | DirEntryKind::Other,
+                        _,
+                    ) => false,
                 };
                 if is_file && !self.add(path, &name, &namespace, layout, source) {
                     return;
@@ -213,7 +222,7 @@ impl<'a> Search<'a> {
         path: PathBuf,
         name: &str,
         namespace: &str,
-        layout: Layout,
+        layout: CommandFolderLayout,
         source: &Path,
     ) -> bool {
         if self.count == limits::COMMAND_FILES_MAX {
@@ -226,18 +235,18 @@ impl<'a> Search<'a> {
         }
         self.count += 1;
         let mut command = match layout {
-            Layout::Commands => {
+            CommandFolderLayout::Commands => {
                 SlashCommand::named(namespace, name.strip_suffix(".md").unwrap_or(name))
             }
-            Layout::Skills => SlashCommand::named("", namespace),
+            CommandFolderLayout::Skills => SlashCommand::named("", namespace),
         };
         command.file_path = self.shown(&path);
-        self.files.push(Place { command, path });
+        self.files.push(UnreadCommandFile { command, path });
         true
     }
 
     /// What is in a folder; whether it is there at all is asked of the source itself alone.
-    fn entries(&mut self, folder: &Path, may_be_missing: bool) -> Vec<Entry> {
+    fn entries(&mut self, folder: &Path, may_be_missing: bool) -> Vec<DirEntry> {
         // Room for folders and files of other kinds between the ones that are looked for.
         let most = limits::COMMAND_FILES_MAX * 4;
         match self.root.list(folder, most) {
@@ -255,8 +264,8 @@ impl<'a> Search<'a> {
     }
 
     /// What an entry is, links followed while they stay inside.
-    fn resolve(&mut self, path: &Path, kind: Kind) -> Option<Kind> {
-        if kind != Kind::Link {
+    fn resolve(&mut self, path: &Path, kind: DirEntryKind) -> Option<DirEntryKind> {
+        if kind != DirEntryKind::Link {
             return Some(kind);
         }
         match self.root.kind(path) {
@@ -275,7 +284,11 @@ impl<'a> Search<'a> {
     }
 
     /// Reads every file that was found, by a few threads when there are many.
-    fn read(mut self, scanned: &mut Scanned, budget: &mut FrontMatterBudget) -> Vec<SlashCommand> {
+    fn read(
+        mut self,
+        scanned: &mut CommandScanResult,
+        budget: &mut FrontMatterBudget,
+    ) -> Vec<SlashCommand> {
         /// Files below which a thread more is not worth its start.
         const FILES_PER_THREAD: usize = 200;
         /// Threads at once.
@@ -303,7 +316,7 @@ impl<'a> Search<'a> {
             read
         });
         let mut commands = Vec::with_capacity(read.len());
-        for Reading {
+        for CommandFileResult {
             command,
             path,
             warning,
@@ -336,7 +349,7 @@ impl<'a> Search<'a> {
 }
 
 /// What came of reading one file.
-struct Reading<'a> {
+struct CommandFileResult<'a> {
     command: Option<SlashCommand>,
     path: &'a Path,
     warning: Option<String>,
@@ -365,12 +378,20 @@ impl FrontMatterBudget {
 const BEYOND: &str = "the front matter of all commands together is longer than 1 MiB; \
     this one and others are read as lines of key and value";
 
-fn read_all<'a>(root: &Beneath, places: &'a [Place], left: &AtomicUsize) -> Vec<Reading<'a>> {
+fn read_all<'a>(
+    root: &ContainedFolder,
+    places: &'a [UnreadCommandFile],
+    left: &AtomicUsize,
+) -> Vec<CommandFileResult<'a>> {
     places.iter().map(|place| read(root, place, left)).collect()
 }
 
-fn read<'a>(root: &Beneath, place: &'a Place, left: &AtomicUsize) -> Reading<'a> {
-    let reading = |command, warning| Reading {
+fn read<'a>(
+    root: &ContainedFolder,
+    place: &'a UnreadCommandFile,
+    left: &AtomicUsize,
+) -> CommandFileResult<'a> {
+    let reading = |command, warning| CommandFileResult {
         command,
         path: &place.path,
         warning,
@@ -386,7 +407,7 @@ fn read<'a>(root: &Beneath, place: &'a Place, left: &AtomicUsize) -> Reading<'a>
             let text = file.yaml();
             if is_short(&text) && !spend(left, text.len()) {
                 let command = file.describe(place.command.clone(), None);
-                return Reading {
+                return CommandFileResult {
                     is_beyond: true,
                     ..reading(command, None)
                 };
@@ -402,7 +423,7 @@ fn read<'a>(root: &Beneath, place: &'a Place, left: &AtomicUsize) -> Reading<'a>
 }
 
 fn front_matter(text: &str) -> Option<Value> {
-    is_short(text).then(|| yaml::read(text.as_bytes(), Extent::FrontMatter).ok())?
+    is_short(text).then(|| yaml::read(text.as_bytes(), YamlLimits::FrontMatter).ok())?
 }
 
 fn is_short(text: &str) -> bool {
@@ -416,7 +437,7 @@ fn spend(left: &AtomicUsize, bytes: usize) -> bool {
         .is_ok()
 }
 
-fn text(root: &Beneath, path: &Path) -> io::Result<String> {
+fn text(root: &ContainedFolder, path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut file = root.file(path)?.take(limits::COMMAND_FILE_BYTES_MAX + 1);
     file.read_to_end(&mut bytes)?;

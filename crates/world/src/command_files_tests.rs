@@ -5,9 +5,9 @@ use std::{fs, os::unix::fs::symlink};
 use super::*;
 use crate::scratch::Scratch;
 
-struct House(Scratch);
+struct CommandFolders(Scratch);
 
-impl House {
+impl CommandFolders {
     fn new() -> Self {
         let scratch = Scratch::new("commands");
         for folder in ["work", "home", "data"] {
@@ -26,8 +26,8 @@ impl House {
         fs::write(path, text).unwrap();
     }
 
-    fn scan(&self) -> Scanned {
-        let scan = Scan {
+    fn scan(&self) -> CommandScanResult {
+        let scan = CommandScan {
             cwd: Some(&self.at("work")),
             home: Some(&self.at("home")),
             shunned: &self.at("data"),
@@ -37,14 +37,14 @@ impl House {
 }
 
 /// `full command, file, description` of each.
-fn shown(scanned: &Scanned) -> Vec<(&str, &str, &str)> {
+fn shown(scanned: &CommandScanResult) -> Vec<(&str, &str, &str)> {
     let commands = scanned.listing.commands.iter();
     commands
         .map(|c| (&*c.full_command, &*c.file_path, &*c.description))
         .collect()
 }
 
-fn warned(scanned: &Scanned) -> Vec<(&str, &str)> {
+fn warned(scanned: &CommandScanResult) -> Vec<(&str, &str)> {
     let warnings = scanned.listing.warnings.iter();
     warnings
         .map(|warning| (&*warning.file_path, &*warning.message))
@@ -53,7 +53,7 @@ fn warned(scanned: &Scanned) -> Vec<(&str, &str)> {
 
 #[test]
 fn commands_come_from_project_and_user_folders_the_nearer_first() {
-    let house = House::new();
+    let house = CommandFolders::new();
     assert_eq!(house.scan().listing, CommandListing::default());
     for (path, text) in [
         ("work/.claude/commands/go.md", "Go"),
@@ -114,7 +114,7 @@ fn commands_come_from_project_and_user_folders_the_nearer_first() {
 
 #[test]
 fn what_leads_out_or_cannot_be_read_is_left_out_with_a_warning() {
-    let house = House::new();
+    let house = CommandFolders::new();
     let folder = "work/.claude/commands";
     house.write("elsewhere/secret.md", "secret");
     house.write("data/own.md", "own");
@@ -176,7 +176,7 @@ fn what_leads_out_or_cannot_be_read_is_left_out_with_a_warning() {
         assert!(warnings.contains(&expected), "{expected:?} {warnings:?}");
     }
     // Not even what lies inside, when it is our own.
-    let scan = Scan {
+    let scan = CommandScan {
         cwd: Some(house.0.path()),
         home: None,
         shunned: &house.at("data"),
@@ -190,7 +190,7 @@ fn what_leads_out_or_cannot_be_read_is_left_out_with_a_warning() {
 
 #[test]
 fn a_folder_holds_so_many_files_and_no_more() {
-    let house = House::new();
+    let house = CommandFolders::new();
     for n in 0..=limits::COMMAND_FILES_MAX {
         house.write(&format!("work/.claude/commands/c{n:04}.md"), "x");
     }
@@ -202,7 +202,7 @@ fn a_folder_holds_so_many_files_and_no_more() {
 
 #[test]
 fn front_matter_is_read_as_yaml_up_to_a_bound_for_all_files_together() {
-    let house = House::new();
+    let house = CommandFolders::new();
     let yaml = "description: >-\n  Folded\n";
     let filler = "#".repeat(limits::COMMAND_FRONT_MATTER_BYTES_MAX - yaml.len() - 1);
     let text = format!("---\n{yaml}{filler}\n---\nWords");

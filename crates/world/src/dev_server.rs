@@ -39,28 +39,28 @@ const IDLE_KEPT: Duration = Duration::from_secs(3);
 const IDLE_MAX: usize = 64;
 
 /// The way to one dev server. Cheap to clone; clones share their connections.
-pub struct Upstream<B> {
-    client: Client<Dialing, B>,
-    dialing: Dialing,
+pub struct DevServerClient<B> {
+    client: Client<LoopbackConnector, B>,
+    dialing: LoopbackConnector,
 }
 
 /// Why a dev server gave no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum DevServerError {
     /// Nothing listens on the port.
     Refused,
     /// It ended the connection, or what it said is no HTTP.
     Broken,
 }
 
-impl<B> Upstream<B>
+impl<B> DevServerClient<B>
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     /// The way to the dev server on `port`; nothing is sent yet.
     pub fn new(port: u16) -> Self {
-        let dialing = Dialing {
+        let dialing = LoopbackConnector {
             port,
             is_v6_first: Arc::default(),
         };
@@ -77,12 +77,12 @@ where
     ///
     /// # Errors
     /// Why there is none; the next request looks for the address anew.
-    pub async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, Unanswered> {
+    pub async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, DevServerError> {
         self.client.request(request).await.map_err(|error| {
             self.dialing.is_v6_first.store(false, Ordering::Relaxed);
             match error.is_connect() {
-                true => Unanswered::Refused,
-                false => Unanswered::Broken,
+                true => DevServerError::Refused,
+                false => DevServerError::Broken,
             }
         })
     }
@@ -90,12 +90,12 @@ where
 
 /// Connects to a dev server, first where it was found last.
 #[derive(Clone, Debug)]
-struct Dialing {
+struct LoopbackConnector {
     port: u16,
     is_v6_first: Arc<AtomicBool>,
 }
 
-impl Service<Uri> for Dialing {
+impl Service<Uri> for LoopbackConnector {
     type Response = TokioIo<TcpStream>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
@@ -203,7 +203,7 @@ mod tests {
     async fn a_dev_server_is_found_on_either_loopback_address_and_looked_for_anew() {
         let (v6, v4, port) = reserved();
         let v6 = v6.listen(1).unwrap();
-        let upstream = Upstream::new(port);
+        let upstream = DevServerClient::new(port);
         let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nsix";
         let (_, found) = tokio::join!(once(&v6, answer), upstream.send(ask(port)));
         let body = found.unwrap().into_body().collect().await.unwrap();
@@ -217,14 +217,14 @@ mod tests {
         assert!(!is_listening(port).await);
         assert_eq!(
             upstream.send(ask(port)).await.err(),
-            Some(Unanswered::Refused)
+            Some(DevServerError::Refused)
         );
         let v4 = v4.listen(1).unwrap();
         let answer = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
         let (_, found) = tokio::join!(once(&v4, answer), upstream.send(ask(port)));
         assert_eq!(found.unwrap().status(), 204);
         let (_, found) = tokio::join!(once(&v4, "nonsense\r\n\r\n"), upstream.send(ask(port)));
-        assert_eq!(found.err(), Some(Unanswered::Broken));
+        assert_eq!(found.err(), Some(DevServerError::Broken));
         assert!(is_listening(port).await);
     }
 }

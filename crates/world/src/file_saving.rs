@@ -28,12 +28,12 @@ use rustix::{
 };
 use sha2::{Digest as _, Sha256};
 
-pub use fault_hooks::{Step, at};
+pub use fault_hooks::{SaveStep, at};
 pub use journals::Journals;
-pub use recovery::{Settled, settle};
+pub use recovery::{RecoveryResult, settle};
 use temp_file::TempFile;
 
-use crate::{confined_fs::Physical, host_key::hex, secret_tokens};
+use crate::{confined_fs::PhysicalId, host_key::hex, secret_tokens};
 
 /// Bytes that are hashed at once.
 const PIECE: usize = 64 << 10;
@@ -44,13 +44,13 @@ const TEMP_ENDING: &str = ".guildhall-tmp";
 const SWAP_ENDING: &str = ".swap.guildhall-tmp";
 
 /// What is asked at every step of a save: an error makes the save fail there.
-pub type At<'a> = &'a dyn Fn(Step) -> io::Result<()>;
+pub type StepHook<'a> = &'a dyn Fn(SaveStep) -> io::Result<()>;
 
 /// The name of one save, by which its temporary file and its journal are found: 16 hex digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark(String);
+pub struct SaveId(String);
 
-impl Mark {
+impl SaveId {
     /// A new one.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Mark {
 
 /// Where a file lies: the folder it really is in, and its name there.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct FileLocation<'a> {
     /// The folder.
     pub folder: BorrowedFd<'a>,
     /// The name.
@@ -105,9 +105,9 @@ pub struct Place<'a> {
 
 /// A save that was decided.
 #[derive(Clone, Copy, Debug)]
-pub struct Save<'a> {
+pub struct PlannedSave<'a> {
     /// Where the file lies.
-    pub place: Place<'a>,
+    pub place: FileLocation<'a>,
     /// The file, opened for reading; kept open to the end, because an inode's number is given to
     /// another file as soon as it is free.
     pub file: &'a File,
@@ -118,14 +118,14 @@ pub struct Save<'a> {
     /// The SHA-256 of that.
     pub new: Digest,
     /// The save's name.
-    pub mark: &'a Mark,
+    pub mark: &'a SaveId,
     /// Where old bytes are set aside.
     pub journals: &'a Journals,
 }
 
 /// Why a file was not saved; it holds what it held, or what another writer gave it.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum SaveError {
     /// Another file took its place meanwhile.
     #[error("the file was replaced meanwhile")]
     Replaced,
@@ -137,7 +137,7 @@ pub enum Failure {
     Io(#[from] io::Error),
 }
 
-impl From<Errno> for Failure {
+impl From<Errno> for SaveError {
     fn from(error: Errno) -> Self {
         Self::Io(error.into())
     }
@@ -151,35 +151,35 @@ impl From<Errno> for Failure {
 ///
 /// # Errors
 /// Why not; nothing of ours is left in the folder then, or its intent is needed.
-pub fn replace(save: &Save<'_>, at: At<'_>) -> Result<Physical, Failure> {
+pub fn replace(save: &PlannedSave<'_>, at: StepHook<'_>) -> Result<PhysicalId, SaveError> {
     let before = save.file.metadata()?;
-    let id0 = Physical::of(&before);
+    let id0 = PhysicalId::of(&before);
     if before.nlink() > 1 {
         return in_place_write::write(save, &id0, at);
     }
     let Some(mut temp) = TempFile::make(save)? else {
         return in_place_write::write(save, &id0, at);
     };
-    at(Step::TempMade)?;
-    write_halves(&temp.file, save.content, || at(Step::TempHalfWritten))?;
-    at(Step::TempWritten)?;
+    at(SaveStep::TempMade)?;
+    write_halves(&temp.file, save.content, || at(SaveStep::TempHalfWritten))?;
+    at(SaveStep::TempWritten)?;
     if attributes::copy(save.file, &before, &temp.file).is_err() {
         drop(temp);
         return in_place_write::write(save, &id0, at);
     }
-    at(Step::AttributesCopied)?;
+    at(SaveStep::AttributesCopied)?;
     temp.file.sync_all()?;
-    at(Step::TempSynced)?;
+    at(SaveStep::TempSynced)?;
     // While nobody else has it: once it is at its place, others may write in it.
     if !holds(&temp.file, save.new)? {
         return Err(io::Error::other("the file does not hold what was written").into());
     }
-    at(Step::ReadBack)?;
+    at(SaveStep::ReadBack)?;
     temp.make_ready()?;
-    at(Step::Ready)?;
+    at(SaveStep::Ready)?;
     match exchange(save.place, &temp.name) {
         Ok(()) => temp.is_ours = false,
-        Err(Errno::NOENT) => return Err(Failure::Replaced),
+        Err(Errno::NOENT) => return Err(SaveError::Replaced),
         Err(error) if is_unsupported(error) => return rename_over(save, &id0, temp, at),
         Err(error) => return Err(error.into()),
     }
@@ -189,7 +189,7 @@ pub fn replace(save: &Save<'_>, at: At<'_>) -> Result<Physical, Failure> {
         return Err(failure);
     }
     // The save is done: whatever fails from here on, it is not undone.
-    let _ = at(Step::Unlinked);
+    let _ = at(SaveStep::Unlinked);
     temp.folder.sync_all()?;
     Ok(temp.inode)
 }
@@ -197,44 +197,44 @@ pub fn replace(save: &Save<'_>, at: At<'_>) -> Result<Physical, Failure> {
 /// Looks whether what was displaced is the file that was meant, makes the exchange last, and
 /// removes what was displaced.
 fn confirm(
-    save: &Save<'_>,
-    id0: &Physical,
+    save: &PlannedSave<'_>,
+    id0: &PhysicalId,
     temp: &TempFile<'_>,
-    at: At<'_>,
-) -> Result<(), Failure> {
-    at(Step::Exchanged)?;
+    at: StepHook<'_>,
+) -> Result<(), SaveError> {
+    at(SaveStep::Exchanged)?;
     if inode_at(save.place.folder, &temp.name)? != Some(*id0) {
-        return Err(Failure::Replaced);
+        return Err(SaveError::Replaced);
     }
     if !holds(save.file, save.old)? {
-        return Err(Failure::Rewritten);
+        return Err(SaveError::Rewritten);
     }
-    at(Step::Checked)?;
+    at(SaveStep::Checked)?;
     temp.folder.sync_all()?;
-    at(Step::FolderSynced)?;
+    at(SaveStep::FolderSynced)?;
     Ok(remove(save.place.folder, &temp.name)?)
 }
 
 /// The same where two names cannot be exchanged: between the look and the rename another's file
 /// can be lost, which is the small window the contract allows.
 fn rename_over(
-    save: &Save<'_>,
-    id0: &Physical,
+    save: &PlannedSave<'_>,
+    id0: &PhysicalId,
     mut temp: TempFile<'_>,
-    at: At<'_>,
-) -> Result<Physical, Failure> {
-    let Place { folder, name } = save.place;
+    at: StepHook<'_>,
+) -> Result<PhysicalId, SaveError> {
+    let FileLocation { folder, name } = save.place;
     if inode_at(folder, name)? != Some(*id0) {
-        return Err(Failure::Replaced);
+        return Err(SaveError::Replaced);
     }
     if !holds(save.file, save.old)? {
-        return Err(Failure::Rewritten);
+        return Err(SaveError::Rewritten);
     }
     renameat(folder, &temp.name, folder, name)?;
     temp.is_ours = false;
-    at(Step::Exchanged)?;
+    at(SaveStep::Exchanged)?;
     temp.folder.sync_all()?;
-    at(Step::FolderSynced)?;
+    at(SaveStep::FolderSynced)?;
     Ok(temp.inode)
 }
 
@@ -242,10 +242,15 @@ fn rename_over(
 ///
 /// Where yet another file has taken the place meanwhile, or others wrote into ours, theirs stays:
 /// it replaced what was displaced as much as ours.
-fn give_back(place: Place<'_>, displaced: &OsStr, ours: &File, new: Digest) -> io::Result<()> {
+fn give_back(
+    place: FileLocation<'_>,
+    displaced: &OsStr,
+    ours: &File,
+    new: Digest,
+) -> io::Result<()> {
     exchange(place, displaced)?;
     let taken_back = inode_at(place.folder, displaced)?;
-    let is_ours = taken_back == Some(Physical::of(&ours.metadata()?)) && holds(ours, new)?;
+    let is_ours = taken_back == Some(PhysicalId::of(&ours.metadata()?)) && holds(ours, new)?;
     if !is_ours {
         exchange(place, displaced)?;
     }
@@ -253,14 +258,14 @@ fn give_back(place: Place<'_>, displaced: &OsStr, ours: &File, new: Digest) -> i
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn exchange(place: Place<'_>, other: &OsStr) -> Result<(), Errno> {
+fn exchange(place: FileLocation<'_>, other: &OsStr) -> Result<(), Errno> {
     use rustix::fs::{RenameFlags, renameat_with};
     let flags = RenameFlags::EXCHANGE;
     renameat_with(place.folder, other, place.folder, place.name, flags)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn exchange(_place: Place<'_>, _other: &OsStr) -> Result<(), Errno> {
+fn exchange(_place: FileLocation<'_>, _other: &OsStr) -> Result<(), Errno> {
     Err(Errno::NOSYS)
 }
 
@@ -311,15 +316,15 @@ fn holds(file: &File, content: Digest) -> io::Result<bool> {
 }
 
 /// What lies under a name of a folder; `None` when nothing does.
-fn inode_at(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Physical>> {
+fn inode_at(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<PhysicalId>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     #[cfg(target_os = "linux")]
     let flags = OFlags::PATH | (flags & OFlags::CLOEXEC);
     match openat(folder, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
-        Ok(file) => Ok(Some(Physical::of(&File::from(file).metadata()?))),
+        Ok(file) => Ok(Some(PhysicalId::of(&File::from(file).metadata()?))),
         Err(Errno::NOENT) => Ok(None),
         // A link, where it cannot be opened itself: it is no file that was meant.
-        Err(Errno::LOOP) => Ok(Some(Physical {
+        Err(Errno::LOOP) => Ok(Some(PhysicalId {
             dev: 0,
             ino: 0,
             born: None,

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::files::{Identity, digest, recovery::Meant};
+use guildhall_domain::files::{FileIdentity, digest, recovery::SaveIntent};
 use rustix::fs::{XattrFlags, fgetxattr, fsetxattr};
 
 use super::*;
@@ -23,35 +23,35 @@ const OLD: &str = "what it held";
 const NEW: &str = "what it is to hold, and more";
 
 /// The steps of a save by exchange, and of one in place.
-const BY_EXCHANGE: [Step; 11] = [
-    Step::TempMade,
-    Step::TempHalfWritten,
-    Step::TempWritten,
-    Step::AttributesCopied,
-    Step::TempSynced,
-    Step::ReadBack,
-    Step::Ready,
-    Step::Exchanged,
-    Step::Checked,
-    Step::FolderSynced,
-    Step::Unlinked,
+const BY_EXCHANGE: [SaveStep; 11] = [
+    SaveStep::TempMade,
+    SaveStep::TempHalfWritten,
+    SaveStep::TempWritten,
+    SaveStep::AttributesCopied,
+    SaveStep::TempSynced,
+    SaveStep::ReadBack,
+    SaveStep::Ready,
+    SaveStep::Exchanged,
+    SaveStep::Checked,
+    SaveStep::FolderSynced,
+    SaveStep::Unlinked,
 ];
-const IN_PLACE: [Step; 4] = [
-    Step::JournalHalfWritten,
-    Step::Journaled,
-    Step::HalfWritten,
-    Step::Written,
+const IN_PLACE: [SaveStep; 4] = [
+    SaveStep::JournalHalfWritten,
+    SaveStep::Journaled,
+    SaveStep::HalfWritten,
+    SaveStep::Written,
 ];
 
 /// A file in a folder of its own.
-struct Stage {
+struct FileToSave {
     scratch: Scratch,
     folder: File,
     journals: Journals,
-    mark: Mark,
+    mark: SaveId,
 }
 
-impl Stage {
+impl FileToSave {
     fn new() -> Self {
         let scratch = Scratch::new("saving");
         let work = scratch.path().join("work");
@@ -60,7 +60,7 @@ impl Stage {
         Self {
             folder: File::open(&work).unwrap(),
             journals: Journals::open(scratch.path()).unwrap(),
-            mark: Mark::new().unwrap(),
+            mark: SaveId::new().unwrap(),
             scratch,
         }
     }
@@ -76,16 +76,16 @@ impl Stage {
         self.scratch.path().join("work/a.md")
     }
 
-    fn place(&self) -> Place<'_> {
-        Place {
+    fn place(&self) -> FileLocation<'_> {
+        FileLocation {
             folder: self.folder.as_fd(),
             name: OsStr::new("a.md"),
         }
     }
 
-    fn save(&self, at: At<'_>) -> Result<Physical, Failure> {
+    fn save(&self, at: StepHook<'_>) -> Result<PhysicalId, SaveError> {
         let file = File::open(self.path()).unwrap();
-        let save = Save {
+        let save = PlannedSave {
             place: self.place(),
             file: &file,
             old: digest(OLD.as_bytes()),
@@ -111,16 +111,16 @@ impl Stage {
         self.scratch.path().join("journal").join(self.mark.as_str())
     }
 
-    fn physical(&self) -> Physical {
-        Physical::of(&fs::metadata(self.path()).unwrap())
+    fn physical(&self) -> PhysicalId {
+        PhysicalId::of(&fs::metadata(self.path()).unwrap())
     }
 
-    fn meant(&self) -> Meant {
+    fn meant(&self) -> SaveIntent {
         let physical = self.physical();
-        Meant {
-            identity: Identity::new(format!("{physical:?}")),
+        SaveIntent {
+            identity: FileIdentity::new(format!("{physical:?}")),
             inode: physical.lasting(),
-            folder: Physical::of(&self.folder.metadata().unwrap()).lasting(),
+            folder: PhysicalId::of(&self.folder.metadata().unwrap()).lasting(),
             old: digest(OLD.as_bytes()),
             new: digest(NEW.as_bytes()),
         }
@@ -142,7 +142,7 @@ fn replace_by_rename(path: &Path, content: &str) {
 }
 
 /// Lets another writer come in at one step.
-fn meanwhile(step: Step, deed: impl Fn()) -> impl Fn(Step) -> io::Result<()> {
+fn meanwhile(step: SaveStep, deed: impl Fn()) -> impl Fn(SaveStep) -> io::Result<()> {
     move |now| {
         if now == step {
             deed();
@@ -152,7 +152,7 @@ fn meanwhile(step: Step, deed: impl Fn()) -> impl Fn(Step) -> io::Result<()> {
 }
 
 /// Fails at one step.
-fn failing(step: Step) -> impl Fn(Step) -> io::Result<()> {
+fn failing(step: SaveStep) -> impl Fn(SaveStep) -> io::Result<()> {
     move |now| match now == step {
         true => Err(io::Error::other("asked for")),
         false => Ok(()),
@@ -161,7 +161,7 @@ fn failing(step: Step) -> impl Fn(Step) -> io::Result<()> {
 
 #[test]
 fn a_saved_file_is_another_file_with_the_new_content_and_nothing_is_left_over() {
-    let stage = Stage::new();
+    let stage = FileToSave::new();
     let before = fs::metadata(stage.path()).unwrap();
     let steps = RefCell::new(Vec::new());
     let saved = stage.save(&|step| {
@@ -177,7 +177,7 @@ fn a_saved_file_is_another_file_with_the_new_content_and_nothing_is_left_over() 
 
 #[test]
 fn a_file_with_several_names_stays_the_same_file() {
-    let stage = Stage::linked();
+    let stage = FileToSave::linked();
     let before = fs::metadata(stage.path()).unwrap();
     let steps = RefCell::new(Vec::new());
     let saved = stage.save(&|step| {
@@ -195,7 +195,7 @@ fn a_file_with_several_names_stays_the_same_file() {
 #[test]
 fn mode_owner_access_list_and_attributes_stay() {
     for mode in [0o600, 0o640, 0o4755, 0o444] {
-        let stage = Stage::new();
+        let stage = FileToSave::new();
         let file = File::open(stage.path()).unwrap();
         let name = c"user.guildhall.test";
         fsetxattr(&file, name, b"kept", XattrFlags::empty()).unwrap();
@@ -222,7 +222,7 @@ fn mode_owner_access_list_and_attributes_stay() {
             std::os::unix::fs::chown(stage.path(), Some(12_345), Some(54_321)).unwrap();
         }
         fs::set_permissions(stage.path(), PermissionsExt::from_mode(mode)).unwrap();
-        let facts = |stage: &Stage| {
+        let facts = |stage: &FileToSave| {
             let (found, file) = (
                 fs::metadata(stage.path()).unwrap(),
                 File::open(stage.path()).unwrap(),
@@ -262,12 +262,12 @@ fn a_failure_at_any_step_leaves_the_whole_old_file_alone() {
     for (is_linked, steps) in [(false, &BY_EXCHANGE[..10]), (true, &IN_PLACE[..])] {
         for step in steps {
             let stage = match is_linked {
-                true => Stage::linked(),
-                false => Stage::new(),
+                true => FileToSave::linked(),
+                false => FileToSave::new(),
             };
             let inode = fs::metadata(stage.path()).unwrap().ino();
             let failed = stage.save(&failing(*step));
-            assert!(matches!(failed, Err(Failure::Io(_))), "{step:?}");
+            assert!(matches!(failed, Err(SaveError::Io(_))), "{step:?}");
             assert_eq!(stage.content(), OLD, "{step:?}");
             assert_eq!(stage.names(), ["a.md"], "{step:?}");
             assert_eq!(fs::metadata(stage.path()).unwrap().ino(), inode, "{step:?}");
@@ -278,8 +278,8 @@ fn a_failure_at_any_step_leaves_the_whole_old_file_alone() {
 
 #[test]
 fn a_failure_after_the_last_step_undoes_nothing() {
-    let stage = Stage::new();
-    stage.save(&failing(Step::Unlinked)).unwrap();
+    let stage = FileToSave::new();
+    stage.save(&failing(SaveStep::Unlinked)).unwrap();
     assert_eq!(stage.alone(), NEW);
 }
 
@@ -287,21 +287,21 @@ fn a_failure_after_the_last_step_undoes_nothing() {
 fn another_writers_bytes_are_kept_whenever_they_come() {
     // Until the exchange a file can be replaced, written or removed and the save hears of it.
     for step in &BY_EXCHANGE[..7] {
-        let stage = Stage::new();
+        let stage = FileToSave::new();
         let replaced = stage.save(&meanwhile(*step, || {
             replace_by_rename(&stage.path(), "theirs");
         }));
-        assert!(matches!(replaced, Err(Failure::Replaced)), "{step:?}");
+        assert!(matches!(replaced, Err(SaveError::Replaced)), "{step:?}");
         assert_eq!(stage.alone(), "theirs");
-        let stage = Stage::new();
+        let stage = FileToSave::new();
         let rewritten = stage.save(&meanwhile(*step, || {
             fs::write(stage.path(), "theirs").unwrap();
         }));
-        assert!(matches!(rewritten, Err(Failure::Rewritten)), "{step:?}");
+        assert!(matches!(rewritten, Err(SaveError::Rewritten)), "{step:?}");
         assert_eq!(stage.alone(), "theirs");
-        let stage = Stage::new();
+        let stage = FileToSave::new();
         let gone = stage.save(&meanwhile(*step, || fs::remove_file(stage.path()).unwrap()));
-        assert!(matches!(gone, Err(Failure::Replaced)), "{step:?}");
+        assert!(matches!(gone, Err(SaveError::Replaced)), "{step:?}");
         assert_eq!(stage.names(), [""; 0], "{step:?}");
     }
 }
@@ -309,45 +309,45 @@ fn another_writers_bytes_are_kept_whenever_they_come() {
 #[test]
 fn in_place_another_writers_bytes_are_kept_whenever_they_come() {
     for step in IN_PLACE {
-        let other_name = |stage: &Stage| {
+        let other_name = |stage: &FileToSave| {
             assert!(!stage.journal().exists(), "{step:?}: it would undo theirs");
             fs::read_to_string(stage.scratch.path().join("link")).unwrap()
         };
-        let stage = Stage::linked();
+        let stage = FileToSave::linked();
         let replaced = stage.save(&meanwhile(step, || {
             replace_by_rename(&stage.path(), "theirs");
         }));
-        assert!(matches!(replaced, Err(Failure::Replaced)), "{step:?}");
+        assert!(matches!(replaced, Err(SaveError::Replaced)), "{step:?}");
         assert_eq!(stage.alone(), "theirs", "{step:?}");
         assert_eq!(other_name(&stage), OLD, "{step:?}: nothing of ours stays");
-        let stage = Stage::linked();
+        let stage = FileToSave::linked();
         let gone = stage.save(&meanwhile(step, || fs::remove_file(stage.path()).unwrap()));
-        assert!(matches!(gone, Err(Failure::Replaced)), "{step:?}");
+        assert!(matches!(gone, Err(SaveError::Replaced)), "{step:?}");
         assert_eq!(other_name(&stage), OLD, "{step:?}");
-        let stage = Stage::linked();
+        let stage = FileToSave::linked();
         let rewritten = stage.save(&meanwhile(step, || {
             fs::write(stage.path(), "theirs").unwrap();
         }));
-        assert!(matches!(rewritten, Err(Failure::Rewritten)), "{step:?}");
+        assert!(matches!(rewritten, Err(SaveError::Rewritten)), "{step:?}");
         let kept = other_name(&stage);
         // Between two writes of ours theirs stands, with what we wrote behind it.
-        let is_between = step == Step::HalfWritten && kept.starts_with("theirs");
+        let is_between = step == SaveStep::HalfWritten && kept.starts_with("theirs");
         assert!(kept == "theirs" || is_between, "{step:?}: {kept}");
     }
 }
 
 #[test]
 fn whoever_wrote_into_the_displaced_file_gets_it_back() {
-    let stage = Stage::new();
+    let stage = FileToSave::new();
     let theirs = fs::OpenOptions::new()
         .write(true)
         .open(stage.path())
         .unwrap();
-    let rewritten = stage.save(&|now| match now == Step::Exchanged {
+    let rewritten = stage.save(&|now| match now == SaveStep::Exchanged {
         true => theirs.write_all_at(b"THEIRS", 0),
         false => Ok(()),
     });
-    assert!(matches!(rewritten, Err(Failure::Rewritten)));
+    assert!(matches!(rewritten, Err(SaveError::Rewritten)));
     assert_eq!(
         (stage.content(), stage.names()),
         ("THEIRSt held".to_owned(), vec!["a.md".into()])
@@ -356,9 +356,9 @@ fn whoever_wrote_into_the_displaced_file_gets_it_back() {
 
 #[test]
 fn whoever_replaces_ours_while_it_is_taken_back_stays() {
-    let stage = Stage::new();
+    let stage = FileToSave::new();
     let failed = stage.save(&|now| {
-        if now == Step::Exchanged {
+        if now == SaveStep::Exchanged {
             replace_by_rename(&stage.path(), "theirs");
             return Err(io::Error::other("asked for"));
         }
@@ -370,8 +370,12 @@ fn whoever_replaces_ours_while_it_is_taken_back_stays() {
 
 #[test]
 fn whoever_writes_into_ours_before_it_is_taken_back_stays() {
-    for step in [Step::Exchanged, Step::Checked, Step::FolderSynced] {
-        let stage = Stage::new();
+    for step in [
+        SaveStep::Exchanged,
+        SaveStep::Checked,
+        SaveStep::FolderSynced,
+    ] {
+        let stage = FileToSave::new();
         let failed = stage.save(&|now| {
             if now == step {
                 fs::write(stage.path(), "theirs").unwrap();
@@ -386,10 +390,10 @@ fn whoever_writes_into_ours_before_it_is_taken_back_stays() {
 
 #[test]
 fn in_place_another_writers_bytes_are_kept_too() {
-    let stage = Stage::linked();
+    let stage = FileToSave::linked();
     let file = File::open(stage.path()).unwrap();
     let save = |old: &str| {
-        let save = Save {
+        let save = PlannedSave {
             place: stage.place(),
             file: &file,
             old: digest(old.as_bytes()),
@@ -400,7 +404,7 @@ fn in_place_another_writers_bytes_are_kept_too() {
         };
         replace(&save, &at)
     };
-    assert!(matches!(save("something else"), Err(Failure::Rewritten)));
+    assert!(matches!(save("something else"), Err(SaveError::Rewritten)));
     replace_by_rename(&stage.path(), "theirs");
     // The descriptor still has the other name, so that it is written in place.
     fs::hard_link(
@@ -408,14 +412,14 @@ fn in_place_another_writers_bytes_are_kept_too() {
         stage.scratch.path().join("more"),
     )
     .unwrap();
-    assert!(matches!(save(OLD), Err(Failure::Replaced)));
+    assert!(matches!(save(OLD), Err(SaveError::Replaced)));
     assert_eq!(stage.content(), "theirs");
 }
 
 /// A save where two names cannot be exchanged; `meanwhile` happens before the last look.
-fn renamed(stage: &Stage, meanwhile: impl FnOnce()) -> Result<(), Failure> {
+fn renamed(stage: &FileToSave, meanwhile: impl FnOnce()) -> Result<(), SaveError> {
     let file = File::open(stage.path()).unwrap();
-    let save = Save {
+    let save = PlannedSave {
         place: stage.place(),
         file: &file,
         old: digest(OLD.as_bytes()),
@@ -424,7 +428,7 @@ fn renamed(stage: &Stage, meanwhile: impl FnOnce()) -> Result<(), Failure> {
         mark: &stage.mark,
         journals: &stage.journals,
     };
-    let id0 = Physical::of(&file.metadata().unwrap());
+    let id0 = PhysicalId::of(&file.metadata().unwrap());
     let mut temp = TempFile::make(&save).unwrap().unwrap();
     write_halves(&temp.file, save.content, || Ok(())).unwrap();
     temp.make_ready().unwrap();
@@ -434,22 +438,22 @@ fn renamed(stage: &Stage, meanwhile: impl FnOnce()) -> Result<(), Failure> {
 
 #[test]
 fn where_names_cannot_be_exchanged_the_file_is_looked_at_once_more_and_renamed_over() {
-    let stage = Stage::new();
+    let stage = FileToSave::new();
     renamed(&stage, || ()).unwrap();
     assert_eq!(stage.alone(), NEW);
-    let stage = Stage::new();
+    let stage = FileToSave::new();
     let replaced = renamed(&stage, || replace_by_rename(&stage.path(), "theirs"));
-    assert!(matches!(replaced, Err(Failure::Replaced)));
+    assert!(matches!(replaced, Err(SaveError::Replaced)));
     assert_eq!(stage.alone(), "theirs");
-    let stage = Stage::new();
+    let stage = FileToSave::new();
     let rewritten = renamed(&stage, || fs::write(stage.path(), "theirs").unwrap());
-    assert!(matches!(rewritten, Err(Failure::Rewritten)));
+    assert!(matches!(rewritten, Err(SaveError::Rewritten)));
     assert_eq!(stage.alone(), "theirs");
 }
 
 #[test]
 fn a_long_name_has_temporary_ones_too() {
-    let mark = Mark::new().unwrap();
+    let mark = SaveId::new().unwrap();
     for name in ["a.md", &"x".repeat(255), &"ü".repeat(127)] {
         for (temp, ending) in [
             (mark.temp(name.as_ref()), ""),

@@ -22,50 +22,50 @@ const FOLDERS_MAX: usize = 4_096;
 
 /// The watcher.
 #[derive(Default)]
-pub struct Watching {
+pub struct FolderWatcher {
     /// A std mutex: adding a folder asks the kernel, which does not wait for anything.
-    folders: Mutex<Folders>,
-    heard: Arc<Heard>,
+    folders: Mutex<WatchedFolders>,
+    heard: Arc<PendingChanges>,
 }
 
 #[derive(Default)]
-struct Folders {
+struct WatchedFolders {
     watcher: Option<Debouncer<RecommendedWatcher, NoCache>>,
     /// How often each was added.
     counts: HashMap<PathBuf, usize>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct PendingChanges {
     /// A std mutex: held for single insertions.
-    changed: Mutex<Changed>,
+    changed: Mutex<ChangedPaths>,
     wake: Notify,
 }
 
 /// What was written, made or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedPaths {
     paths: HashSet<PathBuf>,
     /// Whether there was more than could be told.
     is_everything: bool,
 }
 
-impl Changed {
+impl ChangedPaths {
     /// Whether anything that happened counts, by `counts`.
     pub fn any(&self, counts: impl Fn(&Path) -> bool) -> bool {
         self.is_everything || self.paths.iter().any(|path| counts(path))
     }
 }
 
-impl std::fmt::Debug for Watching {
+impl std::fmt::Debug for FolderWatcher {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Watching").finish_non_exhaustive()
     }
 }
 
-impl Watching {
+impl FolderWatcher {
     /// Watches what is directly in `folder`, an absolute path without links; answers whether it
-    /// can be. Each success asks for one [`Watching::leave`].
+    /// can be. Each success asks for one [`FolderWatcher::leave`].
     pub fn join(&self, folder: &Path) -> bool {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = folders.counts.get_mut(folder) {
@@ -110,11 +110,11 @@ impl Watching {
     }
 
     /// Waits until something happened, and takes it. Nothing is lost when the wait is given up.
-    pub async fn changed(&self) -> Changed {
+    pub async fn changed(&self) -> ChangedPaths {
         loop {
             let woken = self.heard.wake.notified();
             let changed = self.heard.take();
-            if changed != Changed::default() {
+            if changed != ChangedPaths::default() {
                 return changed;
             }
             woken.await;
@@ -138,7 +138,7 @@ impl Watching {
     }
 }
 
-impl Heard {
+impl PendingChanges {
     fn note(&self, paths: impl IntoIterator<Item = PathBuf>) {
         let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
         for path in paths {
@@ -148,7 +148,7 @@ impl Heard {
             }
             changed.paths.insert(path);
         }
-        if *changed != Changed::default() {
+        if *changed != ChangedPaths::default() {
             self.wake.notify_one();
         }
     }
@@ -159,7 +159,7 @@ impl Heard {
         self.wake.notify_one();
     }
 
-    fn take(&self) -> Changed {
+    fn take(&self) -> ChangedPaths {
         std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -19,11 +19,11 @@ use tokio::{
 };
 
 use crate::{
-    cgroup::ControlGroup,
+    cgroup::GuardCgroup,
     enclosure::Enclosure,
-    process_guard::{GRACE_ARGUMENT, KeeperCommand, NAME_ARGUMENT, PIPES_ARGUMENT},
-    process_tree::{self, Kept, Left, ProcessTrees, Whose},
-    stderr_tail::Tail,
+    process_guard::{GRACE_ARGUMENT, GuardCommand, NAME_ARGUMENT, PIPES_ARGUMENT},
+    process_tree::{self, GuardRegistration, LeftoverProcesses, ProcessTrees, TreeOwner},
+    stderr_tail::StderrTail,
 };
 
 /// How long the last words of a process that ended are read.
@@ -35,7 +35,7 @@ const KILLED_WAIT: Duration = Duration::from_secs(2);
 const KILLED_PAUSE: Duration = Duration::from_millis(20);
 
 /// What is started, and whose it is.
-pub(crate) struct Start<'a> {
+pub(crate) struct GuardedLaunch<'a> {
     pub(crate) program: &'a Path,
     /// The name it is called by, where that is not its path.
     pub(crate) name: Option<&'a Path>,
@@ -44,11 +44,11 @@ pub(crate) struct Start<'a> {
     pub(crate) cwd: &'a Path,
     /// Its complete environment.
     pub(crate) env: &'a [(String, String)],
-    pub(crate) keeper: &'a KeeperCommand,
+    pub(crate) keeper: &'a GuardCommand,
     /// What it is kept from, with all that it starts.
     pub(crate) enclosure: &'a Enclosure,
     /// What everything below the keeper counts as.
-    pub(crate) whose: Whose,
+    pub(crate) whose: TreeOwner,
     pub(crate) trees: &'a ProcessTrees,
     /// `NAME=value` of `env` that nothing else in the world has: what a killed keeper left
     /// behind is found by it.
@@ -60,14 +60,14 @@ pub(crate) struct Start<'a> {
 }
 
 /// The ends of its streams.
-pub(crate) struct Pipes {
+pub(crate) struct StdioPipes {
     pub(crate) stdin: ChildStdin,
     pub(crate) stdout: ChildStdout,
     pub(crate) stderr: ChildStderr,
 }
 
 /// How it ended.
-pub(crate) struct Over {
+pub(crate) struct GuardedExit {
     /// Its exit code, 128 and the signal when one ended it; `None` when nobody knows.
     pub(crate) code: Option<i32>,
     /// Whether its keeper was killed by somebody else.
@@ -75,23 +75,23 @@ pub(crate) struct Over {
 }
 
 /// A program that runs below its keeper; dropped, it lets the keeper end it.
-pub(crate) struct KeptProcess {
+pub(crate) struct GuardedProcess {
     keeper: Child,
     pid: u32,
     mark: Option<String>,
     grace: Duration,
     /// The keeper's place among the trees, until nothing below it lives.
-    kept: Kept,
-    group: Option<ControlGroup>,
+    kept: GuardRegistration,
+    group: Option<GuardCgroup>,
 }
 
-impl KeptProcess {
+impl GuardedProcess {
     /// Starts the keeper, enters it in `start.trees`, and only then lets the program begin.
     ///
     /// # Errors
     /// When the keeper cannot be started, such as for a folder that is gone. A program that does
     /// not exist shows as exit code 127.
-    pub(crate) async fn start(start: &Start<'_>) -> io::Result<(Self, Pipes)> {
+    pub(crate) async fn start(start: &GuardedLaunch<'_>) -> io::Result<(Self, StdioPipes)> {
         let mut keeper = start.enclosure.spawn(command(start)?).await?;
         let pid = keeper.id().unwrap_or_default();
         let (kept, group) = enter(start, pid).await?;
@@ -113,7 +113,7 @@ impl KeptProcess {
             kept,
             group,
         };
-        let pipes = Pipes {
+        let pipes = StdioPipes {
             stdin,
             stdout,
             stderr,
@@ -134,9 +134,9 @@ impl KeptProcess {
         mut self,
         talk: impl Future<Output = ()>,
         is_over: impl Fn(),
-        tail: &Tail,
+        tail: &StderrTail,
         stderr: ChildStderr,
-    ) -> Over {
+    ) -> GuardedExit {
         let mut follow = pin!(tail.follow(stderr));
         let mut is_read = false;
         let (status, is_killed_by_us) = {
@@ -162,14 +162,14 @@ impl KeptProcess {
             let signal = status.signal().map(|signal| 128 + signal);
             status.code().or(signal)
         });
-        Over { code, is_lost }
+        GuardedExit { code, is_lost }
     }
 
     /// Ends what a keeper left behind that was killed itself: all in its control group, its
     /// process group, and whatever carries the mark. Says so where something stays.
     async fn kill_what_is_left(&mut self) {
         let mark = self.mark.clone();
-        let left = mark.map(|mark| Left {
+        let left = mark.map(|mark| LeftoverProcesses {
             group: self.pid,
             mark,
         });
@@ -211,17 +211,20 @@ fn is_soon(is_so: impl Fn() -> bool) -> bool {
 
 /// Enters a keeper in the trees, and puts it into a control group of its own where there can be
 /// one.
-async fn enter(start: &Start<'_>, keeper: u32) -> io::Result<(Kept, Option<ControlGroup>)> {
+async fn enter(
+    start: &GuardedLaunch<'_>,
+    keeper: u32,
+) -> io::Result<(GuardRegistration, Option<GuardCgroup>)> {
     let (trees, whose, mark) = (start.trees.clone(), start.whose, start.mark.clone());
     let is_enclosed = start.enclosure.keeps_from_ports();
     let entered = spawn_blocking(move || {
         let kept = trees.enter(keeper, whose, is_enclosed, mark.as_deref())?;
-        Ok((kept, ControlGroup::around(keeper)))
+        Ok((kept, GuardCgroup::around(keeper)))
     });
     entered.await.map_err(io::Error::other)?
 }
 
-fn command(start: &Start<'_>) -> io::Result<Command> {
+fn command(start: &GuardedLaunch<'_>) -> io::Result<Command> {
     let mut command = Command::new(&start.keeper.program);
     command
         .args(&start.keeper.args)

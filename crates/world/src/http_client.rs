@@ -13,7 +13,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use guildhall_domain::mcp_signins::Reach;
+use guildhall_domain::mcp_signins::AddressReach;
 use http::{
     HeaderName, HeaderValue, Request, Response, StatusCode, Uri,
     header::{HeaderMap, LOCATION},
@@ -54,27 +54,27 @@ pub const OUTGOING: HeaderName = HeaderName::from_static("guildhall-outgoing");
 
 /// The ports this server listens on: for people, for agents, and for previews. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub struct OwnPorts(Arc<RwLock<BTreeSet<u16>>>);
+pub struct ListenerPorts(Arc<RwLock<BTreeSet<u16>>>);
 
-/// A port that is one of the [`OwnPorts`] until this is dropped.
+/// A port that is one of the [`ListenerPorts`] until this is dropped.
 #[derive(Debug)]
 #[must_use = "the port is no own one any more when this is dropped"]
-pub struct OwnPort {
-    ports: OwnPorts,
+pub struct ListenerPort {
+    ports: ListenerPorts,
     port: u16,
 }
 
-impl OwnPorts {
+impl ListenerPorts {
     /// Adds one that is listened on as long as the server runs.
     pub fn add(&self, port: u16) {
         self.change(|ports| ports.insert(port));
     }
 
     /// Adds one that is listened on for a while.
-    pub fn hold(&self, port: u16) -> OwnPort {
+    pub fn hold(&self, port: u16) -> ListenerPort {
         self.add(port);
         let ports = self.clone();
-        OwnPort { ports, port }
+        ListenerPort { ports, port }
     }
 
     /// Whether this server listens on a port.
@@ -95,7 +95,7 @@ impl OwnPorts {
     }
 }
 
-impl Drop for OwnPort {
+impl Drop for ListenerPort {
     fn drop(&mut self) {
         self.ports.change(|ports| ports.remove(&self.port));
     }
@@ -103,21 +103,21 @@ impl Drop for OwnPort {
 
 /// The way out. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
-pub struct Outgoing {
-    client: Client<HttpsConnector<Connecting>, Full<Bytes>>,
+pub struct HttpClient {
+    client: Client<HttpsConnector<GuardedConnector>, Full<Bytes>>,
     tls: ClientConfig,
-    own: OwnPorts,
+    own: ListenerPorts,
 }
 
 /// Connects anywhere but to this server itself, by whatever name or address: nothing has been sent
 /// when the other end is known.
 #[derive(Clone)]
-struct Connecting {
-    tcp: HttpConnector<Resolving>,
-    own: OwnPorts,
+struct GuardedConnector {
+    tcp: HttpConnector<FilteringResolver>,
+    own: ListenerPorts,
 }
 
-impl Service<Uri> for Connecting {
+impl Service<Uri> for GuardedConnector {
     type Response = TokioIo<TcpStream>;
     type Error = Box<dyn std::error::Error + Send + Sync>;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -141,12 +141,12 @@ impl Service<Uri> for Connecting {
 /// Finds the addresses behind a name, and of them those that may be asked: what is found is
 /// what is dialled, so that a name cannot mean one address to a check and another one then.
 #[derive(Clone, Debug)]
-struct Resolving {
+struct FilteringResolver {
     /// How far; `None` for everywhere.
-    reach: Option<Reach>,
+    reach: Option<AddressReach>,
 }
 
-impl Service<Name> for Resolving {
+impl Service<Name> for FilteringResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Self::Response>> + Send>>;
@@ -172,7 +172,7 @@ impl Service<Name> for Resolving {
     }
 }
 
-impl fmt::Debug for Outgoing {
+impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Outgoing")
     }
@@ -180,16 +180,16 @@ impl fmt::Debug for Outgoing {
 
 /// A request that got no answer, and whether anybody may have heard it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undone {
+pub struct RequestError {
     /// Why; `None` when the time was over.
-    pub error: Option<OutgoingError>,
+    pub error: Option<HttpClientError>,
     /// Whether something of it may have left this computer.
     pub may_be_sent: bool,
 }
 
-impl Undone {
+impl RequestError {
     /// One that was heard.
-    pub(crate) fn sent(error: OutgoingError) -> Self {
+    pub(crate) fn sent(error: HttpClientError) -> Self {
         Self {
             error: Some(error),
             may_be_sent: true,
@@ -197,7 +197,7 @@ impl Undone {
     }
 }
 
-impl fmt::Display for Undone {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             Some(error) => error.fmt(f),
@@ -208,7 +208,7 @@ impl fmt::Display for Undone {
 
 /// Why a request got no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OutgoingError {
+pub enum HttpClientError {
     /// Nobody answered.
     #[error("{0}")]
     Unreachable(String),
@@ -223,7 +223,7 @@ pub enum OutgoingError {
     TooLarge,
 }
 
-impl Outgoing {
+impl HttpClient {
     /// A way out that trusts the certificates of this computer, and leads to none of the server's
     /// own ports. Reads the certificates from the disk.
     ///
@@ -231,7 +231,7 @@ impl Outgoing {
     ///
     /// # Errors
     /// When there is no TLS, which is our own mistake.
-    pub fn open(own: OwnPorts) -> io::Result<Self> {
+    pub fn open(own: ListenerPorts) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
         // One that cannot be read or used is not trusted, and the others are.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -245,12 +245,12 @@ impl Outgoing {
 
     /// A way out of its own that goes no further than `reach`. Addresses that are written as
     /// numbers are not looked up: whoever asks checks them before.
-    pub(crate) fn within_reach(&self, reach: Reach) -> Self {
+    pub(crate) fn within_reach(&self, reach: AddressReach) -> Self {
         Self::through(self.tls.clone(), Some(reach), self.own.clone())
     }
 
-    fn through(tls: ClientConfig, reach: Option<Reach>, own: OwnPorts) -> Self {
-        let mut tcp = HttpConnector::new_with_resolver(Resolving { reach });
+    fn through(tls: ClientConfig, reach: Option<AddressReach>, own: ListenerPorts) -> Self {
+        let mut tcp = HttpConnector::new_with_resolver(FilteringResolver { reach });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_WAIT));
@@ -258,7 +258,7 @@ impl Outgoing {
             .with_tls_config(tls.clone())
             .https_or_http()
             .enable_http1()
-            .wrap_connector(Connecting {
+            .wrap_connector(GuardedConnector {
                 tcp,
                 own: own.clone(),
             });
@@ -279,9 +279,9 @@ impl Outgoing {
     pub(crate) async fn once(
         &self,
         request: Request<Bytes>,
-    ) -> Result<Response<Incoming>, OutgoingError> {
+    ) -> Result<Response<Incoming>, HttpClientError> {
         let answer = self.request(request.map(Full::new)).await;
-        answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))
+        answer.map_err(|error| HttpClientError::Unreachable(deepest(&error)))
     }
 
     /// Sends a request and answers the head of what came back, a redirect like anything else;
@@ -293,7 +293,7 @@ impl Outgoing {
         &self,
         request: Request<Bytes>,
         until: Instant,
-    ) -> Result<Response<Incoming>, Undone> {
+    ) -> Result<Response<Incoming>, RequestError> {
         let mut request = request.map(Full::new);
         // Known from the moment on that a connection is chosen, which is before the first byte.
         let connection = capture_connection(&mut request);
@@ -301,12 +301,12 @@ impl Outgoing {
         let (error, is_connecting) = match answer {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => {
-                let reason = OutgoingError::Unreachable(deepest(&error));
+                let reason = HttpClientError::Unreachable(deepest(&error));
                 (Some(reason), error.is_connect())
             }
             Err(_) => (None, false),
         };
-        Err(Undone {
+        Err(RequestError {
             error,
             may_be_sent: !is_connecting && connection.connection_metadata().is_some(),
         })
@@ -319,12 +319,12 @@ impl Outgoing {
     pub(crate) async fn send(
         &self,
         request: Request<Bytes>,
-    ) -> Result<Response<Incoming>, OutgoingError> {
+    ) -> Result<Response<Incoming>, HttpClientError> {
         let (mut head, body) = request.into_parts();
         for _ in 0..=REDIRECTS_MAX {
             let one = Request::from_parts(head.clone(), Full::new(body.clone()));
             let answer = self.request(one).await;
-            let answer = answer.map_err(|error| OutgoingError::Unreachable(deepest(&error)))?;
+            let answer = answer.map_err(|error| HttpClientError::Unreachable(deepest(&error)))?;
             let is_redirect = matches!(
                 answer.status(),
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
@@ -333,9 +333,9 @@ impl Outgoing {
                 return Ok(answer);
             };
             head.uri =
-                within(&head.uri, place).ok_or_else(|| OutgoingError::Elsewhere(shown(place)))?;
+                within(&head.uri, place).ok_or_else(|| HttpClientError::Elsewhere(shown(place)))?;
         }
-        Err(OutgoingError::Circles)
+        Err(HttpClientError::Circles)
     }
 }
 
@@ -343,11 +343,11 @@ impl Outgoing {
 ///
 /// # Errors
 /// When it is longer, or breaks off.
-pub async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, OutgoingError> {
+pub async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, HttpClientError> {
     let mut bytes = Vec::new();
     while let Some(piece) = next_piece(&mut body).await? {
         if bytes.len() + piece.len() > bytes_max {
-            return Err(OutgoingError::TooLarge);
+            return Err(HttpClientError::TooLarge);
         }
         bytes.extend_from_slice(&piece);
     }
@@ -355,9 +355,9 @@ pub async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, Outgo
 }
 
 /// The next piece of a body; `None` behind its end. Cancel-safe.
-pub(crate) async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, OutgoingError> {
+pub(crate) async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, HttpClientError> {
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| OutgoingError::Unreachable(deepest(&error)))?;
+        let frame = frame.map_err(|error| HttpClientError::Unreachable(deepest(&error)))?;
         if let Ok(piece) = frame.into_data() {
             return Ok(Some(piece));
         }
@@ -450,9 +450,9 @@ mod tests {
         use tokio::{io::AsyncReadExt, net::TcpListener};
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let own = OwnPorts::default();
+        let own = ListenerPorts::default();
         own.add(port);
-        let outgoing = Outgoing::open(own).unwrap();
+        let outgoing = HttpClient::open(own).unwrap();
         for host in [
             "127.0.0.1",
             "localhost",
@@ -463,7 +463,7 @@ mod tests {
             let request = Request::get(format!("http://{host}:{port}/"));
             let asked = outgoing.once(request.body(Bytes::new()).unwrap()).await;
             assert!(
-                matches!(asked, Err(OutgoingError::Unreachable(_))),
+                matches!(asked, Err(HttpClientError::Unreachable(_))),
                 "{host}"
             );
         }
@@ -472,7 +472,7 @@ mod tests {
         let mut heard = Vec::new();
         first.read_to_end(&mut heard).await.unwrap();
         assert_eq!(heard, b"", "not a byte");
-        assert!(Outgoing::open(OwnPorts::default()).is_ok());
+        assert!(HttpClient::open(ListenerPorts::default()).is_ok());
     }
 
     #[test]

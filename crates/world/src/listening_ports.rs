@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 /// A port somebody listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listening {
+pub struct OwnListeningPort {
     /// The port.
     pub port: u16,
     /// The name of the program, as far as it can be seen.
@@ -13,7 +13,7 @@ pub struct Listening {
 }
 
 /// Every port that is listened on by our own user where `127.0.0.1` or `[::1]` leads, in order.
-pub fn ports() -> Vec<Listening> {
+pub fn ports() -> Vec<OwnListeningPort> {
     let mut found: Vec<(u16, u64)> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .into_iter()
         .filter_map(|table| std::fs::read_to_string(table).ok())
@@ -22,7 +22,7 @@ pub fn ports() -> Vec<Listening> {
     found.sort_unstable();
     found.dedup_by_key(|(port, _)| *port);
     let names = names(&found);
-    let named = |(port, inode): (u16, u64)| Listening {
+    let named = |(port, inode): (u16, u64)| OwnListeningPort {
         port,
         process: names
             .iter()

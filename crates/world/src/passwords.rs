@@ -7,7 +7,7 @@ use argon2::{
 };
 use guildhall_domain::{Fault, accounts::Password};
 
-use crate::secret_tokens::{self, Secret};
+use crate::secret_tokens::{self, SecretToken};
 
 /// KiB of memory that one hash fills.
 const MEMORY_KIB: u32 = 19 * 1_024;
@@ -55,7 +55,7 @@ pub fn verify(password: &Password, stored: Option<&str>) -> Result<bool, Fault> 
 ///
 /// # Errors
 /// A fault when the machine gives no randomness.
-pub fn invite() -> Result<Secret, Fault> {
+pub fn invite() -> Result<SecretToken, Fault> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let bytes = secret_tokens::random::<20>("making a password for an invitation")?;
     let groups: Vec<String> = bytes
@@ -65,7 +65,7 @@ pub fn invite() -> Result<Secret, Fault> {
             letters.map(char::from).collect()
         })
         .collect();
-    Ok(Secret::new(groups.join("-")))
+    Ok(SecretToken::new(groups.join("-")))
 }
 
 fn argon2(during: &'static str) -> Result<Argon2<'static>, Fault> {

@@ -11,11 +11,11 @@ use std::{
 
 use guildhall_domain::ids::AgentId;
 
-use crate::process_tree::{Holder, ProcessTrees};
+use crate::process_tree::{ProcessTrees, SocketHolder};
 
 /// What is known about the other end of one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PeerWord {
+pub enum PeerOwner {
     /// The kernel named the socket.
     User {
         /// The user the socket was made by.
@@ -23,7 +23,7 @@ pub enum PeerWord {
         /// The socket's inode, never 0: the way to the process that holds it.
         inode: u64,
     },
-    /// The kernel named the socket, and whoever holds it may be an agent, see [`Holder::InDoubt`].
+    /// The kernel named the socket, and whoever holds it may be an agent, see [`SocketHolder::InDoubt`].
     InDoubt {
         /// The user the socket was made by.
         uid: u32,
@@ -50,49 +50,49 @@ pub enum PeerWord {
 
 /// Who is asked about a connection.
 #[derive(Clone, Debug)]
-pub enum Peers {
+pub enum PeerLookup {
     /// The kernel, by netlink `sock_diag`, and by `/proc` whether the holder is one of these.
     Kernel(ProcessTrees),
-    /// Nobody: every word on a loopback connection is [`PeerWord::NotAsked`].
+    /// Nobody: every word on a loopback connection is [`PeerOwner::NotAsked`].
     Off,
     /// A script, for tests that need a peer of another user.
-    Scripted(Script),
-    /// These, for connections to the listener for agents: see [`PeerWord::AgentListener`].
+    Scripted(ScriptedPeers),
+    /// These, for connections to the listener for agents: see [`PeerOwner::AgentListener`].
     AgentListener(Box<Self>),
 }
 
 /// Words by source address; an address that is not listed belongs to our own user. Clones
 /// share the words.
 #[derive(Clone, Debug, Default)]
-pub struct Script {
+pub struct ScriptedPeers {
     // A std mutex: held for a look-up and never over an await.
-    words: Arc<Mutex<BTreeMap<IpAddr, PeerWord>>>,
+    words: Arc<Mutex<BTreeMap<IpAddr, PeerOwner>>>,
 }
 
-impl Script {
+impl ScriptedPeers {
     /// Lets connections from `address` have `word`.
     #[must_use]
-    pub fn with(self, address: IpAddr, word: PeerWord) -> Self {
+    pub fn with(self, address: IpAddr, word: PeerOwner) -> Self {
         self.set(address, word);
         self
     }
 
     /// The same from now on, for every clone.
-    pub fn set(&self, address: IpAddr, word: PeerWord) {
+    pub fn set(&self, address: IpAddr, word: PeerOwner) {
         let mut words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
         words.insert(address, word);
     }
 
-    fn word(&self, address: IpAddr) -> PeerWord {
+    fn word(&self, address: IpAddr) -> PeerOwner {
         let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        words.get(&address).copied().unwrap_or(PeerWord::User {
+        words.get(&address).copied().unwrap_or(PeerOwner::User {
             uid: own_uid(),
             inode: 1,
         })
     }
 }
 
-impl Peers {
+impl PeerLookup {
     /// Whether another process may hold a connection at its next request: its holder is asked for
     /// again then.
     pub fn may_change(&self) -> bool {
@@ -110,45 +110,45 @@ impl Peers {
     /// agents run some milliseconds, and at most some 50 whatever they do.
     ///
     /// Source: contract 1.4, "The peer check".
-    pub async fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerWord {
+    pub async fn look_up(&self, peer: SocketAddr, local: SocketAddr) -> PeerOwner {
         match self {
             // First, so that no address that a connection comes from leads around it.
             Self::AgentListener(peers) => match Box::pin(peers.look_up(peer, local)).await {
-                PeerWord::Agent(agent) => PeerWord::AgentListener(Some(agent)),
+                PeerOwner::Agent(agent) => PeerOwner::AgentListener(Some(agent)),
                 // Pages are refused everywhere.
-                word @ (PeerWord::Browser | PeerWord::Stray) => word,
-                PeerWord::AgentListener(_)
-                | PeerWord::User { .. }
-                | PeerWord::InDoubt { .. }
-                | PeerWord::Unknown
-                | PeerWord::NotAsked
-                | PeerWord::Elsewhere => PeerWord::AgentListener(None),
+                word @ (PeerOwner::Browser | PeerOwner::Stray) => word,
+                PeerOwner::AgentListener(_)
+                | PeerOwner::User { .. }
+                | PeerOwner::InDoubt { .. }
+                | PeerOwner::Unknown
+                | PeerOwner::NotAsked
+                | PeerOwner::Elsewhere => PeerOwner::AgentListener(None),
             },
             Self::Kernel(trees) => match ask_kernel(peer, local) {
-                PeerWord::User { uid, inode } => placed(uid, inode, trees).await,
+                PeerOwner::User { uid, inode } => placed(uid, inode, trees).await,
                 // Nobody on this computer has such a socket.
-                PeerWord::Unknown if !is_of_this_computer(peer) => PeerWord::Elsewhere,
+                PeerOwner::Unknown if !is_of_this_computer(peer) => PeerOwner::Elsewhere,
                 word => word,
             },
-            Self::Off | Self::Scripted(_) if !is_loopback(peer) => PeerWord::Elsewhere,
-            Self::Off => PeerWord::NotAsked,
+            Self::Off | Self::Scripted(_) if !is_loopback(peer) => PeerOwner::Elsewhere,
+            Self::Off => PeerOwner::NotAsked,
             Self::Scripted(script) => script.word(peer.ip().to_canonical()),
         }
     }
 }
 
 /// The kernel's word, with the place of the socket's holder among the trees of agents.
-async fn placed(uid: u32, inode: u64, trees: &ProcessTrees) -> PeerWord {
+async fn placed(uid: u32, inode: u64, trees: &ProcessTrees) -> PeerOwner {
     match trees.holder(inode).await {
-        Holder::Agent(agent) => PeerWord::Agent(agent),
-        Holder::Browser => PeerWord::Browser,
-        Holder::Stray => PeerWord::Stray,
-        Holder::InDoubt { can_be_settled } => PeerWord::InDoubt {
+        SocketHolder::Agent(agent) => PeerOwner::Agent(agent),
+        SocketHolder::Browser => PeerOwner::Browser,
+        SocketHolder::Stray => PeerOwner::Stray,
+        SocketHolder::InDoubt { can_be_settled } => PeerOwner::InDoubt {
             uid,
             can_be_settled,
         },
-        Holder::Outside => PeerWord::User { uid, inode },
-        Holder::Nobody => PeerWord::Unknown,
+        SocketHolder::Outside => PeerOwner::User { uid, inode },
+        SocketHolder::Nobody => PeerOwner::Unknown,
     }
 }
 
@@ -183,17 +183,17 @@ fn own_connection_is_known() -> std::io::Result<bool> {
     let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
     let near = std::net::TcpStream::connect(listener.local_addr()?)?;
     let word = ask_kernel(near.local_addr()?, near.peer_addr()?);
-    Ok(matches!(word, PeerWord::User { uid, .. } if uid == own_uid()))
+    Ok(matches!(word, PeerOwner::User { uid, .. } if uid == own_uid()))
 }
 
 #[cfg(target_os = "linux")]
-fn ask_kernel(peer: SocketAddr, local: SocketAddr) -> PeerWord {
-    sock_diag::ask(peer, local).unwrap_or(PeerWord::Unknown)
+fn ask_kernel(peer: SocketAddr, local: SocketAddr) -> PeerOwner {
+    sock_diag::ask(peer, local).unwrap_or(PeerOwner::Unknown)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask_kernel(_peer: SocketAddr, _local: SocketAddr) -> PeerWord {
-    PeerWord::Unknown
+fn ask_kernel(_peer: SocketAddr, _local: SocketAddr) -> PeerOwner {
+    PeerOwner::Unknown
 }
 
 /// One question to the kernel: the TCP socket with exactly these two ends.
@@ -211,14 +211,14 @@ mod sock_diag {
     };
     use netlink_sys::{Socket, SocketAddr as NetlinkAddr, protocols::NETLINK_SOCK_DIAG};
 
-    use super::PeerWord;
+    use super::PeerOwner;
 
     /// Ties the answer to the question; each question has a socket of its own.
     const SEQUENCE: u32 = 1;
     /// Bytes of an answer with its attributes: some 150.
     const ANSWER_BYTES_MAX: usize = 4_096;
 
-    pub(super) fn ask(peer: SocketAddr, local: SocketAddr) -> io::Result<PeerWord> {
+    pub(super) fn ask(peer: SocketAddr, local: SocketAddr) -> io::Result<PeerOwner> {
         let wanted = socket_id(peer, local);
         let socket = Socket::new(NETLINK_SOCK_DIAG)?;
         // Port 0 is the kernel: nobody else can answer on a connected socket.
@@ -273,20 +273,20 @@ mod sock_diag {
         bytes
     }
 
-    fn read(answer: &[u8], wanted: &SocketId) -> PeerWord {
+    fn read(answer: &[u8], wanted: &SocketId) -> PeerOwner {
         let Ok(message) = NetlinkMessage::<SockDiagMessage>::deserialize(answer) else {
-            return PeerWord::Unknown;
+            return PeerOwner::Unknown;
         };
         match message.payload {
             NetlinkPayload::InnerMessage(SockDiagMessage::InetResponse(found))
                 if message.header.sequence_number == SEQUENCE && names(&found.header, wanted) =>
             {
-                PeerWord::User {
+                PeerOwner::User {
                     uid: found.header.uid,
                     inode: found.header.inode.into(),
                 }
             }
-            _ => PeerWord::Unknown,
+            _ => PeerOwner::Unknown,
         }
     }
 
@@ -312,12 +312,12 @@ mod tests {
 
     use super::*;
 
-    struct Pair {
+    struct SocketPair {
         near: TcpStream,
         far: TcpStream,
     }
 
-    impl Pair {
+    impl SocketPair {
         fn of(address: impl Into<IpAddr>) -> Self {
             let listener = TcpListener::bind((address.into(), 0)).unwrap();
             let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -325,59 +325,59 @@ mod tests {
             Self { near, far }
         }
 
-        async fn word(&self, peers: &Peers) -> PeerWord {
+        async fn word(&self, peers: &PeerLookup) -> PeerOwner {
             let (peer, local) = (self.far.peer_addr(), self.far.local_addr());
             peers.look_up(peer.unwrap(), local.unwrap()).await
         }
     }
 
-    fn kernel() -> Peers {
-        Peers::Kernel(ProcessTrees::default())
+    fn kernel() -> PeerLookup {
+        PeerLookup::Kernel(ProcessTrees::default())
     }
 
     /// What the real and the scripted form promise alike.
-    async fn conforms(peers: &Peers) {
-        let word = Pair::of(Ipv4Addr::LOCALHOST).word(peers).await;
+    async fn conforms(peers: &PeerLookup) {
+        let word = SocketPair::of(Ipv4Addr::LOCALHOST).word(peers).await;
         assert!(
-            matches!(word, PeerWord::User { uid, inode } if uid == own_uid() && inode != 0),
+            matches!(word, PeerOwner::User { uid, inode } if uid == own_uid() && inode != 0),
             "{word:?}"
         );
         let elsewhere = "192.0.2.7:5000".parse().unwrap();
         let here = "192.0.2.1:4747".parse().unwrap();
-        assert_eq!(peers.look_up(elsewhere, here).await, PeerWord::Elsewhere);
+        assert_eq!(peers.look_up(elsewhere, here).await, PeerOwner::Elsewhere);
     }
 
     #[tokio::test]
     async fn at_the_listener_for_agents_no_address_leads_around_the_token() {
-        let peers = Peers::AgentListener(Box::new(Peers::Off));
+        let peers = PeerLookup::AgentListener(Box::new(PeerLookup::Off));
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 4000));
         for peer in ["127.0.0.1:5000", "192.0.2.7:5000", "[2001:db8::7]:5000"] {
             let word = peers.look_up(peer.parse().unwrap(), here).await;
-            assert_eq!(word, PeerWord::AgentListener(None), "{peer}");
+            assert_eq!(word, PeerOwner::AgentListener(None), "{peer}");
         }
     }
 
     #[tokio::test]
     async fn our_own_connection_has_our_user_in_the_script() {
-        conforms(&Peers::Scripted(Script::default())).await;
+        conforms(&PeerLookup::Scripted(ScriptedPeers::default())).await;
     }
 
     #[tokio::test]
     async fn a_scripted_address_has_the_scripted_word() {
-        let stranger = PeerWord::User {
+        let stranger = PeerOwner::User {
             uid: 65_534,
             inode: 7,
         };
-        let peers = Peers::Scripted(
-            Script::default()
+        let peers = PeerLookup::Scripted(
+            ScriptedPeers::default()
                 .with(Ipv4Addr::new(127, 0, 0, 9).into(), stranger)
-                .with(Ipv4Addr::new(127, 0, 0, 8).into(), PeerWord::Unknown),
+                .with(Ipv4Addr::new(127, 0, 0, 8).into(), PeerOwner::Unknown),
         );
         let local = "127.0.0.1:4747".parse().unwrap();
         for (from, word) in [
             ("127.0.0.9:5000", stranger),
             ("[::ffff:127.0.0.9]:5000", stranger),
-            ("127.0.0.8:5000", PeerWord::Unknown),
+            ("127.0.0.8:5000", PeerOwner::Unknown),
         ] {
             assert_eq!(
                 peers.look_up(from.parse().unwrap(), local).await,
@@ -390,8 +390,10 @@ mod tests {
     #[tokio::test]
     async fn nobody_is_asked_when_the_check_is_off() {
         assert_eq!(
-            Pair::of(Ipv4Addr::LOCALHOST).word(&Peers::Off).await,
-            PeerWord::NotAsked
+            SocketPair::of(Ipv4Addr::LOCALHOST)
+                .word(&PeerLookup::Off)
+                .await,
+            PeerOwner::NotAsked
         );
     }
 
@@ -411,30 +413,36 @@ mod tests {
                 IpAddr::from(Ipv4Addr::LOCALHOST),
                 Ipv6Addr::LOCALHOST.into(),
             ] {
-                let word = Pair::of(address).word(&kernel()).await;
-                assert!(matches!(word, PeerWord::User { .. }), "{address}: {word:?}");
+                let word = SocketPair::of(address).word(&kernel()).await;
+                assert!(
+                    matches!(word, PeerOwner::User { .. }),
+                    "{address}: {word:?}"
+                );
             }
         }
 
         #[tokio::test]
         async fn two_connections_of_one_user_have_two_inodes() {
-            let (one, two) = (Pair::of(Ipv4Addr::LOCALHOST), Pair::of(Ipv4Addr::LOCALHOST));
+            let (one, two) = (
+                SocketPair::of(Ipv4Addr::LOCALHOST),
+                SocketPair::of(Ipv4Addr::LOCALHOST),
+            );
             assert_ne!(one.word(&kernel()).await, two.word(&kernel()).await);
         }
 
         #[tokio::test]
         async fn a_peer_that_closed_before_the_look_up_is_unknown() {
-            let Pair { near, far } = Pair::of(Ipv4Addr::LOCALHOST);
+            let SocketPair { near, far } = SocketPair::of(Ipv4Addr::LOCALHOST);
             let (peer, local) = (far.peer_addr().unwrap(), far.local_addr().unwrap());
             drop(near);
-            assert_eq!(kernel().look_up(peer, local).await, PeerWord::Unknown);
+            assert_eq!(kernel().look_up(peer, local).await, PeerOwner::Unknown);
         }
 
         #[tokio::test]
         async fn a_peer_that_only_ended_its_sending_side_is_known() {
-            let pair = Pair::of(Ipv4Addr::LOCALHOST);
+            let pair = SocketPair::of(Ipv4Addr::LOCALHOST);
             pair.near.shutdown(std::net::Shutdown::Write).unwrap();
-            assert!(matches!(pair.word(&kernel()).await, PeerWord::User { .. }));
+            assert!(matches!(pair.word(&kernel()).await, PeerOwner::User { .. }));
         }
 
         #[tokio::test]
@@ -442,7 +450,7 @@ mod tests {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
             let peer = listener.local_addr().unwrap();
             let local = "127.0.0.1:1".parse().unwrap();
-            assert_eq!(kernel().look_up(peer, local).await, PeerWord::Unknown);
+            assert_eq!(kernel().look_up(peer, local).await, PeerOwner::Unknown);
         }
 
         /// Needs root to become somebody else; without it the rule above stands alone.
@@ -463,9 +471,9 @@ mod tests {
             .join()
             .unwrap();
             let (far, _) = listener.accept().unwrap();
-            let word = Pair { near, far }.word(&kernel()).await;
+            let word = SocketPair { near, far }.word(&kernel()).await;
             assert!(
-                matches!(word, PeerWord::User { uid: NOBODY, .. }),
+                matches!(word, PeerOwner::User { uid: NOBODY, .. }),
                 "{word:?}"
             );
         }

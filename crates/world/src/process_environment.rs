@@ -45,7 +45,7 @@ fn is_everyones(name: &str) -> bool {
 
 /// What an agent's environment is made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Sources<'a> {
+pub struct EnvironmentSources<'a> {
     /// The server's own.
     pub server: &'a BTreeMap<String, String>,
     /// Names of variables the runtime's provider reads; a name that ends in `*` is a family.
@@ -63,7 +63,7 @@ pub struct Sources<'a> {
 /// No variable of ours comes through but the two that are made here, whoever names it.
 ///
 /// Source: contract 3.3.2, 3.12 (9).
-pub fn of_agent(sources: Sources<'_>) -> Vec<(String, String)> {
+pub fn of_agent(sources: EnvironmentSources<'_>) -> Vec<(String, String)> {
     let is_passed = |name: &str| {
         is_everyones(name)
             || WAY_OUT.contains(&name)
@@ -136,7 +136,7 @@ mod tests {
         let server = server.iter().map(own).collect();
         let provider: Vec<_> = provider.iter().map(|name| (*name).to_owned()).collect();
         let profile: Vec<_> = profile.iter().map(own).collect();
-        of_agent(Sources {
+        of_agent(EnvironmentSources {
             server: &server,
             provider: &provider,
             profile: &profile,

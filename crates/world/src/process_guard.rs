@@ -10,21 +10,21 @@ use std::{
     time::Duration,
 };
 
-use crate::enclosure::OwnWalls;
+use crate::enclosure::GuardRestrictions;
 
 /// The word of the hidden subcommand.
 pub const SUBCOMMAND: &str = "keeper";
 
 /// The program agents are kept by: this one, called with [`SUBCOMMAND`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeeperCommand {
+pub struct GuardCommand {
     /// The program; absolute, because it is started in the agent's folder.
     pub program: PathBuf,
     /// What comes before `--` and the agent's own command.
     pub args: Vec<OsString>,
 }
 
-impl KeeperCommand {
+impl GuardCommand {
     /// This very program, also when its file was replaced meanwhile.
     pub fn own() -> Self {
         #[cfg(target_os = "linux")]
@@ -49,7 +49,7 @@ pub const PIPES_ARGUMENT: &str = "--pipes";
 
 /// What is kept, and how.
 #[derive(Clone, Copy, Debug)]
-pub struct Keep<'a> {
+pub struct GuardOptions<'a> {
     /// The program, then its arguments.
     pub command: &'a [OsString],
     /// What it is called by, where that is not its path: some programs are another one by that,
@@ -60,7 +60,7 @@ pub struct Keep<'a> {
     /// Whether it talks at descriptors 3 and 4, see [`PIPES_ARGUMENT`].
     pub is_at_pipes: bool,
     /// What it and its keeper are kept from.
-    pub walls: &'a OwnWalls,
+    pub walls: &'a GuardRestrictions,
 }
 
 /// Exit code of a keeper that could not do its work.
@@ -75,7 +75,7 @@ const NOT_STARTED: u8 = 127;
 /// when one ended it. Blocks; the process must have no other children and nothing else to do.
 ///
 /// Source: contract 3.3.2.
-pub fn keep(what: &Keep<'_>) -> u8 {
+pub fn keep(what: &GuardOptions<'_>) -> u8 {
     match imp::keep(what) {
         Ok(code) => code,
         Err(failure) => {
@@ -85,13 +85,13 @@ pub fn keep(what: &Keep<'_>) -> u8 {
     }
 }
 
-struct Failure {
+struct GuardFailure {
     code: u8,
     what: String,
 }
 
-fn failed(doing: &str) -> impl Fn(std::io::Error) -> Failure {
-    move |error| Failure {
+fn failed(doing: &str) -> impl Fn(std::io::Error) -> GuardFailure {
+    move |error| GuardFailure {
         code: FAILED,
         what: format!("{doing}: {error}"),
     }
@@ -105,10 +105,10 @@ fn complain(what: &str) {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
-    use super::{FAILED, Failure, Keep};
+    use super::{FAILED, GuardFailure, GuardOptions};
 
-    pub(super) fn keep(_: &Keep<'_>) -> Result<u8, Failure> {
-        Err(Failure {
+    pub(super) fn keep(_: &GuardOptions<'_>) -> Result<u8, GuardFailure> {
+        Err(GuardFailure {
             code: FAILED,
             what: "agents run on Linux only".to_owned(),
         })
@@ -140,7 +140,7 @@ mod imp {
         time::timeout,
     };
 
-    use super::{Duration, Failure, Keep, NOT_STARTED, failed};
+    use super::{Duration, GuardFailure, GuardOptions, NOT_STARTED, failed};
     use crate::process_tree;
 
     /// The highest of the three descriptors that every program has.
@@ -148,7 +148,7 @@ mod imp {
     /// How often the tree is read again while it is being killed.
     const KILL_AGAIN: Duration = Duration::from_millis(20);
 
-    pub(super) fn keep(what: &Keep<'_>) -> Result<u8, Failure> {
+    pub(super) fn keep(what: &GuardOptions<'_>) -> Result<u8, GuardFailure> {
         // Taken before anything can happen to it.
         let server = getppid();
         // What the owner left open for the server is not for agents.
@@ -170,12 +170,12 @@ mod imp {
                 let server = server
                     .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
                     .filter(|_| getppid() == server);
-                let mut ends = Ends::watch(server).map_err(failed("listening"))?;
+                let mut ends = StopSources::watch(server).map_err(failed("listening"))?;
                 let mut deaths = signal(SignalKind::child()).map_err(failed("listening"))?;
                 if !may_begin().map_err(failed("waiting for the server"))? {
                     return Ok(0);
                 }
-                Ok(Keeper::start(what)?
+                Ok(ProcessGuard::start(what)?
                     .see_out(&mut ends, &mut deaths, what.grace)
                     .await)
             })
@@ -188,7 +188,7 @@ mod imp {
     }
 
     /// Everything that can tell a keeper to end the agent.
-    struct Ends {
+    struct StopSources {
         /// Answers when the server lets go of our pipe, or has ended.
         let_go: oneshot::Receiver<()>,
         terminate: Signals,
@@ -196,7 +196,7 @@ mod imp {
         hang_up: Signals,
     }
 
-    impl Ends {
+    impl StopSources {
         fn watch(server: Option<OwnedFd>) -> io::Result<Self> {
             let stdin = io::stdin().as_fd().try_clone_to_owned()?;
             let (tell, let_go) = oneshot::channel();
@@ -264,7 +264,7 @@ mod imp {
 
     /// What it keeps. Dropped before all of it has ended, it ends us by a signal, so that the
     /// server does not take this for an end by ourselves.
-    struct Keeper {
+    struct ProcessGuard {
         agent: Pid,
         /// How the agent ended.
         status: Option<WaitStatus>,
@@ -272,7 +272,7 @@ mod imp {
         is_alone: bool,
     }
 
-    impl Drop for Keeper {
+    impl Drop for ProcessGuard {
         fn drop(&mut self) {
             if !self.is_alone {
                 std::process::abort();
@@ -280,9 +280,9 @@ mod imp {
         }
     }
 
-    impl Keeper {
-        fn start(what: &Keep<'_>) -> Result<Self, Failure> {
-            let not_started = |error: io::Error| Failure {
+    impl ProcessGuard {
+        fn start(what: &GuardOptions<'_>) -> Result<Self, GuardFailure> {
+            let not_started = |error: io::Error| GuardFailure {
                 code: NOT_STARTED,
                 what: format!(
                     "{} could not be started: {error}",
@@ -322,7 +322,12 @@ mod imp {
         }
 
         /// Waits for the agent's end, or brings it about, and leaves nothing alive.
-        async fn see_out(mut self, ends: &mut Ends, deaths: &mut Signals, grace: Duration) -> u8 {
+        async fn see_out(
+            mut self,
+            ends: &mut StopSources,
+            deaths: &mut Signals,
+            grace: Duration,
+        ) -> u8 {
             let is_over = tokio::select! {
                 () = self.agent_ends(deaths) => true,
                 () = ends.come() => false,

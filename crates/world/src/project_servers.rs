@@ -6,9 +6,9 @@ use std::{
     path::Path,
 };
 
-use guildhall_domain::{limits, mcp_servers::project_servers::Discovered};
+use guildhall_domain::{limits, mcp_servers::project_servers::ProjectServers};
 
-use crate::confined_fs::contained_folder::Beneath;
+use crate::confined_fs::contained_folder::ContainedFolder;
 
 /// The file's name.
 const FILE: &str = ".mcp.json";
@@ -17,16 +17,16 @@ const FILE: &str = ".mcp.json";
 /// `shunned`.
 ///
 /// Reads the disk, so it is no call for an async thread.
-pub fn read(folder: &Path, shunned: &Path) -> Discovered {
+pub fn read(folder: &Path, shunned: &Path) -> ProjectServers {
     match text(folder, shunned) {
-        Ok(text) => Discovered::parse(&text),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Discovered::default(),
-        Err(error) => Discovered::warning(because(&error)),
+        Ok(text) => ProjectServers::parse(&text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => ProjectServers::default(),
+        Err(error) => ProjectServers::warning(because(&error)),
     }
 }
 
 fn text(folder: &Path, shunned: &Path) -> io::Result<String> {
-    let folder = Beneath::open(folder)?.without(shunned)?;
+    let folder = ContainedFolder::open(folder)?.without(shunned)?;
     let file = folder.file(Path::new(FILE))?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -68,7 +68,7 @@ mod tests {
             std::fs::create_dir(at(folder)).unwrap();
         }
         let found = || {
-            let Discovered { servers, warnings } = read(&at("ada"), &at("ada/data"));
+            let ProjectServers { servers, warnings } = read(&at("ada"), &at("ada/data"));
             (servers.len(), warnings.len())
         };
         assert_eq!(found(), (0, 0), "no file is fine");

@@ -5,14 +5,14 @@ use std::{
     net::{Ipv4Addr, SocketAddr},
 };
 
-use guildhall_domain::port_ranges::{PortRange, Reserved};
+use guildhall_domain::port_ranges::{PortRange, ReservedPorts};
 use tokio::net::TcpListener;
 
 /// Listens at an address; port 0 is any reserved port that is free there.
 ///
 /// # Errors
 /// What the system says, such as that the address is another's.
-pub async fn listen(address: SocketAddr, reserved: Reserved) -> io::Result<TcpListener> {
+pub async fn listen(address: SocketAddr, reserved: ReservedPorts) -> io::Result<TcpListener> {
     if address.port() != 0 {
         return TcpListener::bind(address).await;
     }
@@ -30,7 +30,7 @@ pub async fn listen(address: SocketAddr, reserved: Reserved) -> io::Result<TcpLi
 
 /// The ports that the system gives to programs which choose none, if reserved ones are among them:
 /// agents can be given one of those to listen on (`ip(7)`, `ip_local_port_range`).
-pub fn overlapping_range(reserved: Reserved) -> Option<PortRange> {
+pub fn overlapping_range(reserved: ReservedPorts) -> Option<PortRange> {
     let text = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let range: PortRange = text
         .split_whitespace()
@@ -46,7 +46,7 @@ pub fn overlapping_range(reserved: Reserved) -> Option<PortRange> {
 ///
 /// # Errors
 /// What the system says.
-pub async fn listen_outside(reserved: Reserved) -> io::Result<TcpListener> {
+pub async fn listen_outside(reserved: ReservedPorts) -> io::Result<TcpListener> {
     let mut refused = Vec::new();
     loop {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -66,11 +66,11 @@ mod tests {
     async fn a_port_that_nobody_chose_is_reserved_and_free() {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let (one, other) = (
-            listen(any, Reserved::default()).await.unwrap(),
-            listen(any, Reserved::default()).await.unwrap(),
+            listen(any, ReservedPorts::default()).await.unwrap(),
+            listen(any, ReservedPorts::default()).await.unwrap(),
         );
         let [one, other] = [one, other].map(|listener| listener.local_addr().unwrap().port());
-        let reserved = Reserved::default();
+        let reserved = ReservedPorts::default();
         assert!(reserved.contains(one) && reserved.contains(other));
         assert_ne!(one, other);
     }
@@ -78,8 +78,8 @@ mod tests {
     #[tokio::test]
     async fn a_port_that_somebody_chose_is_that_one() {
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let taken = listen(any, Reserved::default()).await.unwrap();
-        let again = listen(taken.local_addr().unwrap(), Reserved::default())
+        let taken = listen(any, ReservedPorts::default()).await.unwrap();
+        let again = listen(taken.local_addr().unwrap(), ReservedPorts::default())
             .await
             .unwrap_err();
         assert_eq!(again.kind(), io::ErrorKind::AddrInUse);

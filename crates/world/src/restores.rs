@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{Moment, backups::Backup, restores::RevivedCredential};
+use guildhall_domain::{Timestamp, backups::Backup, restores::RevivedCredential};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::data_dir::write_private;
@@ -21,7 +21,7 @@ pub struct RestoreRequest {
     /// The backup to go back to.
     pub backup: Backup,
     /// When it was asked for; the data of before is set aside under this name.
-    pub asked_at: Moment,
+    pub asked_at: Timestamp,
     /// The port of the server that was asked, for a restart that would take any.
     pub port: Option<u16>,
 }
@@ -30,7 +30,7 @@ pub struct RestoreRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreRecord {
     /// When it came to its end.
-    pub at: Moment,
+    pub at: Timestamp,
     /// The backup.
     pub backup: Backup,
     /// Why nothing was restored; `None` when it was.

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::runtimes::Program;
+use guildhall_domain::runtimes::RuntimeProgram;
 use serde::Deserialize;
 
 /// Folders above a program in which the description of its package is looked for.
@@ -18,7 +18,7 @@ const PACKAGE_BYTES_MAX: u64 = 1 << 20;
 
 /// Where programs are looked for, and which one is our own.
 #[derive(Clone, Debug)]
-pub struct Programs {
+pub struct ProgramSearch {
     /// Our own binary.
     pub own: PathBuf,
     /// The folders that are searched, as `PATH` writes them.
@@ -27,25 +27,25 @@ pub struct Programs {
 
 /// A program that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct InstalledProgram {
     /// Its absolute path, as it was found.
     pub path: PathBuf,
     /// Its version, as its package says it; `""` when nothing says.
     pub version: String,
 }
 
-impl Programs {
+impl ProgramSearch {
     /// Looks for a program: a regular file that can be executed. Asks the file system.
-    pub fn find(&self, program: &Program) -> Option<Place> {
+    pub fn find(&self, program: &RuntimeProgram) -> Option<InstalledProgram> {
         match program {
-            Program::Own => Some(Place {
+            RuntimeProgram::Own => Some(InstalledProgram {
                 path: self.own.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             }),
-            Program::Command(command) => {
+            RuntimeProgram::Command(command) => {
                 let path = find(command, &self.path)?;
                 let version = package_version(&path).unwrap_or_default();
-                Some(Place { path, version })
+                Some(InstalledProgram { path, version })
             }
         }
     }
@@ -53,9 +53,9 @@ impl Programs {
 
 /// A new folder with nothing in it beneath the temporary folder; gone when dropped.
 #[derive(Debug)]
-pub struct EmptyFolder(PathBuf);
+pub struct TempFolder(PathBuf);
 
-impl EmptyFolder {
+impl TempFolder {
     /// Makes the folder, for this user alone.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl EmptyFolder {
     }
 }
 
-impl Drop for EmptyFolder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         // What cannot be removed is left to the machine's own sweep of temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -100,7 +100,7 @@ fn is_executable(path: &Path) -> bool {
 /// What the nearest `package.json` above the program that names a version says.
 fn package_version(program: &Path) -> Option<String> {
     #[derive(Deserialize)]
-    struct Package {
+    struct PackageJson {
         version: String,
     }
     let real = program.canonicalize().ok()?;
@@ -117,7 +117,7 @@ fn package_version(program: &Path) -> Option<String> {
                 .is_ok_and(|found| found.is_file() && found.len() <= PACKAGE_BYTES_MAX)
         })
         .filter_map(|file| std::fs::read(file).ok())
-        .find_map(|bytes| serde_json::from_slice::<Package>(&bytes).ok())
+        .find_map(|bytes| serde_json::from_slice::<PackageJson>(&bytes).ok())
         .map(|package| package.version)
 }
 
@@ -147,21 +147,21 @@ mod tests {
             at("c"),
             at("d"),
         ];
-        let programs = Programs {
+        let programs = ProgramSearch {
             own: at("own"),
             path: std::env::join_paths(folders).unwrap(),
         };
         let command = |command: &Path| {
             let command = command.to_str().unwrap().to_owned();
             programs
-                .find(&Program::Command(command))
+                .find(&RuntimeProgram::Command(command))
                 .map(|place| place.path)
         };
         assert_eq!(command(Path::new("tool")), Some(at("c/tool")));
         assert_eq!(command(Path::new("none")), None);
         assert_eq!(command(&at("d/tool")), Some(at("d/tool")));
         assert_eq!(command(&at("a/tool")), None);
-        assert_eq!(programs.find(&Program::Own).unwrap().path, at("own"));
+        assert_eq!(programs.find(&RuntimeProgram::Own).unwrap().path, at("own"));
     }
 
     #[test]
@@ -193,13 +193,13 @@ mod tests {
             0o755,
         );
         std::os::unix::fs::symlink("../lib/node_modules/bare/bin/bare", bin.join("bare")).unwrap();
-        let programs = Programs {
+        let programs = ProgramSearch {
             own: PathBuf::new(),
             path: bin.into_os_string(),
         };
         let version = |command: &str| {
             programs
-                .find(&Program::Command(command.to_owned()))
+                .find(&RuntimeProgram::Command(command.to_owned()))
                 .unwrap()
                 .version
         };

@@ -13,10 +13,10 @@ pub const LOCAL_PREFIX: &str = "ghl_";
 /// How the value of a sign-in's cookie begins.
 pub const COOKIE_PREFIX: &str = "";
 
-/// A token's text. It has no `Debug` and no `Display`: it is shown once, by [`Secret::reveal`].
-pub struct Secret(String);
+/// A token's text. It has no `Debug` and no `Display`: it is shown once, by [`SecretToken::reveal`].
+pub struct SecretToken(String);
 
-impl Secret {
+impl SecretToken {
     pub(crate) fn new(text: String) -> Self {
         Self(text)
     }
@@ -43,9 +43,9 @@ impl Secret {
 /// A fault when the machine gives no randomness.
 ///
 /// Source: contract 1.4.
-pub fn mint(prefix: &str) -> Result<Secret, Fault> {
+pub fn mint(prefix: &str) -> Result<SecretToken, Fault> {
     let text = URL_SAFE_NO_PAD.encode(random::<32>("minting a token")?);
-    Ok(Secret(format!("{prefix}{text}")))
+    Ok(SecretToken(format!("{prefix}{text}")))
 }
 
 /// Random bytes.

@@ -11,9 +11,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use guildhall_domain::{limits, mcp_servers::Program};
+use guildhall_domain::{limits, mcp_servers::ProgramFiles};
 
-use crate::{digests::Digesting, host_key::hex};
+use crate::{digests::DigestBuilder, host_key::hex};
 
 /// Programs that run the script they are given; `python` stands for every version of it.
 const INTERPRETERS: [&str; 9] = [
@@ -26,7 +26,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// A command as an entry names it.
 #[derive(Clone, Copy, Debug)]
-pub struct Command<'a> {
+pub struct CommandSpec<'a> {
     /// The program.
     pub command: &'a str,
     /// Its arguments.
@@ -39,34 +39,34 @@ pub struct Command<'a> {
 
 /// A program and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedProgram {
     /// What it is, links followed.
-    pub program: Program,
+    pub program: ProgramFiles,
     /// Where it was found, links not followed: some programs are another one by the name they
     /// are called by, or find what belongs to them beside it.
     pub place: PathBuf,
     /// What was looked at.
-    pub sighting: Sighting,
+    pub sighting: ProgramStamps,
 }
 
 /// The files that were looked at, program and script: one that was put in the place of another
 /// and gone again leaves another sighting behind, because the file that came back has moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sighting {
-    executable: Identity,
-    script: Option<Identity>,
+pub struct ProgramStamps {
+    executable: FileStamp,
+    script: Option<FileStamp>,
 }
 
 /// What was hashed before, by what says that a file is still the same.
 #[derive(Debug, Default)]
-pub struct Hashes {
+pub struct HashCache {
     /// A std mutex: held for single look-ups, never while a file is read.
-    known: Mutex<HashMap<Identity, String>>,
+    known: Mutex<HashMap<FileStamp, String>>,
 }
 
 /// What changes when a file does. Source: contract 4.6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Identity {
+struct FileStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -75,19 +75,19 @@ struct Identity {
 }
 
 /// A regular file that was opened.
-struct Opened {
+struct OpenProgramFile {
     file: File,
     path: String,
-    identity: Identity,
+    identity: FileStamp,
     is_executable: bool,
 }
 
-impl Hashes {
+impl HashCache {
     /// Finds the file a command is and the script it is given; `None` when there is no such
     /// program that can be executed and read.
     ///
     /// Reads the disk, so it is no call for an async thread.
-    pub fn resolve(&self, command: Command<'_>) -> Option<Found> {
+    pub fn resolve(&self, command: CommandSpec<'_>) -> Option<ResolvedProgram> {
         let places = places(command);
         let (place, opened) = places.into_iter().find_map(|place| {
             let opened = open(&place).ok()?;
@@ -98,14 +98,14 @@ impl Hashes {
         let executable_sha256 = self.hash(opened, limits::MCP_PROGRAM_BYTES_MAX)?;
         let script = is_interpreter.then(|| self.script(command)).flatten();
         let (script, identity) = script.unzip();
-        Some(Found {
-            program: Program {
+        Some(ResolvedProgram {
+            program: ProgramFiles {
                 executable_path,
                 executable_sha256,
                 script,
             },
             place,
-            sighting: Sighting {
+            sighting: ProgramStamps {
                 executable,
                 script: identity,
             },
@@ -114,7 +114,7 @@ impl Hashes {
 
     /// The first argument that names a regular file. One that begins with a hyphen is an option
     /// to every interpreter: a file of that name would be pinned in place of the script.
-    fn script(&self, command: Command<'_>) -> Option<((String, String), Identity)> {
+    fn script(&self, command: CommandSpec<'_>) -> Option<((String, String), FileStamp)> {
         let mut args = command.args.iter().filter(|arg| !arg.starts_with('-'));
         args.find_map(|arg| {
             if arg.is_empty() {
@@ -131,12 +131,12 @@ impl Hashes {
     }
 
     /// The SHA-256 of an open file; `None` when it is too large or changes while it is read.
-    fn hash(&self, opened: Opened, most: u64) -> Option<String> {
-        let Opened { file, identity, .. } = opened;
+    fn hash(&self, opened: OpenProgramFile, most: u64) -> Option<String> {
+        let OpenProgramFile { file, identity, .. } = opened;
         if let Some(known) = self.known().get(&identity) {
             return Some(known.clone());
         }
-        let mut digest = Digesting::default();
+        let mut digest = DigestBuilder::default();
         let mut chunk = vec![0; CHUNK_BYTES];
         let mut rest = (&file).take(most + 1);
         let mut size = 0_u64;
@@ -161,14 +161,14 @@ impl Hashes {
         Some(hash)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<Identity, String>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<FileStamp, String>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Where a command may lie, in the order in which it is looked for. Folders of `PATH` that are
 /// relative or empty do not count: they would mean another file in each folder.
-fn places(command: Command<'_>) -> Vec<PathBuf> {
+fn places(command: CommandSpec<'_>) -> Vec<PathBuf> {
     let name = Path::new(command.command);
     if command.command.contains('/') {
         // An absolute path stays what it is.
@@ -190,7 +190,7 @@ fn is_interpreter(path: &Path) -> bool {
 }
 
 /// Opens a regular file, links followed, and says where it lies without them.
-fn open(path: &Path) -> io::Result<Opened> {
+fn open(path: &Path) -> io::Result<OpenProgramFile> {
     // What is no regular file may be waited for on opening.
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
@@ -203,7 +203,7 @@ fn open(path: &Path) -> io::Result<Opened> {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let path = path_of(&file, path)?.into_os_string().into_string();
-    Ok(Opened {
+    Ok(OpenProgramFile {
         path: path.map_err(|_| io::ErrorKind::InvalidData)?,
         identity: identity_of(&file)?,
         is_executable: found.permissions().mode() & 0o111 != 0,
@@ -222,9 +222,9 @@ fn path_of(_file: &File, opened: &Path) -> io::Result<PathBuf> {
     opened.canonicalize()
 }
 
-fn identity_of(file: &File) -> io::Result<Identity> {
+fn identity_of(file: &File) -> io::Result<FileStamp> {
     let found = file.metadata()?;
-    Ok(Identity {
+    Ok(FileStamp {
         device: found.dev(),
         inode: found.ino(),
         size: found.size(),
@@ -250,13 +250,18 @@ mod tests {
     }
 
     /// What a command with these arguments is, its folder cut off every path.
-    fn found(scratch: &Scratch, command: &str, args: &[&str], paths: &[&str]) -> Option<Program> {
+    fn found(
+        scratch: &Scratch,
+        command: &str,
+        args: &[&str],
+        paths: &[&str],
+    ) -> Option<ProgramFiles> {
         let root = scratch.path().canonicalize().unwrap();
         let at = |text: &&str| text.replace('@', &root.display().to_string());
         let paths: Vec<String> = paths.iter().map(at).collect();
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
         let args: Vec<String> = args.iter().map(at).collect();
-        let found = Hashes::default().resolve(Command {
+        let found = HashCache::default().resolve(CommandSpec {
             command: &at(&command),
             args: &args,
             cwd: &root.join("agent"),
@@ -264,7 +269,7 @@ mod tests {
         })?;
         let found = found.program;
         let cut = |path: &str| path.replace(&root.display().to_string(), "@");
-        Some(Program {
+        Some(ProgramFiles {
             executable_path: cut(&found.executable_path),
             script: found.script.map(|(path, hash)| (cut(&path), hash)),
             ..found
@@ -332,7 +337,7 @@ mod tests {
         let root = scratch.path().canonicalize().unwrap();
         let path = root.join("bin").into_os_string().into_string().unwrap();
         for (command, place) in [("python3", "bin/python3"), ("./linked", "agent/./linked")] {
-            let found = Hashes::default().resolve(Command {
+            let found = HashCache::default().resolve(CommandSpec {
                 command,
                 args: &[],
                 cwd: &root.join("agent"),
@@ -348,9 +353,9 @@ mod tests {
         let root = scratch.path().canonicalize().unwrap();
         let args = [root.join("agent/script.js").display().to_string()];
         let path = root.join("bin").display().to_string();
-        let hashes = Hashes::default();
+        let hashes = HashCache::default();
         let look = || {
-            let command = Command {
+            let command = CommandSpec {
                 command: "sh",
                 args: &args,
                 cwd: &root,
@@ -412,11 +417,11 @@ mod tests {
     #[test]
     fn a_file_that_is_replaced_is_hashed_anew() {
         let scratch = tree();
-        let hashes = Hashes::default();
+        let hashes = HashCache::default();
         let root = scratch.path().canonicalize().unwrap();
         let path = root.join("bin/tool");
         let hash = || {
-            let command = Command {
+            let command = CommandSpec {
                 command: path.to_str().unwrap(),
                 args: &[],
                 cwd: &root,

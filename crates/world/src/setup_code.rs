@@ -6,7 +6,7 @@ use guildhall_domain::Fault;
 
 use crate::{
     data_dir,
-    secret_tokens::{self, Secret},
+    secret_tokens::{self, SecretToken},
 };
 
 /// The letters of base32 (RFC 4648).
@@ -23,14 +23,14 @@ const FILE: &str = "setup-code";
 /// A fault when the machine gives no randomness or the folder takes no file.
 ///
 /// Source: contract 1.4, "The setup code".
-pub fn make(data_dir: &Path) -> Result<Secret, Fault> {
+pub fn make(data_dir: &Path) -> Result<SecretToken, Fault> {
     let during = "making the setup code";
     let bytes = secret_tokens::random::<LENGTH>(during)?;
     let letters = bytes.map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
     let text = String::from_iter(letters);
     data_dir::write_private(&data_dir.join(FILE), &format!("{text}\n"))
         .map_err(|error| Fault::broken(during, error))?;
-    Ok(Secret::new(text))
+    Ok(SecretToken::new(text))
 }
 
 /// The code that the file says, while there is one.

@@ -14,13 +14,13 @@ const CHUNK_BYTES: usize = 4 * 1_024;
 
 /// What was written last.
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct StderrTail {
     bytes_max: usize,
     // A std mutex: held for a copy and never over an await.
     bytes: Mutex<VecDeque<u8>>,
 }
 
-impl Tail {
+impl StderrTail {
     /// An empty one that keeps the last `bytes_max` bytes.
     pub(crate) fn keeping(bytes_max: usize) -> Self {
         Self {
@@ -66,7 +66,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_the_end_of_a_long_story_is_kept() {
-        let tail = Tail::keeping(8_192);
+        let tail = StderrTail::keeping(8_192);
         let story = format!("{}the reason", "x".repeat(100_000));
         tail.follow(story.as_bytes()).await;
         assert_eq!(tail.bytes.lock().unwrap().len(), 8_192);
@@ -76,7 +76,7 @@ mod tests {
 
     #[tokio::test]
     async fn control_characters_are_not_shown() {
-        let tail = Tail::keeping(8_192);
+        let tail = StderrTail::keeping(8_192);
         tail.follow(&b"\x1b[31mred\x1b[0m\nand more\n"[..]).await;
         assert_eq!(tail.shown(), "[31mred[0m\nand more");
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
 use super::rust_tokens::{self, Token};
-use super::workspace_tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// Where the areas are: one file or folder each.
 const HALL: &str = "crates/hall/src/";
@@ -92,11 +92,11 @@ const DOCUMENT: &str = "docs/crossings.md";
 type Crossing = (String, String);
 
 /// Finds imports that no crossing allows, and crossings that the document tells otherwise.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     check_against(tree, CROSSINGS)
 }
 
-fn check_against(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
+fn check_against(tree: &WorkspaceTree, allowed: &[(&str, &str)]) -> Vec<Finding> {
     let allowed: BTreeSet<Crossing> = allowed
         .iter()
         .map(|(from, to)| ((*from).to_owned(), (*to).to_owned()))
@@ -105,7 +105,7 @@ fn check_against(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
     let mut found: Vec<Finding> = imports
         .iter()
         .filter(|import| !allowed.contains(&import.crossing))
-        .map(Import::finding)
+        .map(AreaImport::finding)
         .collect();
     for (from, to) in &allowed {
         if !imports
@@ -123,7 +123,7 @@ fn check_against(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
 }
 
 /// What the document and this file do not say alike; nothing when the document has no such section.
-fn differences(tree: &Tree, allowed: &BTreeSet<Crossing>) -> Vec<Finding> {
+fn differences(tree: &WorkspaceTree, allowed: &BTreeSet<Crossing>) -> Vec<Finding> {
     let Some(told) = tree
         .files
         .get(DOCUMENT)
@@ -159,13 +159,13 @@ fn crossings_told(document: &str) -> Option<BTreeSet<Crossing>> {
 }
 
 /// One place where an area names another.
-struct Import {
+struct AreaImport {
     crossing: Crossing,
     path: String,
     line: usize,
 }
 
-impl Import {
+impl AreaImport {
     fn finding(&self) -> Finding {
         let (from, to) = &self.crossing;
         let says = format!(
@@ -176,7 +176,7 @@ impl Import {
 }
 
 /// Every place where an area names another.
-fn imports_in(tree: &Tree) -> Vec<Import> {
+fn imports_in(tree: &WorkspaceTree) -> Vec<AreaImport> {
     let files: Vec<_> = tree
         .rust_sources()
         .filter(|(path, _)| path.starts_with(HALL))
@@ -197,7 +197,7 @@ fn imports_in(tree: &Tree) -> Vec<Import> {
                 .map(|area| (*area).to_owned())
                 .or_else(|| reexported.get(&name).cloned());
             if let Some(to) = to.filter(|to| to != from) {
-                imports.push(Import {
+                imports.push(AreaImport {
                     crossing: (from.to_owned(), to),
                     path: path.to_owned(),
                     line,

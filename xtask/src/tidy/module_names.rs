@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::rust_tokens;
-use super::workspace_tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// Names that say nothing of what is inside.
 const BANNED: &[&str] = &[
@@ -10,7 +10,7 @@ const BANNED: &[&str] = &[
 ];
 
 /// Finds packages, files, folders and inline modules with such a name.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     let packages = tree.packages.iter().filter_map(|package| {
         let banned = package.name.split('-').find(|part| is_banned(part))?;
         Some(Finding::of_file(
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_banned_name_is_caught_wherever_it_stands() {
-        let mut tree = Tree::of(&[
+        let mut tree = WorkspaceTree::of(&[
             ("crates/hall/src/utils.rs", ""),
             ("crates/hall/src/common/rooms.rs", ""),
             ("crates/hall/src/rooms.rs", "//! Rooms.\nmod helpers {\n}\n"),
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_name_that_only_contains_one_is_fine() {
         assert_eq!(
-            check(&Tree::of(&[
+            check(&WorkspaceTree::of(&[
                 ("crates/hall/src/score.rs", ""),
                 ("docs/common.md", "")
             ])),

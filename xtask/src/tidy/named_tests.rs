@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::Finding;
-use super::workspace_tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// Where promises are listed with their tests.
 const LIST: &str = "docs/promises.md";
 
 /// Finds names of tests, and of the files they stand in, that nothing bears.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     let known: BTreeSet<&str> = tree
         .files
         .iter()
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_promise_without_its_test_is_caught() {
         let list = "| 1 | A `null` holds | http `saves_here`: `it_holds`, `it_is_gone` |\n";
-        let tree = Tree::of(&[
+        let tree = WorkspaceTree::of(&[
             ("docs/promises.md", list),
             (
                 "crates/http/tests/it/saves_here.rs",
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_promise_without_its_test_of_the_page_is_caught() {
         let list = "| 1 | It holds | web `asks`: \"it holds\", \"it is gone\" |\n";
-        let tree = Tree::of(&[
+        let tree = WorkspaceTree::of(&[
             ("docs/promises.md", list),
             (
                 "web/tests/asks.spec.ts",

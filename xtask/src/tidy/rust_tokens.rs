@@ -62,12 +62,12 @@ fn blanked(source: &str, literals_too: bool) -> String {
     let mut at = 0;
     while at < bytes.len() {
         let (end, is_literal) = match span_at(bytes, at) {
-            Span::Code(len) => {
+            SourceSpan::Code(len) => {
                 at += len;
                 continue;
             }
-            Span::Comment(len) => (at + len, false),
-            Span::Literal(len) => (at + len, true),
+            SourceSpan::Comment(len) => (at + len, false),
+            SourceSpan::Literal(len) => (at + len, true),
         };
         let end = end.min(bytes.len());
         if !is_literal || literals_too {
@@ -83,29 +83,29 @@ fn blanked(source: &str, literals_too: bool) -> String {
 }
 
 /// What begins at one place, with its length in bytes (at least 1).
-enum Span {
+enum SourceSpan {
     Code(usize),
     Comment(usize),
     Literal(usize),
 }
 
-fn span_at(bytes: &[u8], at: usize) -> Span {
+fn span_at(bytes: &[u8], at: usize) -> SourceSpan {
     let rest = bytes.get(at..).unwrap_or_default();
     match rest {
-        [b'/', b'/', ..] => Span::Comment(
+        [b'/', b'/', ..] => SourceSpan::Comment(
             rest.iter()
                 .position(|byte| *byte == b'\n')
                 .unwrap_or(rest.len()),
         ),
-        [b'/', b'*', ..] => Span::Comment(block_comment_len(rest)),
-        [b'"', ..] => Span::Literal(quoted_len(rest, b'"')),
-        [b'\'', ..] => character_len(rest).map_or(Span::Code(1), Span::Literal),
+        [b'/', b'*', ..] => SourceSpan::Comment(block_comment_len(rest)),
+        [b'"', ..] => SourceSpan::Literal(quoted_len(rest, b'"')),
+        [b'\'', ..] => character_len(rest).map_or(SourceSpan::Code(1), SourceSpan::Literal),
         [first, ..] if is_word_byte(*first) => match raw_string_len(rest) {
-            Some(len) => Span::Literal(len),
+            Some(len) => SourceSpan::Literal(len),
             // The whole word is passed, so that the `r` of `for"` is not taken for a raw string.
-            None => Span::Code(rest.iter().take_while(|byte| is_word_byte(**byte)).count()),
+            None => SourceSpan::Code(rest.iter().take_while(|byte| is_word_byte(**byte)).count()),
         },
-        _ => Span::Code(1),
+        _ => SourceSpan::Code(1),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::rust_tokens::{self, Token};
-use super::workspace_tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// Programs that read a command line as text.
 const SHELLS: &[&str] = &[
@@ -20,7 +20,7 @@ const SHELLS: &[&str] = &[
 ];
 
 /// Finds shells in the crates outside of tests, which may play what users run, and `unsafe` in every Rust file.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     let files = tree.files.iter().filter(|(path, _)| path.ends_with(".rs"));
     files
         .flat_map(|(path, text)| {
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_shell_is_caught_as_a_program_and_by_its_path() {
         let text = "fn f() {\n    std::process::Command::new(\n        \"sh\",\n    ).arg(\"-c\");\n    let shell = \"/bin/bash\";\n}\n";
-        let tree = Tree::of(&[
+        let tree = WorkspaceTree::of(&[
             ("crates/world/src/server_programs.rs", text),
             ("crates/world/tests/it/programs.rs", text),
             ("crates/world/src/programs_tests.rs", text),
@@ -125,7 +125,10 @@ mod tests {
     fn another_program_and_a_word_in_a_text_are_fine() {
         let text = "// Command::new(\"sh\")\nfn f() { Command::new(\"git\"); say(\"sh\"); say(\"/she\"); }\n";
         assert_eq!(
-            check(&Tree::of(&[("crates/world/src/server_programs.rs", text)])),
+            check(&WorkspaceTree::of(&[(
+                "crates/world/src/server_programs.rs",
+                text
+            )])),
             []
         );
     }
@@ -135,7 +138,10 @@ mod tests {
         let text =
             "// unsafe\nfn f() { say(\"unsafe\"); unsafe { g() } }\n#![forbid(unsafe_code)]\n";
         assert_eq!(
-            check(&Tree::of(&[("crates/world/tests/it/main.rs", text)])),
+            check(&WorkspaceTree::of(&[(
+                "crates/world/tests/it/main.rs",
+                text
+            )])),
             [Finding::of_line(
                 "crates/world/tests/it/main.rs",
                 2,

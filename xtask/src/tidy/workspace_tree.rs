@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::{step, tools};
 
 /// The workspace as its files and its packages.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
+pub(super) struct WorkspaceTree {
     /// Text of every file under version control or about to be, by its path with `/`.
     /// Files that are not text, such as pictures, are absent.
     pub(super) files: BTreeMap<String, String>,
@@ -36,7 +36,7 @@ pub(super) struct Dependency {
     pub(super) is_dev: bool,
 }
 
-impl Tree {
+impl WorkspaceTree {
     /// Reads the workspace at `root`.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_workspace_is_read_with_its_files_and_packages() {
-        let tree = Tree::load(&tools::root()).unwrap();
+        let tree = WorkspaceTree::load(&tools::root()).unwrap();
         assert!(
             tree.rust_sources()
                 .any(|(path, _)| path == "xtask/src/tidy/workspace_tree.rs")

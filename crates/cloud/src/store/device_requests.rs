@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use guildhall_domain::{Moment, attempt_limiter::network_of};
+use guildhall_domain::{Timestamp, attempt_limiter::network_of};
 use rusqlite::{OptionalExtension, Result, Row, Transaction, params};
 
-use super::{accounts::Digest, instances};
+use super::{accounts::SecretDigest, instances};
 use crate::{
-    device_grant::{Decided, Device, Polled, State},
+    device_grant::{DecisionOutcome, DeviceGrant, DeviceGrantState, PollResult},
     ids::{AccountId, InstanceId},
 };
 
@@ -20,37 +20,37 @@ const DEVICES_PER_NETWORK_MAX: i64 = 100;
 
 /// A request that begins.
 #[derive(Clone, Debug)]
-pub struct NewDevice {
+pub struct NewDeviceRequest {
     /// Of its device code.
-    pub device_digest: Digest,
+    pub device_digest: SecretDigest,
     /// Of its user code.
-    pub user_digest: Digest,
+    pub user_digest: SecretDigest,
     /// What it calls itself; empty when it did not say.
     pub name: String,
     /// The address it asked from.
     pub asked_from: IpAddr,
     /// When it asked.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When its codes stop to count.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// A request as the person who decides sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asking {
+pub struct OpenDeviceRequest {
     /// What it calls itself; empty when it did not say.
     pub name: String,
     /// The address it asked from.
     pub asked_from: String,
     /// When it asked.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
 /// Notes a request, and forgets those that are long over. `false` when there are too many.
 ///
 /// # Errors
 /// Of the engine; a user code that is taken is one.
-pub fn add(tx: &Transaction<'_>, device: &NewDevice) -> Result<bool> {
+pub fn add(tx: &Transaction<'_>, device: &NewDeviceRequest) -> Result<bool> {
     let over = device.created_at.plus_seconds(-KEPT_S).as_millis();
     tx.execute("DELETE FROM devices WHERE expires_at < $1", [over])?;
     let number = |row: &Row<'_>| row.get::<_, i64>(0);
@@ -85,10 +85,10 @@ pub fn add(tx: &Transaction<'_>, device: &NewDevice) -> Result<bool> {
 /// Of the engine.
 pub fn poll(
     tx: &Transaction<'_>,
-    device_digest: Digest,
-    key: Digest,
-    now: Moment,
-) -> Result<Polled<AccountId>> {
+    device_digest: SecretDigest,
+    key: SecretDigest,
+    now: Timestamp,
+) -> Result<PollResult<AccountId>> {
     let sql = "SELECT state, account_id, expires_at, polled_at, name FROM devices
                WHERE device_digest = $1";
     let found = tx
@@ -97,13 +97,13 @@ pub fn poll(
         })
         .optional()?;
     let Some((device, name)) = found else {
-        return Ok(Polled::InvalidGrant);
+        return Ok(PollResult::InvalidGrant);
     };
     let polled = device.poll(now);
-    if device.state == State::Issued {
+    if device.state == DeviceGrantState::Issued {
         instances::revoke_unused(tx, device_digest)?;
     }
-    if let Polled::Issue(account) = polled {
+    if let PollResult::Issue(account) = polled {
         let digests = (key, device_digest);
         instances::add(tx, InstanceId::mint(), account, digests, &name, now)?;
         let sql = "UPDATE devices SET state = 'issued' WHERE device_digest = $1";
@@ -118,20 +118,24 @@ pub fn poll(
 ///
 /// # Errors
 /// Of the engine.
-pub fn open(tx: &Transaction<'_>, user_digest: Digest, now: Moment) -> Result<Option<Asking>> {
+pub fn open(
+    tx: &Transaction<'_>,
+    user_digest: SecretDigest,
+    now: Timestamp,
+) -> Result<Option<OpenDeviceRequest>> {
     let sql = "SELECT state, account_id, expires_at, polled_at, name, asked_from, created_at
                FROM devices WHERE user_digest = $1";
     let found = tx
         .query_row(sql, params![user_digest], |row| {
-            let asking = Asking {
+            let asking = OpenDeviceRequest {
                 name: row.get(4)?,
                 asked_from: row.get(5)?,
-                created_at: Moment::from_millis(row.get(6)?),
+                created_at: Timestamp::from_millis(row.get(6)?),
             };
             Ok((read(row)?, asking))
         })
         .optional()?;
-    let open = found.filter(|(device, _)| device.decide(now) == Decided::Counts);
+    let open = found.filter(|(device, _)| device.decide(now) == DecisionOutcome::Counts);
     Ok(open.map(|(_, asking)| asking))
 }
 
@@ -141,10 +145,10 @@ pub fn open(tx: &Transaction<'_>, user_digest: Digest, now: Moment) -> Result<Op
 /// Of the engine.
 pub fn decide(
     tx: &Transaction<'_>,
-    user_digest: Digest,
+    user_digest: SecretDigest,
     account: AccountId,
     is_yes: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<()>> {
     if open(tx, user_digest, now)?.is_none() {
         return Ok(None);
@@ -155,17 +159,17 @@ pub fn decide(
     Ok(Some(()))
 }
 
-fn read(row: &Row<'_>) -> Result<Device<AccountId>> {
+fn read(row: &Row<'_>) -> Result<DeviceGrant<AccountId>> {
     let state = match row.get_ref(0)?.as_str()? {
-        "approved" => State::Approved(row.get(1)?),
-        "denied" => State::Denied,
-        "issued" => State::Issued,
+        "approved" => DeviceGrantState::Approved(row.get(1)?),
+        "denied" => DeviceGrantState::Denied,
+        "issued" => DeviceGrantState::Issued,
         // The schema knows no other.
-        _ => State::Pending,
+        _ => DeviceGrantState::Pending,
     };
-    Ok(Device {
+    Ok(DeviceGrant {
         state,
-        expires_at: Moment::from_millis(row.get(2)?),
-        polled_at: row.get::<_, Option<i64>>(3)?.map(Moment::from_millis),
+        expires_at: Timestamp::from_millis(row.get(2)?),
+        polled_at: row.get::<_, Option<i64>>(3)?.map(Timestamp::from_millis),
     })
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use guildhall_cloud::stripe::STRIPE_WAIT;
-use guildhall_testkit::stripe_stub::{Play, StripeStub};
+use guildhall_testkit::stripe_stub::{StripeFault, StripeStub};
 use guildhall_wire::cloud::{offers::Offers, problems::CloudProblem};
 use serde_json::{Value, json};
 
-use crate::companion::{Answer, Options, STRIPE_KEY, TestCompanion};
+use crate::companion::{CompanionOptions, CompanionResponse, STRIPE_KEY, TestCompanion};
 
 /// A companion with a payment service, and the key of an instance.
 pub(crate) async fn paid() -> (TestCompanion, StripeStub, String) {
@@ -18,10 +18,10 @@ pub(crate) async fn paid() -> (TestCompanion, StripeStub, String) {
 
 /// A companion whose payment service is there, and the key of an instance.
 pub(crate) async fn paid_at(url: &str) -> (TestCompanion, String) {
-    let options = Options {
+    let options = CompanionOptions {
         stripe: Some(url.to_owned()),
         topup_price: Some("price_topup"),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
@@ -29,7 +29,7 @@ pub(crate) async fn paid_at(url: &str) -> (TestCompanion, String) {
 }
 
 /// Asks for the page of an offer.
-pub(crate) async fn checkout(cloud: &TestCompanion, key: &str, sku: &str) -> Answer {
+pub(crate) async fn checkout(cloud: &TestCompanion, key: &str, sku: &str) -> CompanionResponse {
     let ask = json!({ "skuId": sku });
     cloud.keyed("POST", "/v1/checkout", key, Some(ask)).await
 }
@@ -180,9 +180,9 @@ async fn without_a_key_of_the_payment_service_there_are_no_offers_and_pages_are_
         answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     }
     let stub = StripeStub::open().await;
-    let options = Options {
+    let options = CompanionOptions {
         stripe: Some(stub.url.clone()),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
@@ -195,17 +195,17 @@ async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
     let (cloud, stub, key) = paid().await;
     checkout(&cloud, &key, "price_month").await.ok();
     for (play, status, code) in [
-        (Play::Refuse(402), 409, "CONFLICT"),
-        (Play::Refuse(400), 400, "MALFORMED_REQUEST"),
-        (Play::Refuse(401), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
-        (Play::Refuse(403), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
-        (Play::Refuse(500), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
-        (Play::Later(7), 429, "RATE_LIMITED"),
-        (Play::HangUp, 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Refuse(402), 409, "CONFLICT"),
+        (StripeFault::Refuse(400), 400, "MALFORMED_REQUEST"),
+        (StripeFault::Refuse(401), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Refuse(403), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Refuse(500), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Later(7), 429, "RATE_LIMITED"),
+        (StripeFault::HangUp, 503, "PAYMENT_SERVICE_UNAVAILABLE"),
     ] {
         // At each call of a checkout: two pages of prices, then the page, for the customer is known.
         for well in 0..3 {
-            stub.then(&vec![Play::Well; well]);
+            stub.then(&vec![StripeFault::Well; well]);
             stub.then(&[play]);
             let answer = checkout(&cloud, &key, "price_month").await;
             assert!(!answer.body.contains("canary-words"), "{answer:?}");
@@ -213,7 +213,7 @@ async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
             let retry = answer.header("retry-after").to_owned();
             let problem = answer.problem(status, code);
             let known: CloudProblem = serde_json::from_value(problem.clone()).unwrap();
-            let is_later = play == Play::Later(7);
+            let is_later = play == StripeFault::Later(7);
             assert_eq!(known.retry_after_ms, is_later.then_some(7_000));
             assert_eq!(retry, if is_later { "7" } else { "" });
             assert_eq!(problem.get("actionUrl"), None::<&Value>);
@@ -226,14 +226,14 @@ async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
 #[tokio::test]
 async fn a_payment_service_that_says_nothing_is_given_up_in_time() {
     let stub = StripeStub::open().await;
-    let options = Options {
+    let options = CompanionOptions {
         stripe: Some(stub.url.clone()),
         patience: Some(Duration::from_millis(200)),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
-    stub.then(&[Play::Silence]);
+    stub.then(&[StripeFault::Silence]);
     let answer = cloud.keyed("GET", "/v1/offers", &key, None).await;
     answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     assert_eq!(stub.seen().len(), 1, "it is not asked again");
@@ -254,7 +254,7 @@ async fn two_first_payments_at_once_make_one_customer() {
 #[tokio::test]
 async fn a_customer_whose_making_got_no_answer_is_not_made_twice() {
     let (cloud, stub, key) = paid().await;
-    let lost = [Play::Well, Play::Well, Play::HangUp];
+    let lost = [StripeFault::Well, StripeFault::Well, StripeFault::HangUp];
     for _ in 0..2 {
         stub.then(&lost);
         let answer = checkout(&cloud, &key, "price_month").await;
@@ -275,7 +275,11 @@ async fn a_customer_whose_making_got_no_answer_is_not_made_twice() {
 #[tokio::test]
 async fn a_customer_whose_making_failed_is_asked_for_anew() {
     let (cloud, stub, key) = paid().await;
-    stub.then(&[Play::Well, Play::Well, Play::Refuse(500)]);
+    stub.then(&[
+        StripeFault::Well,
+        StripeFault::Well,
+        StripeFault::Refuse(500),
+    ]);
     let answer = checkout(&cloud, &key, "price_month").await;
     answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     // Stripe keeps that failure under the wish's name for a day.
@@ -285,7 +289,11 @@ async fn a_customer_whose_making_failed_is_asked_for_anew() {
 #[tokio::test]
 async fn a_key_that_the_payment_service_refuses_is_the_operators_to_mend_and_costs_no_wish() {
     let (cloud, stub, key) = paid().await;
-    stub.then(&[Play::Well, Play::Well, Play::Refuse(401)]);
+    stub.then(&[
+        StripeFault::Well,
+        StripeFault::Well,
+        StripeFault::Refuse(401),
+    ]);
     let problem = checkout(&cloud, &key, "price_month")
         .await
         .problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
@@ -312,7 +320,11 @@ async fn no_address_is_handed_out_that_nobody_should_follow() {
         "https://a:b@pay.example/1",
         "",
     ] {
-        stub.then(&[Play::Well, Play::Well, Play::Mislead(address)]);
+        stub.then(&[
+            StripeFault::Well,
+            StripeFault::Well,
+            StripeFault::Mislead(address),
+        ]);
         let answer = checkout(&cloud, &key, "price_month").await;
         answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use oauth2::{
     AuthType, ClientId, DeviceAuthorizationUrl, HttpRequest, HttpResponse, Scope,
     StandardDeviceAuthorizationResponse, TokenResponse, TokenUrl, basic::BasicClient,
@@ -68,7 +68,7 @@ async fn a_foreign_client_of_the_device_grant_gets_its_key() {
         .request_async(&http, wait, None);
     let token = soon("the key", asking).await.unwrap();
     assert_eq!(waits.load(Ordering::SeqCst), 2);
-    assert_eq!(cloud.clock.now(), Moment::plus_seconds(begun_at, 10));
+    assert_eq!(cloud.clock.now(), Timestamp::plus_seconds(begun_at, 10));
     assert_eq!(token.expires_in(), None);
     let key = token.access_token().secret();
     assert_eq!(

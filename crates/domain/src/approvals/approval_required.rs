@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Approval, ApprovalKind, ApprovalState};
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     callers::Caller,
-    connectors::Refused,
+    connectors::ConnectorRefusal,
     ids::{AgentId, ApprovalId},
 };
 
@@ -38,7 +38,7 @@ impl fmt::Debug for ApprovalToken {
 /// Why a gated request does not run now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Reason {
+pub enum ApprovalRequiredReason {
     /// It was not asked for before.
     NoApproval,
     /// A person has yet to decide.
@@ -55,7 +55,7 @@ pub enum Reason {
     UnknownToken,
 }
 
-impl Reason {
+impl ApprovalRequiredReason {
     /// Every reason with its word.
     pub const WORDS: [(Self, &str); 7] = [
         (Self::NoApproval, "no_approval"),
@@ -96,25 +96,25 @@ impl Reason {
 
 /// A gated request's answer until a person has allowed it: 202 with the token of its approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Required {
+pub struct ApprovalRequirement {
     /// What the person decides on.
     pub approval: Approval,
     /// With which the same request is sent again.
     pub token: ApprovalToken,
     /// Why it does not run now.
-    pub reason: Reason,
+    pub reason: ApprovalRequiredReason,
 }
 
 impl Approval {
     /// The state that counts at `now`: past its deadline a row is expired before anybody writes
     /// it down. Source: contract 4.5.
-    pub fn state_at(&self, now: Moment) -> ApprovalState {
+    pub fn state_at(&self, now: Timestamp) -> ApprovalState {
         self.state.at(self.expires_at, now)
     }
 
     /// As the interface shows it at `now`.
     #[must_use]
-    pub fn shown(self, now: Moment) -> Self {
+    pub fn shown(self, now: Timestamp) -> Self {
         Self {
             state: self.state_at(now),
             ..self
@@ -151,7 +151,7 @@ impl Approval {
     /// [`Refusal::ApprovalNotPending`].
     ///
     /// Source: contract 4.5, "Check on grant and deny".
-    pub fn must_be_pending(&self, now: Moment) -> Result<(), Refusal> {
+    pub fn must_be_pending(&self, now: Timestamp) -> Result<(), Refusal> {
         if let Some(route) = self.session_route() {
             return Err(Refusal::UseSessionRoute(route));
         }
@@ -165,12 +165,12 @@ impl Approval {
     /// Lets a yes at `now` through to what was shown under `digest`.
     ///
     /// # Errors
-    /// Those of [`Approval::must_be_pending`]; [`Refused::UseReview`] of an `access`, which is
+    /// Those of [`Approval::must_be_pending`]; [`ConnectorRefusal::UseReview`] of an `access`, which is
     /// granted by what is granted; [`Refusal::ApprovalChanged`].
-    pub fn may_be_granted(&self, digest: &str, now: Moment) -> Result<(), Refusal> {
+    pub fn may_be_granted(&self, digest: &str, now: Timestamp) -> Result<(), Refusal> {
         self.must_be_pending(now)?;
         if self.kind == ApprovalKind::Access {
-            return Err(Refused::UseReview.into());
+            return Err(ConnectorRefusal::UseReview.into());
         }
         if self.digest == digest {
             Ok(())
@@ -184,7 +184,7 @@ impl Approval {
     /// # Errors
     /// [`Refusal::ApprovalExpired`], [`Refusal::ApprovalNotPending`] for one that was used,
     /// withdrawn or denied.
-    pub fn may_be_used(&self, now: Moment) -> Result<(), Refusal> {
+    pub fn may_be_used(&self, now: Timestamp) -> Result<(), Refusal> {
         match self.state_at(now) {
             ApprovalState::Granted => Ok(()),
             ApprovalState::Expired => Err(Refusal::ApprovalExpired),

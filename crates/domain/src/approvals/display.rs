@@ -6,7 +6,7 @@ use crate::limits;
 
 /// What a person reads of an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ApprovalDisplay {
     /// One line above the card.
     pub title: String,
     /// One line of this very deed.
@@ -17,7 +17,7 @@ pub struct Shown {
     pub why: Vec<String>,
 }
 
-impl Shown {
+impl ApprovalDisplay {
     /// Of a session's ask: the card as it is stored, with the call it is about and the answers
     /// the agent offers.
     pub fn of_session(mut card: Value, tool_call_id: String, options: Value) -> Self {
@@ -51,8 +51,8 @@ mod tests {
     #[test]
     fn a_sessions_ask_shows_its_call_and_the_answers_it_offers() {
         let card = json!({"title": "Edit", "input": {"path": "a"}});
-        let shown = Shown::of_session(card, "c".to_owned(), json!([{"optionId": "o"}]));
-        let expected = Shown {
+        let shown = ApprovalDisplay::of_session(card, "c".to_owned(), json!([{"optionId": "o"}]));
+        let expected = ApprovalDisplay {
             title: "Edit".to_owned(),
             summary: "Edit".to_owned(),
             card: json!({"title": "Edit", "input": {"path": "a"}, "toolCallId": "c",

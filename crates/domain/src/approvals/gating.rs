@@ -1,11 +1,11 @@
 //! Judging a gated request by what is known of it: whether it runs, waits, or asks a person.
 
-use super::{Approval, ApprovalState, Denial, Reason};
-use crate::{Moment, ids::ApprovalId, limits};
+use super::{Approval, ApprovalRequiredReason, ApprovalState, Denial};
+use crate::{Timestamp, ids::ApprovalId, limits};
 
 /// What the token of a request names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Presentation {
+pub enum PresentedToken {
     /// No token was shown.
     None,
     /// The token of no approval of this requester.
@@ -16,11 +16,11 @@ pub enum Presentation {
 
 /// What is known of a gated request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct GatingFacts {
     /// 64 hex digits over what is asked.
     pub digest: String,
     /// What its token names.
-    pub presented: Presentation,
+    pub presented: PresentedToken,
     /// The requester's newest approval for exactly this that is pending or granted, expired or
     /// not.
     pub open: Option<Approval>,
@@ -32,18 +32,18 @@ pub struct Known {
 
 /// What becomes of a gated request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum GatingDecision {
     /// It runs, and uses up this approval.
     Run(ApprovalId),
     /// A person said no.
     Denied(Denial),
     /// It waits for a person's word on this approval, and is answered with the reason if that
     /// does not come.
-    Wait(Box<Approval>, Reason),
+    Wait(Box<Approval>, ApprovalRequiredReason),
     /// It is answered at once.
-    Answer(Box<Approval>, Reason),
+    Answer(Box<Approval>, ApprovalRequiredReason),
     /// A person is asked.
-    Ask(Reason),
+    Ask(ApprovalRequiredReason),
     /// A person is asked too much already.
     TooMany,
 }
@@ -51,8 +51,8 @@ pub enum Verdict {
 /// Judges a gated request at `now`.
 ///
 /// Source: contract 4.5, "Answer to a gated request".
-pub fn judge(known: Known, now: Moment) -> Verdict {
-    let Known {
+pub fn judge(known: GatingFacts, now: Timestamp) -> GatingDecision {
+    let GatingFacts {
         digest,
         presented,
         open,
@@ -61,28 +61,32 @@ pub fn judge(known: Known, now: Moment) -> Verdict {
     } = known;
     let mut misfit = None;
     match presented {
-        Presentation::None => {}
-        Presentation::Unknown => misfit = Some(Reason::UnknownToken),
-        Presentation::Of(approval) if approval.digest != digest => {
-            misfit = Some(Reason::WrongAction);
+        PresentedToken::None => {}
+        PresentedToken::Unknown => misfit = Some(ApprovalRequiredReason::UnknownToken),
+        PresentedToken::Of(approval) if approval.digest != digest => {
+            misfit = Some(ApprovalRequiredReason::WrongAction);
         }
-        Presentation::Of(approval) => match approval.state_at(now) {
-            ApprovalState::Granted => return Verdict::Run(approval.id),
-            ApprovalState::Pending => return Verdict::Wait(approval, Reason::AwaitingDecision),
-            ApprovalState::Denied => return Verdict::Denied(Denial::of(*approval)),
-            ApprovalState::Expired | ApprovalState::Withdrawn => misfit = Some(Reason::Expired),
-            ApprovalState::Consumed => misfit = Some(Reason::AlreadyUsed),
+        PresentedToken::Of(approval) => match approval.state_at(now) {
+            ApprovalState::Granted => return GatingDecision::Run(approval.id),
+            ApprovalState::Pending => {
+                return GatingDecision::Wait(approval, ApprovalRequiredReason::AwaitingDecision);
+            }
+            ApprovalState::Denied => return GatingDecision::Denied(Denial::of(*approval)),
+            ApprovalState::Expired | ApprovalState::Withdrawn => {
+                misfit = Some(ApprovalRequiredReason::Expired)
+            }
+            ApprovalState::Consumed => misfit = Some(ApprovalRequiredReason::AlreadyUsed),
         },
     }
     if let Some(open) = open {
         match open.state_at(now) {
             ApprovalState::Pending => {
-                let reason = misfit.unwrap_or(Reason::AwaitingDecision);
-                return Verdict::Wait(Box::new(open), reason);
+                let reason = misfit.unwrap_or(ApprovalRequiredReason::AwaitingDecision);
+                return GatingDecision::Wait(Box::new(open), reason);
             }
             ApprovalState::Granted => {
-                let reason = misfit.unwrap_or(Reason::GrantedUnused);
-                return Verdict::Answer(Box::new(open), reason);
+                let reason = misfit.unwrap_or(ApprovalRequiredReason::GrantedUnused);
+                return GatingDecision::Answer(Box::new(open), reason);
             }
             ApprovalState::Denied
             | ApprovalState::Expired
@@ -92,10 +96,10 @@ pub fn judge(known: Known, now: Moment) -> Verdict {
     }
     let since = now.plus_seconds(-limits::APPROVAL_DENIAL_MEMORY_S);
     if let Some(denied) = denied.filter(|denied| denied.decided_at.is_some_and(|at| at > since)) {
-        return Verdict::Denied(Denial::of(denied));
+        return GatingDecision::Denied(Denial::of(denied));
     }
     if pending >= limits::APPROVALS_PENDING_PER_REQUESTER_MAX {
-        return Verdict::TooMany;
+        return GatingDecision::TooMany;
     }
-    Verdict::Ask(misfit.unwrap_or(Reason::NoApproval))
+    GatingDecision::Ask(misfit.unwrap_or(ApprovalRequiredReason::NoApproval))
 }

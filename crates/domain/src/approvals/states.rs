@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ApprovalKind;
-use crate::Moment;
+use crate::Timestamp;
 
 /// Where an approval stands; one vocabulary for all kinds. Source: contract 4.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -74,7 +74,7 @@ impl ApprovalState {
 
     /// The state that counts at `now` of a row with this deadline.
     #[must_use]
-    pub fn at(self, expires_at: Moment, now: Moment) -> Self {
+    pub fn at(self, expires_at: Timestamp, now: Timestamp) -> Self {
         match self {
             Self::Pending | Self::Granted if now >= expires_at => Self::Expired,
             Self::Pending

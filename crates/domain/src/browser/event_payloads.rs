@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CloseReason, Mode, Told, UnshareReason};
+use super::{CloseReason, DisplayMode, LogEvent, UnshareReason};
 use crate::{
     events::Event,
-    ids::{ConnectionId, SessionId},
+    ids::{BrowserConnectionId, SessionId},
 };
 
 /// A process runs.
@@ -14,9 +14,9 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct Opened {
     /// Where it is shown.
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// The process.
-    pub connection_id: ConnectionId,
+    pub connection_id: BrowserConnectionId,
 }
 
 /// It can be used.
@@ -24,7 +24,7 @@ pub struct Opened {
 #[serde(rename_all = "camelCase")]
 pub struct Connected {
     /// The process.
-    pub connection_id: ConnectionId,
+    pub connection_id: BrowserConnectionId,
     /// What it calls itself.
     pub version: String,
 }
@@ -34,7 +34,7 @@ pub struct Connected {
 #[serde(rename_all = "camelCase")]
 pub struct Closed {
     /// The process.
-    pub connection_id: ConnectionId,
+    pub connection_id: BrowserConnectionId,
     /// Why.
     pub reason: CloseReason,
 }
@@ -56,7 +56,7 @@ pub struct Shared {
     /// The session.
     pub session_id: SessionId,
     /// The process.
-    pub connection_id: ConnectionId,
+    pub connection_id: BrowserConnectionId,
 }
 
 /// No tab is shared with a session any more.
@@ -66,7 +66,7 @@ pub struct Unshared {
     /// The session.
     pub session_id: SessionId,
     /// The process that the share was told of.
-    pub connection_id: ConnectionId,
+    pub connection_id: BrowserConnectionId,
     /// Why.
     pub reason: UnshareReason,
 }
@@ -99,35 +99,39 @@ pub struct AgentAction {
     pub session_id: Option<SessionId>,
 }
 
-impl From<&Told> for Event {
-    fn from(told: &Told) -> Self {
+impl From<&LogEvent> for Event {
+    fn from(told: &LogEvent) -> Self {
         match told {
-            &Told::Opened(connection_id, mode) => Self::BrowserOpened(Opened {
+            &LogEvent::Opened(connection_id, mode) => Self::BrowserOpened(Opened {
                 mode,
                 connection_id,
             }),
-            Told::Connected(connection_id, version) => Self::BrowserConnected(Connected {
+            LogEvent::Connected(connection_id, version) => Self::BrowserConnected(Connected {
                 connection_id: *connection_id,
                 version: version.clone(),
             }),
-            &Told::Closed(connection_id, reason) => Self::BrowserClosed(Closed {
+            &LogEvent::Closed(connection_id, reason) => Self::BrowserClosed(Closed {
                 connection_id,
                 reason,
             }),
-            Told::Failed(failure) => Self::BrowserFailed(Failed {
+            LogEvent::Failed(failure) => Self::BrowserFailed(Failed {
                 code: failure.code().to_owned(),
                 message: failure.message().to_owned(),
             }),
-            &Told::Shared(session_id, connection_id) => Self::BrowserShared(Shared {
+            &LogEvent::Shared(session_id, connection_id) => Self::BrowserShared(Shared {
                 session_id,
                 connection_id,
             }),
-            &Told::Unshared(session_id, connection_id, reason) => Self::BrowserUnshared(Unshared {
-                session_id,
-                connection_id,
-                reason,
-            }),
-            &Told::Paused(paused, session_id) => Self::BrowserPaused(Paused { paused, session_id }),
+            &LogEvent::Unshared(session_id, connection_id, reason) => {
+                Self::BrowserUnshared(Unshared {
+                    session_id,
+                    connection_id,
+                    reason,
+                })
+            }
+            &LogEvent::Paused(paused, session_id) => {
+                Self::BrowserPaused(Paused { paused, session_id })
+            }
         }
     }
 }

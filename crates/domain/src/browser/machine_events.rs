@@ -3,29 +3,29 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Address, Failure, Mode, Stage};
-use crate::ids::{ConnectionId, SessionId, TabId};
+use super::{BrowserAddress, BrowserFailure, DisplayMode, PreparationStage};
+use crate::ids::{BrowserConnectionId, SessionId, TabId};
 #[cfg(doc)]
 use crate::limits;
 
 /// A wish to open the browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Open {
+pub struct OpenRequest {
     /// Where it shall be shown.
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// The chat a tab shall be shared with; without one no share changes.
     pub session: Option<SessionId>,
     /// What shall be opened.
-    pub url: Option<Address>,
+    pub url: Option<BrowserAddress>,
     /// The tabs that are open now, in order: opened again when the mode changes.
-    pub tabs: Vec<KeptTab>,
+    pub tabs: Vec<SavedTab>,
 }
 
 /// A tab that outlives its browser's process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptTab {
+pub struct SavedTab {
     /// Where it is.
-    pub address: Address,
+    pub address: BrowserAddress,
     /// Whether it is the shared one.
     pub shared: bool,
 }
@@ -96,22 +96,22 @@ impl UnshareReason {
 
 /// What happens to the browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum MachineEvent {
     /// Somebody wants it open.
-    Open(Open),
+    Open(OpenRequest),
     /// Somebody wants to know whether there is one, or has it fetched.
     Prepare {
         /// Whether it may be fetched.
         download: bool,
     },
-    /// How far the fetching is: [`Stage::Downloading`] or [`Stage::Installing`], and percent.
-    Progress(Stage, u8),
+    /// How far the fetching is: [`PreparationStage::Downloading`] or [`PreparationStage::Installing`], and percent.
+    Progress(PreparationStage, u8),
     /// There is an executable.
     Prepared,
     /// Executable and display were found, and the process runs.
-    Started(ConnectionId),
-    /// What [`Effect::Start`] or [`Effect::Prepare`] began has failed; no process runs.
-    CheckFailed(Failure),
+    Started(BrowserConnectionId),
+    /// What [`MachineEffect::Start`] or [`MachineEffect::Prepare`] began has failed; no process runs.
+    CheckFailed(BrowserFailure),
     /// It answered, and has its first tab; holds its version.
     Attached(String),
     /// [`limits::BROWSER_LAUNCH_MAX_S`] have passed since the start.
@@ -139,14 +139,14 @@ pub enum Event {
 
 /// What is to be done, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum MachineEffect {
     /// Look for executable and display, and start the process once the one before has ended.
-    /// Answered by [`Event::Started`] or [`Event::CheckFailed`].
-    Start(Mode),
+    /// Answered by [`MachineEvent::Started`] or [`MachineEvent::CheckFailed`].
+    Start(DisplayMode),
     /// Give that up, and end what was started.
     StopStarting,
-    /// Look for an executable, or fetch one. Answered by [`Event::Prepared`] or
-    /// [`Event::CheckFailed`].
+    /// Look for an executable, or fetch one. Answered by [`MachineEvent::Prepared`] or
+    /// [`MachineEvent::CheckFailed`].
     Prepare {
         /// Whether it may be fetched.
         download: bool,
@@ -154,36 +154,36 @@ pub enum Effect {
     /// Give that up.
     StopPreparing,
     /// Ask it to close; after [`limits::BROWSER_CLOSE_GRACE_S`] kill it. Answered by
-    /// [`Event::Ended`].
+    /// [`MachineEvent::Ended`].
     Close,
     /// Kill the whole group at once.
     Kill,
     /// Open these, each in a tab of its own; a blank first tab is used up first. Where one is the
     /// shared one, share it.
-    Open(Vec<KeptTab>),
+    Open(Vec<SavedTab>),
     /// Share this tab, or the one that is shown.
     Share(Option<TabId>),
     /// Share none any more.
     Unshare,
     /// Append the event, in the transaction of the change.
-    Tell(Told),
+    Tell(LogEvent),
 }
 
 /// What is told in the log. Source: contract 7.11.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum LogEvent {
     /// The process runs.
-    Opened(ConnectionId, Mode),
+    Opened(BrowserConnectionId, DisplayMode),
     /// It can be used; holds its version.
-    Connected(ConnectionId, String),
+    Connected(BrowserConnectionId, String),
     /// It was closed.
-    Closed(ConnectionId, CloseReason),
+    Closed(BrowserConnectionId, CloseReason),
     /// It failed.
-    Failed(Failure),
+    Failed(BrowserFailure),
     /// A tab is shared.
-    Shared(SessionId, ConnectionId),
+    Shared(SessionId, BrowserConnectionId),
     /// None is any more; names the process that the share was told of, as both do.
-    Unshared(SessionId, ConnectionId, UnshareReason),
+    Unshared(SessionId, BrowserConnectionId, UnshareReason),
     /// Agents' tools are refused, or no longer.
     Paused(bool, Option<SessionId>),
 }

@@ -6,7 +6,7 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::Holder;
+use super::ControlHolder;
 use crate::limits;
 
 const HOLD: Duration = Duration::from_millis(limits::BROWSER_HUMAN_HOLD_MS);
@@ -14,47 +14,47 @@ const WAIT: Duration = Duration::from_millis(limits::BROWSER_AGENT_WAIT_MS);
 const WINDOW: Duration = Duration::from_millis(limits::BROWSER_AGENT_WINDOW_MS);
 
 /// An agent's action, as its caller numbers it.
-pub type Ticket = u64;
+pub type ActionTicket = u64;
 
 /// What becomes of an agent's action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// It is to be done now, and [`Control::done`] told at its end.
-    Run(Ticket),
+pub enum ActionDecision {
+    /// It is to be done now, and [`MouseControl::done`] told at its end.
+    Run(ActionTicket),
     /// It waited too long: `PERSON_ACTIVE`.
-    PersonActive(Ticket),
+    PersonActive(ActionTicket),
 }
 
 /// Who has the mouse, and which actions of agents wait for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Control {
+pub struct MouseControl {
     /// Until when it is the person's, unless there is further input.
     held_until: Option<Duration>,
     /// The action that is being done; it finishes whatever happens.
-    running: Option<Ticket>,
+    running: Option<ActionTicket>,
     /// Those that wait, the oldest first, with the end of their patience.
-    waiting: VecDeque<(Ticket, Duration)>,
+    waiting: VecDeque<(ActionTicket, Duration)>,
 }
 
-impl Control {
+impl MouseControl {
     /// Who has the mouse.
-    pub fn holder(&self) -> Holder {
+    pub fn holder(&self) -> ControlHolder {
         match (self.held_until, self.running) {
-            (Some(_), _) => Holder::Person,
-            (None, Some(_)) => Holder::Agent,
-            (None, None) => Holder::None,
+            (Some(_), _) => ControlHolder::Person,
+            (None, Some(_)) => ControlHolder::Agent,
+            (None, None) => ControlHolder::None,
         }
     }
 
     /// A person did something. A running action of an agent finishes; later ones wait.
-    pub fn human(&mut self, now: Duration) -> Vec<Next> {
+    pub fn human(&mut self, now: Duration) -> Vec<ActionDecision> {
         let next = self.passed(now);
         self.held_until = Some(now + HOLD);
         next
     }
 
     /// An agent wants to do something.
-    pub fn asks(&mut self, ticket: Ticket, now: Duration) -> Vec<Next> {
+    pub fn asks(&mut self, ticket: ActionTicket, now: Duration) -> Vec<ActionDecision> {
         let mut next = self.passed(now);
         self.waiting.push_back((ticket, now + WAIT));
         next.extend(self.begin());
@@ -62,7 +62,7 @@ impl Control {
     }
 
     /// The running action is over.
-    pub fn done(&mut self, ticket: Ticket, now: Duration) -> Vec<Next> {
+    pub fn done(&mut self, ticket: ActionTicket, now: Duration) -> Vec<ActionDecision> {
         if self.running == Some(ticket) {
             self.running = None;
         }
@@ -70,12 +70,12 @@ impl Control {
     }
 
     /// Who asked gave up, so that its action is not begun any more.
-    pub fn gives_up(&mut self, ticket: Ticket) {
+    pub fn gives_up(&mut self, ticket: ActionTicket) {
         self.waiting.retain(|(waiting, _)| *waiting != ticket);
     }
 
     /// Those that wait and shall not be done any more: the tools were paused, or the share ended.
-    pub fn refuse_all(&mut self) -> Vec<Ticket> {
+    pub fn refuse_all(&mut self) -> Vec<ActionTicket> {
         self.waiting.drain(..).map(|(ticket, _)| ticket).collect()
     }
 
@@ -88,7 +88,7 @@ impl Control {
     }
 
     /// Time passed: the person's hold may be over, and with it somebody's waiting.
-    pub fn passed(&mut self, now: Duration) -> Vec<Next> {
+    pub fn passed(&mut self, now: Duration) -> Vec<ActionDecision> {
         let mut next = Vec::new();
         // In the order in which both happened, however late this is told.
         while let Some(&(ticket, end)) = self.waiting.front()
@@ -96,7 +96,7 @@ impl Control {
             && self.held_until.is_some_and(|until| end < until)
         {
             self.waiting.pop_front();
-            next.push(Next::PersonActive(ticket));
+            next.push(ActionDecision::PersonActive(ticket));
         }
         if self.held_until.is_some_and(|until| until <= now) {
             self.held_until = None;
@@ -105,21 +105,21 @@ impl Control {
         next
     }
 
-    fn begin(&mut self) -> Option<Next> {
+    fn begin(&mut self) -> Option<ActionDecision> {
         if self.held_until.is_some() || self.running.is_some() {
             return None;
         }
         let (ticket, _) = self.waiting.pop_front()?;
         self.running = Some(ticket);
-        Some(Next::Run(ticket))
+        Some(ActionDecision::Run(ticket))
     }
 }
 
 /// How often agents act, see [`limits::BROWSER_AGENT_ACTIONS_MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rate(VecDeque<Duration>);
+pub struct ActionRateLimiter(VecDeque<Duration>);
 
-impl Rate {
+impl ActionRateLimiter {
     /// Counts an action at `now`; false when it is one too many, which does not count.
     pub fn take(&mut self, now: Duration) -> bool {
         while self.0.front().is_some_and(|at| *at + WINDOW <= now) {
@@ -144,12 +144,12 @@ mod tests {
     }
 
     /// A control in which `holder` has the mouse at 0 ms; action 1 runs when it is the agent.
-    fn held_by(holder: Holder) -> Control {
-        let mut control = Control::default();
+    fn held_by(holder: ControlHolder) -> MouseControl {
+        let mut control = MouseControl::default();
         match holder {
-            Holder::None => {}
-            Holder::Person => assert_eq!(control.human(ms(0)), []),
-            Holder::Agent => assert_eq!(control.asks(1, ms(0)), [Next::Run(1)]),
+            ControlHolder::None => {}
+            ControlHolder::Person => assert_eq!(control.human(ms(0)), []),
+            ControlHolder::Agent => assert_eq!(control.asks(1, ms(0)), [ActionDecision::Run(1)]),
         }
         assert_eq!(control.holder(), holder);
         control
@@ -157,59 +157,66 @@ mod tests {
 
     #[test]
     fn a_person_takes_the_mouse_whoever_has_it() {
-        for holder in [Holder::None, Holder::Agent, Holder::Person] {
+        for holder in [
+            ControlHolder::None,
+            ControlHolder::Agent,
+            ControlHolder::Person,
+        ] {
             let mut control = held_by(holder);
             assert_eq!(control.human(ms(1)), []);
-            assert_eq!(control.holder(), Holder::Person);
+            assert_eq!(control.holder(), ControlHolder::Person);
         }
     }
 
     #[test]
     fn a_running_action_finishes_and_later_ones_wait() {
-        let mut control = held_by(Holder::Agent);
+        let mut control = held_by(ControlHolder::Agent);
         control.human(ms(10));
         assert_eq!(control.asks(2, ms(20)), []);
         assert_eq!(control.done(1, ms(30)), []);
         assert_eq!(control.next_moment(), Some(ms(1_510)));
         assert_eq!(control.passed(ms(1_509)), []);
-        assert_eq!(control.passed(ms(1_510)), [Next::Run(2)]);
-        assert_eq!(control.holder(), Holder::Agent);
+        assert_eq!(control.passed(ms(1_510)), [ActionDecision::Run(2)]);
+        assert_eq!(control.holder(), ControlHolder::Agent);
         assert_eq!(control.done(2, ms(1_600)), []);
-        assert_eq!(control.holder(), Holder::None);
+        assert_eq!(control.holder(), ControlHolder::None);
     }
 
     #[test]
     fn the_oldest_waits_least() {
-        let mut control = held_by(Holder::Person);
+        let mut control = held_by(ControlHolder::Person);
         control.asks(1, ms(1));
         control.asks(2, ms(2));
-        assert_eq!(control.passed(ms(1_500)), [Next::Run(1)]);
-        assert_eq!(control.done(1, ms(1_501)), [Next::Run(2)]);
+        assert_eq!(control.passed(ms(1_500)), [ActionDecision::Run(1)]);
+        assert_eq!(control.done(1, ms(1_501)), [ActionDecision::Run(2)]);
     }
 
     #[test]
     fn an_action_that_waited_ten_seconds_is_told_that_the_person_is_active() {
-        let mut control = held_by(Holder::Person);
+        let mut control = held_by(ControlHolder::Person);
         assert_eq!(control.asks(1, ms(100)), []);
         for at in (1_000..=10_000).step_by(1_000) {
             assert_eq!(control.human(ms(at)), []);
         }
-        assert_eq!(control.passed(ms(10_100)), [Next::PersonActive(1)]);
+        assert_eq!(
+            control.passed(ms(10_100)),
+            [ActionDecision::PersonActive(1)]
+        );
         assert_eq!(control.passed(ms(11_500)), []);
-        assert_eq!(control.holder(), Holder::None);
+        assert_eq!(control.holder(), ControlHolder::None);
     }
 
     #[test]
     fn who_is_told_late_that_time_passed_decides_as_if_in_time() {
-        let mut control = held_by(Holder::Person);
+        let mut control = held_by(ControlHolder::Person);
         control.asks(1, ms(0));
         // Free since 1.5 s, so the action does not wait any more.
-        assert_eq!(control.passed(ms(60_000)), [Next::Run(1)]);
+        assert_eq!(control.passed(ms(60_000)), [ActionDecision::Run(1)]);
     }
 
     #[test]
     fn what_nobody_wants_any_more_is_not_begun() {
-        let mut control = held_by(Holder::Person);
+        let mut control = held_by(ControlHolder::Person);
         for ticket in [1, 2, 3] {
             control.asks(ticket, ms(0));
         }
@@ -220,7 +227,7 @@ mod tests {
 
     #[test]
     fn twenty_actions_in_ten_seconds_are_enough() {
-        let mut rate = Rate::default();
+        let mut rate = ActionRateLimiter::default();
         for at in 0..20 {
             assert!(rate.take(ms(at)));
         }
@@ -235,7 +242,7 @@ mod tests {
         fn no_action_begins_while_the_person_is_at_it(
             deeds in prop::collection::vec((0_u8..4, 0_u64..4_000), 0..200)
         ) {
-            let (mut control, mut now) = (Control::default(), ms(0));
+            let (mut control, mut now) = (MouseControl::default(), ms(0));
             let (mut person, mut running, mut ticket) = (None::<Duration>, None, 0);
             let mut open = std::collections::BTreeSet::new();
             for (deed, gap) in deeds {
@@ -245,7 +252,7 @@ mod tests {
                         let next = control.human(now);
                         for next in &next {
                             // What begins in this very moment began before the input.
-                            if let Next::Run(_) = next {
+                            if let ActionDecision::Run(_) = next {
                                 prop_assert!(person.is_none_or(|at| at + HOLD <= now));
                             }
                         }
@@ -264,16 +271,16 @@ mod tests {
                     _ => control.passed(now),
                 };
                 for next in next {
-                    let (Next::Run(ticket) | Next::PersonActive(ticket)) = next;
+                    let (ActionDecision::Run(ticket) | ActionDecision::PersonActive(ticket)) = next;
                     prop_assert!(open.remove(&ticket), "each is answered once");
-                    if let Next::Run(ticket) = next {
+                    if let ActionDecision::Run(ticket) = next {
                         prop_assert_eq!(running.replace(ticket), None, "one at a time");
                         if deed != 0 {
                             prop_assert!(person.is_none_or(|at| at + HOLD <= now));
                         }
                     }
                 }
-                prop_assert_eq!(control.holder() == Holder::Agent, running.is_some() && control.held_until.is_none());
+                prop_assert_eq!(control.holder() == ControlHolder::Agent, running.is_some() && control.held_until.is_none());
             }
         }
     }

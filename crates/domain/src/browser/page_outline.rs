@@ -13,7 +13,7 @@ const TEXT_CHARS_MAX: usize = 400;
 
 /// One element of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct OutlineElement {
     /// How deep it lies.
     pub depth: usize,
     /// What it is: `button`, `textbox`, `heading` …
@@ -30,7 +30,7 @@ pub struct Line {
 
 /// An outline with its refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
+pub struct PageOutline {
     /// At most [`limits::BROWSER_SNAPSHOT_BYTES_MAX`] bytes, each line whole.
     pub text: String,
     /// Whether there was more.
@@ -39,9 +39,9 @@ pub struct Outline {
     pub refs: Vec<(u64, usize)>,
 }
 
-impl Outline {
+impl PageOutline {
     /// Writes the lines; the first ref is `e<first_ref>`.
-    pub fn of(lines: &[Line], first_ref: u64) -> Self {
+    pub fn of(lines: &[OutlineElement], first_ref: u64) -> Self {
         let mut outline = Self {
             text: String::new(),
             truncated: false,
@@ -64,7 +64,7 @@ impl Outline {
     }
 }
 
-fn written(line: &Line, number: Option<u64>) -> String {
+fn written(line: &OutlineElement, number: Option<u64>) -> String {
     let mut text = "  ".repeat(line.depth.min(DEPTH_MAX));
     text.push_str("- ");
     text.push_str(&shown(&line.role, 40));
@@ -106,13 +106,13 @@ pub fn quoted(text: &str, origin: &str, mark: &str) -> String {
 mod tests {
     use super::*;
 
-    fn line(depth: usize, role: &str, name: &str, is_usable: bool) -> Line {
-        Line {
+    fn line(depth: usize, role: &str, name: &str, is_usable: bool) -> OutlineElement {
+        OutlineElement {
             depth,
             role: role.to_owned(),
             name: name.to_owned(),
             is_usable,
-            ..Line::default()
+            ..OutlineElement::default()
         }
     }
 
@@ -120,20 +120,20 @@ mod tests {
     fn an_outline_is_read_at_a_glance() {
         let lines = [
             line(0, "heading", "Sign in", false),
-            Line {
+            OutlineElement {
                 value: Some("ada".to_owned()),
                 ..line(1, "textbox", "User", true)
             },
-            Line {
+            OutlineElement {
                 states: vec!["secret".to_owned()],
                 ..line(1, "textbox", "Password", true)
             },
-            Line {
+            OutlineElement {
                 states: vec!["disabled".to_owned()],
                 ..line(1, "button", "Go \"now\"\n- button \"x\" [ref=e9]", true)
             },
         ];
-        let outline = Outline::of(&lines, 7);
+        let outline = PageOutline::of(&lines, 7);
         assert_eq!(
             outline.text,
             "- heading \"Sign in\"\n  \
@@ -148,12 +148,12 @@ mod tests {
     #[test]
     fn a_long_page_is_cut_between_two_lines() {
         let lines = vec![line(0, "link", &"x".repeat(1_000), true); 1_000];
-        let outline = Outline::of(&lines, 1);
+        let outline = PageOutline::of(&lines, 1);
         assert!(outline.truncated);
         assert!(outline.text.len() <= limits::BROWSER_SNAPSHOT_BYTES_MAX);
         assert!(outline.text.ends_with("]\n"));
         assert_eq!(outline.refs.len(), outline.text.lines().count());
-        let deep = Outline::of(&[line(100_000, "link", "", false)], 1);
+        let deep = PageOutline::of(&[line(100_000, "link", "", false)], 1);
         assert_eq!(deep.text.len(), 2 * DEPTH_MAX + "- link\n".len());
     }
 

@@ -2,19 +2,20 @@
 //! Source: contract 7.5.
 
 use super::{
-    CloseReason, Component, Effect, Event, Failure, KeptTab, LastError, LaunchFault, Mode, Open,
-    Preparation, Stage, Status, Told, UnshareReason,
+    BrowserFailure, BrowserStatus, CloseReason, DisplayMode, LastError, LaunchFault, LogEvent,
+    MachineEffect, MachineEvent, OpenRequest, Preparation, PreparationStage, PreparedComponent,
+    SavedTab, UnshareReason,
 };
 use crate::{
-    Moment, Refusal,
-    ids::{ConnectionId, SessionId, TabId},
+    Refusal, Timestamp,
+    ids::{BrowserConnectionId, SessionId, TabId},
     limits,
 };
 
 /// What shall be done once it is connected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wish {
-    tabs: Vec<KeptTab>,
+struct PendingOpen {
+    tabs: Vec<SavedTab>,
     /// Whether the tab that is shown shall be shared once it is connected.
     shares: bool,
 }
@@ -22,44 +23,44 @@ struct Wish {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
-    Preparing(Stage, u8),
-    Checking(Wish),
-    Connecting(ConnectionId, Wish),
-    Connected(ConnectionId),
-    Closing(ConnectionId, After),
-    Failed(Stage, u8),
+    Preparing(PreparationStage, u8),
+    Checking(PendingOpen),
+    Connecting(BrowserConnectionId, PendingOpen),
+    Connected(BrowserConnectionId),
+    Closing(BrowserConnectionId, AfterClose),
+    Failed(PreparationStage, u8),
 }
 
 /// What follows once it is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum After {
+enum AfterClose {
     Nothing(CloseReason),
     /// It comes up again in the mode that the machine says.
-    Start(Wish),
+    Start(PendingOpen),
 }
 
 /// Where the browser stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    mode: Mode,
+pub struct StateMachine {
+    mode: DisplayMode,
     phase: Phase,
     session: Option<SessionId>,
-    /// The process [`Told::Shared`] was told of with that session, once it was.
-    shared_in: Option<ConnectionId>,
+    /// The process [`LogEvent::Shared`] was told of with that session, once it was.
+    shared_in: Option<BrowserConnectionId>,
     paused: bool,
     last_error: Option<LastError>,
 }
 
-impl Default for Machine {
+impl Default for StateMachine {
     fn default() -> Self {
-        Self::new(Mode::Embedded)
+        Self::new(DisplayMode::Embedded)
     }
 }
 
-impl Machine {
+impl StateMachine {
     /// Nothing runs; `mode` is that of the last browser. Source: contract 7.5, "After a server
     /// restart".
-    pub fn new(mode: Mode) -> Self {
+    pub fn new(mode: DisplayMode) -> Self {
         Self {
             mode,
             phase: Phase::Idle,
@@ -71,39 +72,39 @@ impl Machine {
     }
 
     /// Of the present or last browser; once another one is asked for, of that.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> DisplayMode {
         self.mode
     }
 
     /// Whether there is one.
-    pub fn status(&self) -> Status {
+    pub fn status(&self) -> BrowserStatus {
         match self.phase {
-            Phase::Idle | Phase::Preparing(..) | Phase::Checking(_) => Status::Disconnected,
-            Phase::Connecting(..) => Status::Connecting,
-            Phase::Connected(_) => Status::Connected,
-            Phase::Closing(..) => Status::Closing,
-            Phase::Failed(..) => Status::Failed,
+            Phase::Idle | Phase::Preparing(..) | Phase::Checking(_) => BrowserStatus::Disconnected,
+            Phase::Connecting(..) => BrowserStatus::Connecting,
+            Phase::Connected(_) => BrowserStatus::Connected,
+            Phase::Closing(..) => BrowserStatus::Closing,
+            Phase::Failed(..) => BrowserStatus::Failed,
         }
     }
 
     /// How far it has been got ready.
     pub fn preparation(&self) -> Preparation {
         let (stage, percent) = match self.phase {
-            Phase::Idle | Phase::Closing(..) => (Stage::Idle, 0),
+            Phase::Idle | Phase::Closing(..) => (PreparationStage::Idle, 0),
             Phase::Preparing(stage, percent) | Phase::Failed(stage, percent) => (stage, percent),
-            Phase::Checking(_) => (Stage::Checking, 0),
-            Phase::Connecting(..) => (Stage::Launching, 0),
-            Phase::Connected(_) => (Stage::Ready, 100),
+            Phase::Checking(_) => (PreparationStage::Checking, 0),
+            Phase::Connecting(..) => (PreparationStage::Launching, 0),
+            Phase::Connected(_) => (PreparationStage::Ready, 100),
         };
         Preparation {
             stage,
-            component: Component::Chromium,
+            component: PreparedComponent::Chromium,
             percent,
         }
     }
 
     /// The present process.
-    pub fn connection(&self) -> Option<ConnectionId> {
+    pub fn connection(&self) -> Option<BrowserConnectionId> {
         match self.phase {
             Phase::Idle | Phase::Preparing(..) | Phase::Checking(_) | Phase::Failed(..) => None,
             Phase::Connecting(id, _) | Phase::Connected(id) | Phase::Closing(id, _) => Some(id),
@@ -114,7 +115,7 @@ impl Machine {
     ///
     /// # Errors
     /// [`Refusal::BrowserNotConnected`].
-    pub fn connected(&self) -> Result<ConnectionId, Refusal> {
+    pub fn connected(&self) -> Result<BrowserConnectionId, Refusal> {
         match self.phase {
             Phase::Connected(id) => Ok(id),
             _ => Err(Refusal::BrowserNotConnected),
@@ -142,8 +143,12 @@ impl Machine {
     /// # Errors
     /// [`Refusal::BrowserBusy`] of open and prepare, [`Refusal::BrowserNotConnected`] of share;
     /// of the other events none.
-    pub fn next(&self, event: Event, now: Moment) -> Result<(Self, Vec<Effect>), Refusal> {
-        let mut next = Way {
+    pub fn next(
+        &self,
+        event: MachineEvent,
+        now: Timestamp,
+    ) -> Result<(Self, Vec<MachineEffect>), Refusal> {
+        let mut next = Transition {
             to: self.clone(),
             effects: Vec::new(),
         };
@@ -153,73 +158,75 @@ impl Machine {
 }
 
 /// A state on its way to the next.
-struct Way {
-    to: Machine,
-    effects: Vec<Effect>,
+struct Transition {
+    to: StateMachine,
+    effects: Vec<MachineEffect>,
 }
 
-impl Way {
-    fn take(&mut self, event: Event, now: Moment) -> Result<(), Refusal> {
+impl Transition {
+    fn take(&mut self, event: MachineEvent, now: Timestamp) -> Result<(), Refusal> {
         match event {
-            Event::Open(open) => self.open(open)?,
-            Event::Prepare { download } => self.prepare(download)?,
-            Event::Progress(stage, percent) => {
+            MachineEvent::Open(open) => self.open(open)?,
+            MachineEvent::Prepare { download } => self.prepare(download)?,
+            MachineEvent::Progress(stage, percent) => {
                 if let Phase::Preparing(now_stage, now_percent) = &mut self.to.phase {
                     (*now_stage, *now_percent) = (stage, percent.min(100));
                 }
             }
-            Event::Prepared => {
+            MachineEvent::Prepared => {
                 if let Phase::Preparing(..) = self.to.phase {
                     self.to.phase = Phase::Idle;
                 }
             }
-            Event::Started(connection) => self.started(connection),
-            Event::CheckFailed(failure) => match self.to.phase {
-                Phase::Checking(_) => self.fail(failure, Stage::Failed, 0, now),
-                Phase::Preparing(_, percent) => self.fail(failure, Stage::Failed, percent, now),
+            MachineEvent::Started(connection) => self.started(connection),
+            MachineEvent::CheckFailed(failure) => match self.to.phase {
+                Phase::Checking(_) => self.fail(failure, PreparationStage::Failed, 0, now),
+                Phase::Preparing(_, percent) => {
+                    self.fail(failure, PreparationStage::Failed, percent, now)
+                }
                 _ => {}
             },
-            Event::Attached(version) => self.attached(version),
-            Event::LaunchOverdue => {
+            MachineEvent::Attached(version) => self.attached(version),
+            MachineEvent::LaunchOverdue => {
                 if let Phase::Connecting(..) = self.to.phase {
-                    self.effects.push(Effect::Kill);
-                    let failure = Failure::LaunchFailed(LaunchFault::Deadline);
-                    self.fail(failure, Stage::Failed, 0, now);
+                    self.effects.push(MachineEffect::Kill);
+                    let failure = BrowserFailure::LaunchFailed(LaunchFault::Deadline);
+                    self.fail(failure, PreparationStage::Failed, 0, now);
                 }
             }
-            Event::Silent => {
+            MachineEvent::Silent => {
                 if let Phase::Connected(_) = self.to.phase {
                     self.crashed(now);
                 }
             }
-            Event::Ended(code) => self.ended(code, now),
-            Event::Close(reason) => self.close(reason),
-            Event::Share { session, tab } => self.share(session, tab)?,
-            Event::SharedTabsGone => self.unshare(UnshareReason::Tab),
-            Event::SessionEnded(session) => {
+            MachineEvent::Ended(code) => self.ended(code, now),
+            MachineEvent::Close(reason) => self.close(reason),
+            MachineEvent::Share { session, tab } => self.share(session, tab)?,
+            MachineEvent::SharedTabsGone => self.unshare(UnshareReason::Tab),
+            MachineEvent::SessionEnded(session) => {
                 if self.to.session == Some(session) {
                     self.unshare(UnshareReason::SessionEnded);
                 }
             }
-            Event::Pause(paused) => {
+            MachineEvent::Pause(paused) => {
                 if self.to.paused != paused {
                     self.to.paused = paused;
-                    self.tell(Told::Paused(paused, self.to.session));
+                    self.tell(LogEvent::Paused(paused, self.to.session));
                 }
             }
         }
         Ok(())
     }
 
-    fn open(&mut self, open: Open) -> Result<(), Refusal> {
+    fn open(&mut self, open: OpenRequest) -> Result<(), Refusal> {
         let is_same_mode = self.to.mode == open.mode;
-        let url = open.url.map(|address| KeptTab {
+        let url = open.url.map(|address| SavedTab {
             address,
             shared: false,
         });
         match &mut self.to.phase {
             Phase::Idle | Phase::Failed(..) => {
-                let wish = Wish {
+                let wish = PendingOpen {
                     tabs: url.into_iter().collect(),
                     shares: open.session.is_some(),
                 };
@@ -227,7 +234,7 @@ impl Way {
                 self.to.mode = open.mode;
                 self.to.last_error = None;
                 self.to.phase = Phase::Checking(wish);
-                self.effects.push(Effect::Start(open.mode));
+                self.effects.push(MachineEffect::Start(open.mode));
             }
             Phase::Checking(wish) | Phase::Connecting(_, wish) if is_same_mode => {
                 let has_room = wish.tabs.len() < limits::BROWSER_TABS_MAX;
@@ -243,7 +250,7 @@ impl Way {
             }
             Phase::Connected(_) if is_same_mode => {
                 if let Some(url) = url {
-                    self.effects.push(Effect::Open(vec![url]));
+                    self.effects.push(MachineEffect::Open(vec![url]));
                 }
                 self.share(open.session, None)?;
             }
@@ -265,14 +272,14 @@ impl Way {
                         tab.shared = false;
                     }
                 }
-                let wish = Wish {
+                let wish = PendingOpen {
                     tabs,
                     shares: self.to.session.is_some() && !goes_on,
                 };
                 self.to.mode = open.mode;
                 self.to.last_error = None;
-                self.to.phase = Phase::Closing(connection, After::Start(wish));
-                self.effects.push(Effect::Close);
+                self.to.phase = Phase::Closing(connection, AfterClose::Start(wish));
+                self.effects.push(MachineEffect::Close);
             }
             Phase::Preparing(..)
             | Phase::Checking(_)
@@ -286,19 +293,19 @@ impl Way {
         let (Phase::Idle | Phase::Failed(..)) = self.to.phase else {
             return Err(Refusal::BrowserBusy);
         };
-        self.to.phase = Phase::Preparing(Stage::Checking, 0);
-        self.effects.push(Effect::Prepare { download });
+        self.to.phase = Phase::Preparing(PreparationStage::Checking, 0);
+        self.effects.push(MachineEffect::Prepare { download });
         Ok(())
     }
 
-    fn started(&mut self, connection: ConnectionId) {
+    fn started(&mut self, connection: BrowserConnectionId) {
         if let Phase::Checking(wish) = &mut self.to.phase {
             let wish = std::mem::take(wish);
             self.to.phase = Phase::Connecting(connection, wish);
-            self.tell(Told::Opened(connection, self.to.mode));
+            self.tell(LogEvent::Opened(connection, self.to.mode));
         } else {
             // Nobody waits for it any more.
-            self.effects.push(Effect::Kill);
+            self.effects.push(MachineEffect::Kill);
         }
     }
 
@@ -308,48 +315,48 @@ impl Way {
         };
         let (connection, wish) = (*connection, std::mem::take(wish));
         self.to.phase = Phase::Connected(connection);
-        self.tell(Told::Connected(connection, version));
+        self.tell(LogEvent::Connected(connection, version));
         if !wish.tabs.is_empty() {
-            self.effects.push(Effect::Open(wish.tabs));
+            self.effects.push(MachineEffect::Open(wish.tabs));
         }
         if let Some(session) = self.to.session {
             if wish.shares {
-                self.effects.push(Effect::Share(None));
+                self.effects.push(MachineEffect::Share(None));
             }
             if self.to.shared_in.is_none() {
                 self.to.shared_in = Some(connection);
-                self.tell(Told::Shared(session, connection));
+                self.tell(LogEvent::Shared(session, connection));
             }
         }
     }
 
-    fn ended(&mut self, code: Option<i32>, now: Moment) {
+    fn ended(&mut self, code: Option<i32>, now: Timestamp) {
         match &mut self.to.phase {
             Phase::Connecting(..) => {
-                self.effects.push(Effect::Kill);
-                let failure = Failure::LaunchFailed(LaunchFault::Exited);
-                self.fail(failure, Stage::Failed, 0, now);
+                self.effects.push(MachineEffect::Kill);
+                let failure = BrowserFailure::LaunchFailed(LaunchFault::Exited);
+                self.fail(failure, PreparationStage::Failed, 0, now);
             }
             &mut Phase::Connected(connection) => {
-                if code == Some(0) && self.to.mode == Mode::Window {
+                if code == Some(0) && self.to.mode == DisplayMode::Window {
                     self.unshare(UnshareReason::Closed);
                     self.to.phase = Phase::Idle;
-                    self.tell(Told::Closed(connection, CloseReason::Window));
+                    self.tell(LogEvent::Closed(connection, CloseReason::Window));
                 } else {
                     self.crashed(now);
                 }
             }
             Phase::Closing(connection, after) => {
                 let connection = *connection;
-                match std::mem::replace(after, After::Nothing(CloseReason::Mode)) {
-                    After::Nothing(reason) => {
+                match std::mem::replace(after, AfterClose::Nothing(CloseReason::Mode)) {
+                    AfterClose::Nothing(reason) => {
                         self.to.phase = Phase::Idle;
-                        self.tell(Told::Closed(connection, reason));
+                        self.tell(LogEvent::Closed(connection, reason));
                     }
-                    After::Start(wish) => {
+                    AfterClose::Start(wish) => {
                         self.to.phase = Phase::Checking(wish);
-                        self.tell(Told::Closed(connection, CloseReason::Mode));
-                        self.effects.push(Effect::Start(self.to.mode));
+                        self.tell(LogEvent::Closed(connection, CloseReason::Mode));
+                        self.effects.push(MachineEffect::Start(self.to.mode));
                     }
                 }
             }
@@ -362,23 +369,23 @@ impl Way {
             Phase::Idle | Phase::Failed(..) => {}
             Phase::Preparing(..) => {
                 self.to.phase = Phase::Idle;
-                self.effects.push(Effect::StopPreparing);
+                self.effects.push(MachineEffect::StopPreparing);
             }
             Phase::Checking(_) => {
                 self.unshare(UnshareReason::Closed);
                 self.to.phase = Phase::Idle;
-                self.effects.push(Effect::StopStarting);
+                self.effects.push(MachineEffect::StopStarting);
             }
             &mut (Phase::Connecting(connection, _) | Phase::Connected(connection)) => {
                 self.unshare(UnshareReason::Closed);
-                self.to.phase = Phase::Closing(connection, After::Nothing(reason));
-                self.effects.push(Effect::Close);
+                self.to.phase = Phase::Closing(connection, AfterClose::Nothing(reason));
+                self.effects.push(MachineEffect::Close);
             }
-            Phase::Closing(_, after @ After::Start(_)) => {
-                *after = After::Nothing(reason);
+            Phase::Closing(_, after @ AfterClose::Start(_)) => {
+                *after = AfterClose::Nothing(reason);
                 self.unshare(UnshareReason::Closed);
             }
-            Phase::Closing(_, After::Nothing(_)) => {}
+            Phase::Closing(_, AfterClose::Nothing(_)) => {}
         }
     }
 
@@ -392,25 +399,25 @@ impl Way {
             self.end_share(UnshareReason::Replaced);
             self.to.session = Some(session);
             self.to.shared_in = Some(connection);
-            self.tell(Told::Shared(session, connection));
+            self.tell(LogEvent::Shared(session, connection));
         } else if tab.is_none() {
             // Who opens again what it has keeps its tab.
             return Ok(());
         }
-        self.effects.push(Effect::Share(tab));
+        self.effects.push(MachineEffect::Share(tab));
         Ok(())
     }
 
     /// Ends the share, whatever becomes of the browser.
     fn unshare(&mut self, reason: UnshareReason) {
         if self.to.session.is_some() {
-            self.effects.push(Effect::Unshare);
+            self.effects.push(MachineEffect::Unshare);
         }
         self.end_share(reason);
         match &mut self.to.phase {
             Phase::Checking(wish)
             | Phase::Connecting(_, wish)
-            | Phase::Closing(_, After::Start(wish)) => {
+            | Phase::Closing(_, AfterClose::Start(wish)) => {
                 wish.shares = false;
                 for tab in &mut wish.tabs {
                     tab.shared = false;
@@ -419,7 +426,7 @@ impl Way {
             Phase::Idle
             | Phase::Preparing(..)
             | Phase::Connected(_)
-            | Phase::Closing(_, After::Nothing(_))
+            | Phase::Closing(_, AfterClose::Nothing(_))
             | Phase::Failed(..) => {}
         }
     }
@@ -430,27 +437,33 @@ impl Way {
             return;
         };
         if let Some(connection) = self.to.shared_in.take() {
-            self.tell(Told::Unshared(session, connection, reason));
+            self.tell(LogEvent::Unshared(session, connection, reason));
         }
     }
 
-    fn crashed(&mut self, now: Moment) {
-        self.effects.push(Effect::Kill);
-        self.fail(Failure::Crashed, Stage::Idle, 0, now);
+    fn crashed(&mut self, now: Timestamp) {
+        self.effects.push(MachineEffect::Kill);
+        self.fail(BrowserFailure::Crashed, PreparationStage::Idle, 0, now);
     }
 
-    fn fail(&mut self, failure: Failure, stage: Stage, percent: u8, now: Moment) {
+    fn fail(
+        &mut self,
+        failure: BrowserFailure,
+        stage: PreparationStage,
+        percent: u8,
+        now: Timestamp,
+    ) {
         self.unshare(UnshareReason::Crashed);
         self.to.phase = Phase::Failed(stage, percent);
         self.to.last_error = Some(LastError {
             failure: failure.clone(),
             at: now,
         });
-        self.tell(Told::Failed(failure));
+        self.tell(LogEvent::Failed(failure));
     }
 
-    fn tell(&mut self, told: Told) {
-        self.effects.push(Effect::Tell(told));
+    fn tell(&mut self, told: LogEvent) {
+        self.effects.push(MachineEffect::Tell(told));
     }
 }
 

@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn an_open_without_a_session_ends_every_share() {
-    let unshared = Told::Unshared(session(5), connection(1), UnshareReason::Person);
-    let ended = [Effect::Unshare, tell(unshared)];
+    let unshared = LogEvent::Unshared(session(5), connection(1), UnshareReason::Person);
+    let ended = [MachineEffect::Unshare, tell(unshared)];
     // In the same mode.
     row(
         &connected(Embedded, Some(5)),
@@ -14,14 +14,14 @@ fn an_open_without_a_session_ends_every_share() {
         &ended,
     );
     // In the other one, whose tabs are opened again and shared with nobody.
-    let switch = Event::Open(Open {
+    let switch = MachineEvent::Open(OpenRequest {
         mode: Window,
         session: None,
         url: None,
         tabs: vec![page("https://a", true)],
     });
     let from = connected(Embedded, Some(5));
-    let expected = [&ended[..], &[Effect::Close]].concat();
+    let expected = [&ended[..], &[MachineEffect::Close]].concat();
     row(
         &from,
         switch.clone(),
@@ -29,14 +29,19 @@ fn an_open_without_a_session_ends_every_share() {
         &expected,
     );
     let (from, _) = from.next(switch, NOW).unwrap();
-    let (from, _) = from.next(Event::Ended(Some(0)), NOW).unwrap();
-    let (from, _) = from.next(Event::Started(connection(2)), NOW).unwrap();
-    let tabs = Effect::Open(vec![page("https://a", false)]);
+    let (from, _) = from.next(MachineEvent::Ended(Some(0)), NOW).unwrap();
+    let (from, _) = from
+        .next(MachineEvent::Started(connection(2)), NOW)
+        .unwrap();
+    let tabs = MachineEffect::Open(vec![page("https://a", false)]);
     row(
         &from,
         attached(),
         "window Connected Ready 100 2 0 -",
-        &[tell(Told::Connected(connection(2), "156".to_owned())), tabs],
+        &[
+            tell(LogEvent::Connected(connection(2), "156".to_owned())),
+            tabs,
+        ],
     );
     // And before there is a tab, where nobody was told of a share yet.
     for (from, stage) in [
@@ -49,28 +54,33 @@ fn an_open_without_a_session_ends_every_share() {
             "embedded Connecting Launching 0 1 0 -",
         ),
     ] {
-        row(&from, open(Embedded, None, None), stage, &[Effect::Unshare]);
+        row(
+            &from,
+            open(Embedded, None, None),
+            stage,
+            &[MachineEffect::Unshare],
+        );
     }
 }
 
 #[test]
 fn a_share_that_cannot_go_on_in_the_other_mode_ends() {
     let mut from = connected(Embedded, Some(5));
-    for event in [open(Window, Some(5), None), Event::Ended(Some(0))] {
+    for event in [open(Window, Some(5), None), MachineEvent::Ended(Some(0))] {
         (from, _) = from.next(event, NOW).unwrap();
     }
     row(
         &from,
-        Event::CheckFailed(Failure::NoDisplay),
+        MachineEvent::CheckFailed(BrowserFailure::NoDisplay),
         "window Failed Failed 0 0 0 NO_DISPLAY",
         &[
-            Effect::Unshare,
-            tell(Told::Unshared(
+            MachineEffect::Unshare,
+            tell(LogEvent::Unshared(
                 session(5),
                 connection(1),
                 UnshareReason::Crashed,
             )),
-            tell(Told::Failed(Failure::NoDisplay)),
+            tell(LogEvent::Failed(BrowserFailure::NoDisplay)),
         ],
     );
 }

@@ -1,84 +1,84 @@
 //! Every row of the table of states, and what is told in each.
 
 use super::*;
-use crate::browser::Address;
+use crate::browser::BrowserAddress;
 
 #[path = "state_machine_shares_tests.rs"]
 mod shares;
 
-const NOW: Moment = Moment::from_millis(7);
+const NOW: Timestamp = Timestamp::from_millis(7);
 
-fn connection(number: u8) -> ConnectionId {
-    ConnectionId::from_bytes([number; 16])
+fn connection(number: u8) -> BrowserConnectionId {
+    BrowserConnectionId::from_bytes([number; 16])
 }
 
 fn session(number: u8) -> SessionId {
     SessionId::from_bytes([number; 16])
 }
 
-fn page(text: &str, shared: bool) -> KeptTab {
-    let address = Address::typed(text).unwrap();
-    KeptTab { address, shared }
+fn page(text: &str, shared: bool) -> SavedTab {
+    let address = BrowserAddress::typed(text).unwrap();
+    SavedTab { address, shared }
 }
 
-fn open(mode: Mode, by: Option<u8>, url: Option<&str>) -> Event {
-    Event::Open(Open {
+fn open(mode: DisplayMode, by: Option<u8>, url: Option<&str>) -> MachineEvent {
+    MachineEvent::Open(OpenRequest {
         mode,
         session: by.map(session),
-        url: url.map(|url| Address::typed(url).unwrap()),
+        url: url.map(|url| BrowserAddress::typed(url).unwrap()),
         tabs: Vec::new(),
     })
 }
 
-fn close() -> Event {
-    Event::Close(CloseReason::Person)
+fn close() -> MachineEvent {
+    MachineEvent::Close(CloseReason::Person)
 }
 
-fn attached() -> Event {
-    Event::Attached("156".to_owned())
+fn attached() -> MachineEvent {
+    MachineEvent::Attached("156".to_owned())
 }
 
-fn crashed() -> Failure {
-    Failure::Crashed
+fn crashed() -> BrowserFailure {
+    BrowserFailure::Crashed
 }
 
-fn not_started(fault: LaunchFault) -> Failure {
-    Failure::LaunchFailed(fault)
+fn not_started(fault: LaunchFault) -> BrowserFailure {
+    BrowserFailure::LaunchFailed(fault)
 }
 
-fn tell(told: Told) -> Effect {
-    Effect::Tell(told)
+fn tell(told: LogEvent) -> MachineEffect {
+    MachineEffect::Tell(told)
 }
 
 /// A machine that all of these happened to.
-fn after(events: impl IntoIterator<Item = Event>) -> Machine {
+fn after(events: impl IntoIterator<Item = MachineEvent>) -> StateMachine {
     events
         .into_iter()
-        .fold(Machine::default(), |machine, event| {
+        .fold(StateMachine::default(), |machine, event| {
             machine.next(event, NOW).unwrap().0
         })
 }
 
-fn checking(mode: Mode, by: Option<u8>) -> Machine {
+fn checking(mode: DisplayMode, by: Option<u8>) -> StateMachine {
     after([open(mode, by, None)])
 }
 
-fn connecting(mode: Mode, by: Option<u8>) -> Machine {
-    let events = [open(mode, by, None), Event::Started(connection(1))];
+fn connecting(mode: DisplayMode, by: Option<u8>) -> StateMachine {
+    let events = [open(mode, by, None), MachineEvent::Started(connection(1))];
     after(events)
 }
 
-fn connected(mode: Mode, by: Option<u8>) -> Machine {
+fn connected(mode: DisplayMode, by: Option<u8>) -> StateMachine {
     let (machine, _) = connecting(mode, by).next(attached(), NOW).unwrap();
     machine
 }
 
-fn closing(mode: Mode) -> Machine {
+fn closing(mode: DisplayMode) -> StateMachine {
     connected(mode, None).next(close(), NOW).unwrap().0
 }
 
 /// What a machine shows, in one line.
-fn shown(machine: &Machine) -> String {
+fn shown(machine: &StateMachine) -> String {
     let preparation = machine.preparation();
     let error = machine.last_error().map_or("-", |error| {
         assert_eq!(error.at, NOW);
@@ -97,39 +97,39 @@ fn shown(machine: &Machine) -> String {
 
 /// One row of the table: a state, what happens, and what follows.
 #[expect(clippy::needless_pass_by_value, reason = "callers make it on the spot")]
-fn row(from: &Machine, event: Event, expected: &str, effects: &[Effect]) {
+fn row(from: &StateMachine, event: MachineEvent, expected: &str, effects: &[MachineEffect]) {
     let (to, done) = from.next(event.clone(), NOW).unwrap();
     assert_eq!(shown(&to), expected, "{event:?}");
     assert_eq!(done, effects, "{event:?}");
 }
 
-use Mode::{Embedded, Window};
+use DisplayMode::{Embedded, Window};
 
 #[test]
 fn a_fresh_one_is_idle() {
     assert_eq!(
-        shown(&Machine::default()),
+        shown(&StateMachine::default()),
         "embedded Disconnected Idle 0 0 0 -"
     );
     assert_eq!(
-        shown(&Machine::new(Window)),
+        shown(&StateMachine::new(Window)),
         "window Disconnected Idle 0 0 0 -"
     );
 }
 
 #[test]
 fn open_begins_to_look_and_forgets_what_went_wrong() {
-    let start = [Effect::Start(Window)];
+    let start = [MachineEffect::Start(Window)];
     let expected = "window Disconnected Checking 0 0 5 -";
     row(
-        &Machine::default(),
+        &StateMachine::default(),
         open(Window, Some(5), None),
         expected,
         &start,
     );
     let failed = after([
         open(Embedded, None, None),
-        Event::CheckFailed(Failure::NoDisplay),
+        MachineEvent::CheckFailed(BrowserFailure::NoDisplay),
     ]);
     row(&failed, open(Window, Some(5), None), expected, &start);
 }
@@ -138,17 +138,17 @@ fn open_begins_to_look_and_forgets_what_went_wrong() {
 fn checks_that_pass_lead_to_a_process() {
     row(
         &checking(Embedded, Some(5)),
-        Event::Started(connection(1)),
+        MachineEvent::Started(connection(1)),
         "embedded Connecting Launching 0 1 5 -",
-        &[tell(Told::Opened(connection(1), Embedded))],
+        &[tell(LogEvent::Opened(connection(1), Embedded))],
     );
 }
 
 #[test]
 fn a_check_that_fails_starts_nothing_and_forgets_the_session() {
     for failure in [
-        Failure::NoDisplay,
-        Failure::NotInstalled {
+        BrowserFailure::NoDisplay,
+        BrowserFailure::NotInstalled {
             searched: vec!["chromium".to_owned()],
             can_download: false,
         },
@@ -156,9 +156,9 @@ fn a_check_that_fails_starts_nothing_and_forgets_the_session() {
     ] {
         row(
             &checking(Window, Some(5)),
-            Event::CheckFailed(failure.clone()),
+            MachineEvent::CheckFailed(failure.clone()),
             &format!("window Failed Failed 0 0 0 {}", failure.code()),
-            &[Effect::Unshare, tell(Told::Failed(failure))],
+            &[MachineEffect::Unshare, tell(LogEvent::Failed(failure))],
         );
     }
 }
@@ -179,18 +179,20 @@ fn who_opens_the_same_mode_meanwhile_joins() {
         row(&from, open(Embedded, Some(5), url), stage, &[]);
         let (mut joined, _) = from.next(open(Embedded, Some(5), url), NOW).unwrap();
         (joined, _) = joined.next(open(Embedded, Some(5), url), NOW).unwrap();
-        if joined.status() == Status::Disconnected {
-            (joined, _) = joined.next(Event::Started(connection(1)), NOW).unwrap();
+        if joined.status() == BrowserStatus::Disconnected {
+            (joined, _) = joined
+                .next(MachineEvent::Started(connection(1)), NOW)
+                .unwrap();
         }
         row(
             &joined,
             attached(),
             "embedded Connected Ready 100 1 5 -",
             &[
-                tell(Told::Connected(connection(1), "156".to_owned())),
-                Effect::Open(vec![page("https://example.org", false); 2]),
-                Effect::Share(None),
-                tell(Told::Shared(session(5), connection(1))),
+                tell(LogEvent::Connected(connection(1), "156".to_owned())),
+                MachineEffect::Open(vec![page("https://example.org", false); 2]),
+                MachineEffect::Share(None),
+                tell(LogEvent::Shared(session(5), connection(1))),
             ],
         );
     }
@@ -202,14 +204,17 @@ fn who_opens_the_other_mode_meanwhile_is_told_to_wait() {
         checking(Embedded, None),
         connecting(Embedded, None),
         closing(Window),
-        after([Event::Prepare { download: true }]),
+        after([MachineEvent::Prepare { download: true }]),
     ] {
         assert_eq!(
             from.next(open(Window, None, None), NOW),
             Err(Refusal::BrowserBusy)
         );
     }
-    for from in [closing(Window), after([Event::Prepare { download: false }])] {
+    for from in [
+        closing(Window),
+        after([MachineEvent::Prepare { download: false }]),
+    ] {
         let same = open(from.mode(), None, None);
         assert_eq!(from.next(same, NOW), Err(Refusal::BrowserBusy));
     }
@@ -221,7 +226,7 @@ fn the_first_tab_makes_it_usable() {
         &connecting(Embedded, None),
         attached(),
         "embedded Connected Ready 100 1 0 -",
-        &[tell(Told::Connected(connection(1), "156".to_owned()))],
+        &[tell(LogEvent::Connected(connection(1), "156".to_owned()))],
     );
     assert_eq!(connected(Embedded, None).connected(), Ok(connection(1)));
     assert_eq!(
@@ -233,19 +238,19 @@ fn the_first_tab_makes_it_usable() {
 #[test]
 fn what_ends_before_its_first_tab_failed_to_launch() {
     for (event, fault) in [
-        (Event::Ended(Some(0)), LaunchFault::Exited),
-        (Event::Ended(Some(21)), LaunchFault::Exited),
-        (Event::Ended(None), LaunchFault::Exited),
-        (Event::LaunchOverdue, LaunchFault::Deadline),
+        (MachineEvent::Ended(Some(0)), LaunchFault::Exited),
+        (MachineEvent::Ended(Some(21)), LaunchFault::Exited),
+        (MachineEvent::Ended(None), LaunchFault::Exited),
+        (MachineEvent::LaunchOverdue, LaunchFault::Deadline),
     ] {
         row(
             &connecting(Window, Some(5)),
             event,
             "window Failed Failed 0 0 0 LAUNCH_FAILED",
             &[
-                Effect::Kill,
-                Effect::Unshare,
-                tell(Told::Failed(not_started(fault))),
+                MachineEffect::Kill,
+                MachineEffect::Unshare,
+                tell(LogEvent::Failed(not_started(fault))),
             ],
         );
     }
@@ -257,47 +262,47 @@ fn a_person_closes_it_at_any_time() {
         &checking(Embedded, Some(5)),
         close(),
         "embedded Disconnected Idle 0 0 0 -",
-        &[Effect::Unshare, Effect::StopStarting],
+        &[MachineEffect::Unshare, MachineEffect::StopStarting],
     );
     row(
         &connecting(Embedded, Some(5)),
         close(),
         "embedded Closing Idle 0 1 0 -",
-        &[Effect::Unshare, Effect::Close],
+        &[MachineEffect::Unshare, MachineEffect::Close],
     );
     row(
         &connected(Embedded, Some(5)),
         close(),
         "embedded Closing Idle 0 1 0 -",
         &[
-            Effect::Unshare,
-            tell(Told::Unshared(
+            MachineEffect::Unshare,
+            tell(LogEvent::Unshared(
                 session(5),
                 connection(1),
                 UnshareReason::Closed,
             )),
-            Effect::Close,
+            MachineEffect::Close,
         ],
     );
     for code in [Some(0), Some(137), None] {
         row(
             &closing(Embedded),
-            Event::Ended(code),
+            MachineEvent::Ended(code),
             "embedded Disconnected Idle 0 0 0 -",
-            &[tell(Told::Closed(connection(1), CloseReason::Person))],
+            &[tell(LogEvent::Closed(connection(1), CloseReason::Person))],
         );
     }
     row(
-        &after([Event::Prepare { download: true }]),
+        &after([MachineEvent::Prepare { download: true }]),
         close(),
         "embedded Disconnected Idle 0 0 0 -",
-        &[Effect::StopPreparing],
+        &[MachineEffect::StopPreparing],
     );
     let failed = after([
         open(Embedded, None, None),
-        Event::CheckFailed(Failure::NoDisplay),
+        MachineEvent::CheckFailed(BrowserFailure::NoDisplay),
     ]);
-    for from in [Machine::default(), failed, closing(Window)] {
+    for from in [StateMachine::default(), failed, closing(Window)] {
         row(&from, close(), &shown(&from), &[]);
     }
 }
@@ -314,14 +319,14 @@ fn opening_again_what_is_open_changes_nothing_but_what_it_names() {
         open(Embedded, Some(6), Some("https://a")),
         "embedded Connected Ready 100 1 6 -",
         &[
-            Effect::Open(vec![page("https://a", false)]),
-            tell(Told::Unshared(
+            MachineEffect::Open(vec![page("https://a", false)]),
+            tell(LogEvent::Unshared(
                 session(5),
                 connection(1),
                 UnshareReason::Replaced,
             )),
-            tell(Told::Shared(session(6), connection(1))),
-            Effect::Share(None),
+            tell(LogEvent::Shared(session(6), connection(1))),
+            MachineEffect::Share(None),
         ],
     );
 }
@@ -330,10 +335,10 @@ fn opening_again_what_is_open_changes_nothing_but_what_it_names() {
 fn another_mode_closes_it_and_opens_its_tabs_again() {
     let tabs = vec![page("https://a", false), page("https://b", true)];
     let switch = |by: Option<u8>| {
-        Event::Open(Open {
+        MachineEvent::Open(OpenRequest {
             mode: Window,
             session: by.map(session),
-            url: Some(Address::typed("https://c").unwrap()),
+            url: Some(BrowserAddress::typed("https://c").unwrap()),
             tabs: tabs.clone(),
         })
     };
@@ -343,20 +348,22 @@ fn another_mode_closes_it_and_opens_its_tabs_again() {
         &from,
         switch(Some(5)),
         "window Closing Idle 0 1 5 -",
-        &[Effect::Close],
+        &[MachineEffect::Close],
     );
     let (from, _) = from.next(switch(Some(5)), NOW).unwrap();
     row(
         &from,
-        Event::Ended(Some(0)),
+        MachineEvent::Ended(Some(0)),
         "window Disconnected Checking 0 0 5 -",
         &[
-            tell(Told::Closed(connection(1), CloseReason::Mode)),
-            Effect::Start(Window),
+            tell(LogEvent::Closed(connection(1), CloseReason::Mode)),
+            MachineEffect::Start(Window),
         ],
     );
-    let (from, _) = from.next(Event::Ended(Some(0)), NOW).unwrap();
-    let (from, _) = from.next(Event::Started(connection(2)), NOW).unwrap();
+    let (from, _) = from.next(MachineEvent::Ended(Some(0)), NOW).unwrap();
+    let (from, _) = from
+        .next(MachineEvent::Started(connection(2)), NOW)
+        .unwrap();
     let mut all = tabs.clone();
     all.push(page("https://c", false));
     row(
@@ -364,26 +371,28 @@ fn another_mode_closes_it_and_opens_its_tabs_again() {
         attached(),
         "window Connected Ready 100 2 5 -",
         &[
-            tell(Told::Connected(connection(2), "156".to_owned())),
-            Effect::Open(all),
+            tell(LogEvent::Connected(connection(2), "156".to_owned())),
+            MachineEffect::Open(all),
         ],
     );
     // Another session ends it, and shares what is shown.
     let (from, effects) = connected(Embedded, Some(5))
         .next(switch(Some(6)), NOW)
         .unwrap();
-    let told = Told::Unshared(session(5), connection(1), UnshareReason::Replaced);
-    assert_eq!(effects, [tell(told), Effect::Close]);
-    let (from, _) = from.next(Event::Ended(Some(0)), NOW).unwrap();
-    let (from, _) = from.next(Event::Started(connection(2)), NOW).unwrap();
+    let told = LogEvent::Unshared(session(5), connection(1), UnshareReason::Replaced);
+    assert_eq!(effects, [tell(told), MachineEffect::Close]);
+    let (from, _) = from.next(MachineEvent::Ended(Some(0)), NOW).unwrap();
+    let (from, _) = from
+        .next(MachineEvent::Started(connection(2)), NOW)
+        .unwrap();
     let (_, effects) = from.next(attached(), NOW).unwrap();
     let all = ["https://a", "https://b", "https://c"].map(|url| page(url, false));
     assert_eq!(
         effects[1..],
         [
-            Effect::Open(all.into()),
-            Effect::Share(None),
-            tell(Told::Shared(session(6), connection(2))),
+            MachineEffect::Open(all.into()),
+            MachineEffect::Share(None),
+            tell(LogEvent::Shared(session(6), connection(2))),
         ]
     );
 }
@@ -392,19 +401,19 @@ fn another_mode_closes_it_and_opens_its_tabs_again() {
 fn who_closes_while_the_mode_changes_gets_no_other_browser() {
     let from = connected(Embedded, Some(5));
     let (from, _) = from.next(open(Window, Some(5), None), NOW).unwrap();
-    let told = Told::Unshared(session(5), connection(1), UnshareReason::Closed);
+    let told = LogEvent::Unshared(session(5), connection(1), UnshareReason::Closed);
     row(
         &from,
         close(),
         "window Closing Idle 0 1 0 -",
-        &[Effect::Unshare, tell(told)],
+        &[MachineEffect::Unshare, tell(told)],
     );
     let (from, _) = from.next(close(), NOW).unwrap();
     row(
         &from,
-        Event::Ended(Some(0)),
+        MachineEvent::Ended(Some(0)),
         "window Disconnected Idle 0 0 0 -",
-        &[tell(Told::Closed(connection(1), CloseReason::Person))],
+        &[tell(LogEvent::Closed(connection(1), CloseReason::Person))],
     );
 }
 
@@ -412,16 +421,16 @@ fn who_closes_while_the_mode_changes_gets_no_other_browser() {
 fn the_last_window_closed_by_its_person_is_no_failure() {
     row(
         &connected(Window, Some(5)),
-        Event::Ended(Some(0)),
+        MachineEvent::Ended(Some(0)),
         "window Disconnected Idle 0 0 0 -",
         &[
-            Effect::Unshare,
-            tell(Told::Unshared(
+            MachineEffect::Unshare,
+            tell(LogEvent::Unshared(
                 session(5),
                 connection(1),
                 UnshareReason::Closed,
             )),
-            tell(Told::Closed(connection(1), CloseReason::Window)),
+            tell(LogEvent::Closed(connection(1), CloseReason::Window)),
         ],
     );
 }
@@ -429,26 +438,26 @@ fn the_last_window_closed_by_its_person_is_no_failure() {
 #[test]
 fn every_other_end_is_a_crash() {
     for (mode, event) in [
-        (Embedded, Event::Ended(Some(0))),
-        (Embedded, Event::Ended(Some(137))),
-        (Embedded, Event::Silent),
-        (Window, Event::Ended(Some(1))),
-        (Window, Event::Ended(None)),
-        (Window, Event::Silent),
+        (Embedded, MachineEvent::Ended(Some(0))),
+        (Embedded, MachineEvent::Ended(Some(137))),
+        (Embedded, MachineEvent::Silent),
+        (Window, MachineEvent::Ended(Some(1))),
+        (Window, MachineEvent::Ended(None)),
+        (Window, MachineEvent::Silent),
     ] {
         row(
             &connected(mode, Some(5)),
             event,
             &format!("{} Failed Idle 0 0 0 BROWSER_CRASHED", mode.word()),
             &[
-                Effect::Kill,
-                Effect::Unshare,
-                tell(Told::Unshared(
+                MachineEffect::Kill,
+                MachineEffect::Unshare,
+                tell(LogEvent::Unshared(
                     session(5),
                     connection(1),
                     UnshareReason::Crashed,
                 )),
-                tell(Told::Failed(crashed())),
+                tell(LogEvent::Failed(crashed())),
             ],
         );
     }
@@ -458,40 +467,43 @@ fn every_other_end_is_a_crash() {
 fn nobody_using_it_and_the_servers_end_close_it() {
     for reason in [CloseReason::Idle, CloseReason::Shutdown] {
         let (from, effects) = connected(Embedded, None)
-            .next(Event::Close(reason), NOW)
+            .next(MachineEvent::Close(reason), NOW)
             .unwrap();
-        assert_eq!(effects, [Effect::Close]);
+        assert_eq!(effects, [MachineEffect::Close]);
         row(
             &from,
-            Event::Ended(Some(0)),
+            MachineEvent::Ended(Some(0)),
             "embedded Disconnected Idle 0 0 0 -",
-            &[tell(Told::Closed(connection(1), reason))],
+            &[tell(LogEvent::Closed(connection(1), reason))],
         );
     }
 }
 
 #[test]
 fn preparing_has_its_stages() {
-    let prepare = || Event::Prepare { download: true };
+    let prepare = || MachineEvent::Prepare { download: true };
     row(
-        &Machine::default(),
+        &StateMachine::default(),
         prepare(),
         "embedded Disconnected Checking 0 0 0 -",
-        &[Effect::Prepare { download: true }],
+        &[MachineEffect::Prepare { download: true }],
     );
-    let from = after([prepare(), Event::Progress(Stage::Downloading, 40)]);
+    let from = after([
+        prepare(),
+        MachineEvent::Progress(PreparationStage::Downloading, 40),
+    ]);
     assert_eq!(shown(&from), "embedded Disconnected Downloading 40 0 0 -");
     row(
         &from,
-        Event::Prepared,
+        MachineEvent::Prepared,
         "embedded Disconnected Idle 0 0 0 -",
         &[],
     );
     row(
         &from,
-        Event::CheckFailed(Failure::PrepareFailed),
+        MachineEvent::CheckFailed(BrowserFailure::PrepareFailed),
         "embedded Failed Failed 40 0 0 PREPARE_FAILED",
-        &[tell(Told::Failed(Failure::PrepareFailed))],
+        &[tell(LogEvent::Failed(BrowserFailure::PrepareFailed))],
     );
     for from in [
         checking(Embedded, None),
@@ -506,7 +518,7 @@ fn preparing_has_its_stages() {
 
 #[test]
 fn a_share_has_an_end_with_a_reason() {
-    let share = |by: Option<u8>| Event::Share {
+    let share = |by: Option<u8>| MachineEvent::Share {
         session: by.map(session),
         tab: None,
     };
@@ -514,22 +526,30 @@ fn a_share_has_an_end_with_a_reason() {
     let nobody = "embedded Connected Ready 100 1 0 -";
     for (event, reason) in [
         (share(None), UnshareReason::Person),
-        (Event::SharedTabsGone, UnshareReason::Tab),
-        (Event::SessionEnded(session(5)), UnshareReason::SessionEnded),
+        (MachineEvent::SharedTabsGone, UnshareReason::Tab),
+        (
+            MachineEvent::SessionEnded(session(5)),
+            UnshareReason::SessionEnded,
+        ),
     ] {
-        let told = Told::Unshared(session(5), connection(1), reason);
-        row(&shared, event, nobody, &[Effect::Unshare, tell(told)]);
+        let told = LogEvent::Unshared(session(5), connection(1), reason);
+        row(
+            &shared,
+            event,
+            nobody,
+            &[MachineEffect::Unshare, tell(told)],
+        );
     }
     let same = shown(&shared);
-    row(&shared, Event::SessionEnded(session(6)), &same, &[]);
+    row(&shared, MachineEvent::SessionEnded(session(6)), &same, &[]);
     row(&connected(Embedded, None), share(None), nobody, &[]);
     let tab = Some(TabId::from_bytes([3; 16]));
-    let other_tab = Event::Share {
+    let other_tab = MachineEvent::Share {
         session: Some(session(5)),
         tab,
     };
-    row(&shared, other_tab, &same, &[Effect::Share(tab)]);
-    for from in [Machine::default(), connecting(Embedded, None)] {
+    row(&shared, other_tab, &same, &[MachineEffect::Share(tab)]);
+    for from in [StateMachine::default(), connecting(Embedded, None)] {
         let refused = from.next(share(Some(5)), NOW);
         assert_eq!(refused, Err(Refusal::BrowserNotConnected));
     }
@@ -538,20 +558,25 @@ fn a_share_has_an_end_with_a_reason() {
 #[test]
 fn a_pause_is_told_once_and_outlives_the_browser() {
     let from = connected(Embedded, Some(5));
-    let told = Told::Paused(true, Some(session(5)));
-    row(&from, Event::Pause(true), &shown(&from), &[tell(told)]);
-    let (from, _) = from.next(Event::Pause(true), NOW).unwrap();
+    let told = LogEvent::Paused(true, Some(session(5)));
+    row(
+        &from,
+        MachineEvent::Pause(true),
+        &shown(&from),
+        &[tell(told)],
+    );
+    let (from, _) = from.next(MachineEvent::Pause(true), NOW).unwrap();
     assert!(from.is_paused());
-    row(&from, Event::Pause(true), &shown(&from), &[]);
+    row(&from, MachineEvent::Pause(true), &shown(&from), &[]);
     let (from, _) = from.next(close(), NOW).unwrap();
     assert!(from.is_paused());
 }
 
 #[test]
 fn a_process_that_nobody_waits_for_is_killed() {
-    for from in [Machine::default(), connected(Embedded, None)] {
-        let started = Event::Started(connection(9));
-        row(&from, started, &shown(&from), &[Effect::Kill]);
+    for from in [StateMachine::default(), connected(Embedded, None)] {
+        let started = MachineEvent::Started(connection(9));
+        row(&from, started, &shown(&from), &[MachineEffect::Kill]);
     }
 }
 

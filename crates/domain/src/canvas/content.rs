@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Refusal, field_validation::Check, limits};
+use crate::{Refusal, field_validation::FieldValidator, limits};
 
 /// The kinds of content. Source: contract 2.5, "Content variants".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ impl ContentType {
 /// What a diff compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum MediaKind {
+pub enum DiffMediaKind {
     /// Lines of text.
     #[default]
     Text,
@@ -79,7 +79,7 @@ pub enum MediaKind {
     Image,
 }
 
-impl MediaKind {
+impl DiffMediaKind {
     /// Every kind with its word.
     pub const WORDS: [(Self, &str); 2] = [(Self::Text, "text"), (Self::Image, "image")];
 }
@@ -116,7 +116,7 @@ pub enum Content {
     /// See [`ContentType::Diff`].
     Diff {
         source_path: String,
-        media_kind: MediaKind,
+        media_kind: DiffMediaKind,
         title: String,
     },
     /// See [`ContentType::Json`].
@@ -209,7 +209,7 @@ impl Content {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.chars(
             "content.title",
             self.title(),
@@ -373,21 +373,21 @@ impl Content {
     }
 }
 
-fn check_address(check: &mut Check, url: &str, is_known: bool, what: &str) {
+fn check_address(check: &mut FieldValidator, url: &str, is_known: bool, what: &str) {
     check.chars("content.url", url, 1, limits::CANVAS_URL_CHARS_MAX);
     if !is_known || !is_printable(url) {
         check.fail("content.url", format!("must be {what}"));
     }
 }
 
-fn check_path(check: &mut Check, field: &str, path: &str) {
+fn check_path(check: &mut FieldValidator, field: &str, path: &str) {
     check.chars(field, path, 1, limits::CANVAS_PATH_CHARS_MAX);
     if !path.starts_with('/') {
         check.fail(field, "must be an absolute path");
     }
 }
 
-fn check_src(check: &mut Check, src: &str) {
+fn check_src(check: &mut FieldValidator, src: &str) {
     let field = "content.src";
     if src.starts_with('/') {
         check_path(check, field, src);
@@ -404,12 +404,12 @@ fn check_src(check: &mut Check, src: &str) {
     }
 }
 
-fn check_name(check: &mut Check, field: &str, name: &str, min: usize) {
+fn check_name(check: &mut FieldValidator, field: &str, name: &str, min: usize) {
     check.chars(field, name, min, limits::CANVAS_NAME_CHARS_MAX);
     check.one_line(field, name);
 }
 
-fn check_depth(check: &mut Check, field: &str, depth: usize) {
+fn check_depth(check: &mut FieldValidator, field: &str, depth: usize) {
     let max = limits::CANVAS_JSON_DEPTH_MAX;
     if depth > max {
         check.fail(field, format!("must nest at most {max} deep"));

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{event_payloads::FlowChanged, toolkits::Slug};
+use super::{event_payloads::FlowChanged, toolkits::ToolkitSlug};
 use crate::{
-    Moment, Refusal,
-    field_validation::Check,
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
     limits::connectors as limits,
 };
@@ -67,7 +67,7 @@ impl FlowState {
 /// What the person has to do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum StepKind {
+pub enum FlowStepKind {
     /// Nothing.
     None,
     /// Follow a link.
@@ -78,7 +78,7 @@ pub enum StepKind {
     Credential,
 }
 
-impl StepKind {
+impl FlowStepKind {
     /// Every step with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::None, "none"),
@@ -98,7 +98,7 @@ pub struct Flow {
     /// The instance.
     pub provider_id: ProviderId,
     /// The service.
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// What the connection is to be called, where the person said it.
     pub label: Option<String>,
     /// The connection that is signed in anew, if it is one.
@@ -110,22 +110,22 @@ pub struct Flow {
     /// Counts the moves that were written: each move names the count it follows.
     pub attempt: u32,
     /// What the person has to do now.
-    pub step: StepKind,
+    pub step: FlowStepKind,
     /// What came of it.
     pub connection_id: Option<ConnectorConnectionId>,
     /// Why it ended without a connection; at most 1000 characters.
     pub reason: Option<String>,
     /// When it was opened.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Until when it can go on.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When it ended.
-    pub completed_at: Option<Moment>,
+    pub completed_at: Option<Timestamp>,
 }
 
 /// What somebody asks for who wants a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct ConnectionRequest {
     /// The instance, as it was named.
     pub provider: String,
     /// The service, as it was named.
@@ -136,13 +136,13 @@ pub struct Wish {
     pub label: Option<String>,
 }
 
-impl Wish {
+impl ConnectionRequest {
     /// Checks its limits.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if self.provider.is_empty() {
             check.fail("providerInstanceId", "must not be empty");
         }
@@ -163,12 +163,12 @@ impl Wish {
 /// # Errors
 /// [`Refusal::Validation`].
 pub fn check_key(text: &str) -> Result<(), Refusal> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     key(&mut check, text);
     check.done()
 }
 
-fn key(check: &mut Check, text: &str) {
+fn key(check: &mut FieldValidator, text: &str) {
     let (min, max) = limits::FLOW_KEY_CHARS.into_inner();
     check.chars("idempotencyKey", text, min, max);
     check.one_line("idempotencyKey", text);
@@ -176,9 +176,9 @@ fn key(check: &mut Check, text: &str) {
 
 /// What can happen to a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum FlowEvent {
     /// The service is ready for the person, who has this to do.
-    Prepared(StepKind),
+    Prepared(FlowStepKind),
     /// It could not begin, and nothing was sent that begins anything.
     NotSent(String),
     /// Something was sent, and no answer came.
@@ -199,9 +199,9 @@ pub enum Happening {
 
 /// What is true of the world when something happens to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Circumstances {
+pub struct FlowContext {
     /// Now.
-    pub now: Moment,
+    pub now: Timestamp,
     /// The generation of the instance; `None` when it or its toolkit is gone.
     pub generation: Option<u64>,
 }
@@ -209,7 +209,7 @@ pub struct Circumstances {
 impl Flow {
     /// As it stands at `now`: one whose time is over has expired, whether or not that is written.
     #[must_use]
-    pub fn at(self, now: Moment) -> Self {
+    pub fn at(self, now: Timestamp) -> Self {
         match !self.state.is_final() && now >= self.expires_at {
             // It ended when its time did, so that every reading says the same.
             true => {
@@ -225,10 +225,10 @@ impl Flow {
     ///
     /// After its time a flow only expires. Source: contract 5.4, the table of transitions.
     #[must_use]
-    pub fn next(&self, happening: Happening, around: Circumstances) -> Option<Self> {
+    pub fn next(&self, happening: FlowEvent, around: FlowContext) -> Option<Self> {
+        use FlowEvent as H;
         use FlowState as S;
-        use Happening as H;
-        let Circumstances { now, generation } = around;
+        let FlowContext { now, generation } = around;
         if self.state.is_final() {
             return None;
         }
@@ -282,9 +282,9 @@ impl Flow {
     }
 
     /// At its end.
-    fn moved(mut self, state: FlowState, reason: Option<String>, at: Moment) -> Self {
+    fn moved(mut self, state: FlowState, reason: Option<String>, at: Timestamp) -> Self {
         self.state = state;
-        self.step = StepKind::None;
+        self.step = FlowStepKind::None;
         self.reason = reason;
         self.completed_at = Some(at);
         self
@@ -307,7 +307,7 @@ fn told(why: &str) -> String {
 /// What a person needs for the step a flow waits with; of what is over, nothing. Without `Debug`,
 /// because a link and a code are for the owner's eyes.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct FlowInstructions {
     /// Step `browser`: the link to follow.
     pub authorize_url: Option<String>,
     /// Step `device`: the code to type.

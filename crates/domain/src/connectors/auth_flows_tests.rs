@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::*;
 
-const OPENED: Moment = Moment::from_millis(0);
+const OPENED: Timestamp = Timestamp::from_millis(0);
 
 fn id() -> ConnectorConnectionId {
     ConnectorConnectionId::new(Uuid::from_u128(7))
@@ -15,13 +15,13 @@ fn opened() -> Flow {
     Flow {
         id: AuthFlowId::new(Uuid::nil()),
         provider_id: ProviderId::new(Uuid::nil()),
-        toolkit: Slug::parse("mail").unwrap(),
+        toolkit: ToolkitSlug::parse("mail").unwrap(),
         label: None,
         reconnect_of: None,
         generation: 3,
         state: FlowState::Starting,
         attempt: 0,
-        step: StepKind::None,
+        step: FlowStepKind::None,
         connection_id: None,
         reason: None,
         created_at: OPENED,
@@ -31,59 +31,59 @@ fn opened() -> Flow {
 }
 
 fn pending() -> Flow {
-    let flow = opened().next(Happening::Prepared(StepKind::Browser), early(Some(3)));
+    let flow = opened().next(FlowEvent::Prepared(FlowStepKind::Browser), early(Some(3)));
     flow.unwrap()
 }
 
-fn early(generation: Option<u64>) -> Circumstances {
-    Circumstances {
+fn early(generation: Option<u64>) -> FlowContext {
+    FlowContext {
         now: OPENED.plus_seconds(1),
         generation,
     }
 }
 
-fn late() -> Circumstances {
-    Circumstances {
+fn late() -> FlowContext {
+    FlowContext {
         now: OPENED.plus_seconds(limits::CONNECTOR_FLOW_TTL_S),
         generation: Some(3),
     }
 }
 
-fn happenings() -> Vec<Happening> {
+fn happenings() -> Vec<FlowEvent> {
     vec![
-        Happening::Prepared(StepKind::Browser),
-        Happening::NotSent("no name".to_owned()),
-        Happening::Lost,
-        Happening::Restarted,
-        Happening::SignedIn(id()),
-        Happening::Refused("access_denied".to_owned()),
-        Happening::Cancelled,
-        Happening::ConnectionGone,
-        Happening::Looked,
+        FlowEvent::Prepared(FlowStepKind::Browser),
+        FlowEvent::NotSent("no name".to_owned()),
+        FlowEvent::Lost,
+        FlowEvent::Restarted,
+        FlowEvent::SignedIn(id()),
+        FlowEvent::Refused("access_denied".to_owned()),
+        FlowEvent::Cancelled,
+        FlowEvent::ConnectionGone,
+        FlowEvent::Looked,
     ]
 }
 
 #[test]
 fn each_thing_that_happens_leads_where_the_table_says() {
+    use FlowEvent as H;
     use FlowState as S;
-    use Happening as H;
     let no = || "no".to_owned();
     let rows = [
         (
             opened(),
-            H::Prepared(StepKind::Device),
+            H::Prepared(FlowStepKind::Device),
             Some(3),
             Some(S::Pending),
         ),
         (
             opened(),
-            H::Prepared(StepKind::Device),
+            H::Prepared(FlowStepKind::Device),
             Some(4),
             Some(S::StartUnknown),
         ),
         (
             opened(),
-            H::Prepared(StepKind::Device),
+            H::Prepared(FlowStepKind::Device),
             None,
             Some(S::StartUnknown),
         ),
@@ -95,7 +95,7 @@ fn each_thing_that_happens_leads_where_the_table_says() {
         (opened(), H::Cancelled, Some(3), Some(S::Failed)),
         (opened(), H::ConnectionGone, Some(3), Some(S::Failed)),
         (opened(), H::Looked, Some(4), None),
-        (pending(), H::Prepared(StepKind::Device), Some(3), None),
+        (pending(), H::Prepared(FlowStepKind::Device), Some(3), None),
         (pending(), H::NotSent(no()), Some(3), None),
         (pending(), H::Lost, Some(3), None),
         (pending(), H::Restarted, Some(3), None),
@@ -135,7 +135,7 @@ fn after_its_time_a_flow_only_expires() {
 #[test]
 fn what_a_service_says_is_told_within_bounds() {
     let why = format!("a\u{0}b\n{}", "x".repeat(2_000));
-    let failed = pending().next(Happening::Refused(why), early(Some(3)));
+    let failed = pending().next(FlowEvent::Refused(why), early(Some(3)));
     let reason = failed.unwrap().reason.unwrap();
     assert_eq!(reason.chars().count(), limits::CONNECTOR_REASON_CHARS_MAX);
     assert!(reason.starts_with("abxx"));
@@ -143,7 +143,7 @@ fn what_a_service_says_is_told_within_bounds() {
 
 #[test]
 fn a_wish_is_checked_field_by_field() {
-    let wish = Wish {
+    let wish = ConnectionRequest {
         provider: "p".to_owned(),
         toolkit: "mail".to_owned(),
         key: "k".to_owned(),
@@ -152,49 +152,49 @@ fn a_wish_is_checked_field_by_field() {
     assert_eq!(wish.check(), Ok(()));
     let wrong = [
         (
-            Wish {
+            ConnectionRequest {
                 provider: String::new(),
                 ..wish.clone()
             },
             "providerInstanceId",
         ),
         (
-            Wish {
+            ConnectionRequest {
                 toolkit: String::new(),
                 ..wish.clone()
             },
             "toolkit",
         ),
         (
-            Wish {
+            ConnectionRequest {
                 toolkit: "x".repeat(201),
                 ..wish.clone()
             },
             "toolkit",
         ),
         (
-            Wish {
+            ConnectionRequest {
                 key: String::new(),
                 ..wish.clone()
             },
             "idempotencyKey",
         ),
         (
-            Wish {
+            ConnectionRequest {
                 key: "x".repeat(201),
                 ..wish.clone()
             },
             "idempotencyKey",
         ),
         (
-            Wish {
+            ConnectionRequest {
                 key: "a\tb".to_owned(),
                 ..wish.clone()
             },
             "idempotencyKey",
         ),
         (
-            Wish {
+            ConnectionRequest {
                 label: Some(String::new()),
                 ..wish.clone()
             },
@@ -213,7 +213,7 @@ fn a_wish_is_checked_field_by_field() {
 #[derive(Clone, Debug)]
 enum Play {
     /// Something happens, with what the house read of the flow this many moves ago.
-    Happens(Happening, usize),
+    Happens(FlowEvent, usize),
     /// Somebody changes the instance.
     Reconfigured,
     /// Time passes.
@@ -245,7 +245,7 @@ proptest! {
         let mut connections = 0;
         for play in plays {
             let last = written.last().unwrap().clone();
-            let around = Circumstances { now, generation: Some(generation) };
+            let around = FlowContext { now, generation: Some(generation) };
             let (read, happening) = match play {
                 Play::Reconfigured => {
                     generation += 1;
@@ -255,13 +255,13 @@ proptest! {
                     now = now.plus_seconds(seconds);
                     continue;
                 }
-                Play::Restart => (last.clone(), Happening::Restarted),
+                Play::Restart => (last.clone(), FlowEvent::Restarted),
                 Play::Happens(happening, ago) => {
                     let at = written.len().saturating_sub(1 + ago);
                     (written[at].clone(), happening)
                 }
             };
-            let was_restart = happening == Happening::Restarted;
+            let was_restart = happening == FlowEvent::Restarted;
             let Some(next) = read.next(happening, around) else {
                 continue;
             };

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    auth_flows::{FlowState, StepKind},
-    connections::{AccountStatus, Lifecycle, Readiness},
+    auth_flows::{FlowState, FlowStepKind},
+    connections::{AccountStatus, ConnectionLifecycle, Readiness},
     providers::ProviderChange,
 };
 use crate::ids::{
@@ -33,7 +33,7 @@ pub struct FlowChanged {
     /// Where it is.
     pub state: FlowState,
     /// What the person has to do.
-    pub step: StepKind,
+    pub step: FlowStepKind,
     /// What came of it.
     pub connection_id: Option<ConnectorConnectionId>,
     /// Why it ended without a connection.
@@ -47,7 +47,7 @@ pub struct ConnectionChanged {
     /// The connection.
     pub connection_id: ConnectorConnectionId,
     /// Where it is in its life.
-    pub lifecycle: Lifecycle,
+    pub lifecycle: ConnectionLifecycle,
     /// What the service last said of the account.
     pub account_status: AccountStatus,
     /// Whether it is switched on.
@@ -77,7 +77,7 @@ pub struct GrantsChanged {
 /// Where an execution was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Surface {
+pub enum ExecutionSurface {
     /// By the command line's route.
     Cli,
     /// By the route for programs.
@@ -86,7 +86,7 @@ pub enum Surface {
     Agent,
 }
 
-impl Surface {
+impl ExecutionSurface {
     /// Every surface with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Cli, "cli"),
@@ -98,7 +98,7 @@ impl Surface {
 /// What came of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum ExecutionStatus {
     /// The service said yes.
     Success,
     /// It said no, or nothing was sent.
@@ -111,7 +111,7 @@ pub enum Status {
     Unsupported,
 }
 
-impl Status {
+impl ExecutionStatus {
     /// Every status with its word.
     pub const WORDS: [(Self, &str); 5] = [
         (Self::Success, "success"),
@@ -135,7 +135,7 @@ pub struct ExecutionStarted {
     /// Which operation.
     pub operation_revision_id: OperationRevisionId,
     /// Where it was asked for.
-    pub surface: Surface,
+    pub surface: ExecutionSurface,
     /// 1 or 2.
     pub attempt: u8,
 }
@@ -153,11 +153,11 @@ pub struct ExecutionFinished {
     /// Which operation.
     pub operation_revision_id: OperationRevisionId,
     /// Where it was asked for.
-    pub surface: Surface,
+    pub surface: ExecutionSurface,
     /// The last attempt.
     pub attempt: u8,
     /// What came of it.
-    pub status: Status,
+    pub status: ExecutionStatus,
     /// The word of what went wrong.
     pub code: Option<String>,
     /// How many attempts there were.

@@ -4,14 +4,15 @@
 use serde_json::{Map, Value};
 
 use super::operations::{
-    BodyMedia, HttpBinding, Method, Operation, Parameter, ParameterPlace, Style,
+    BodyEncoding, HttpBinding, HttpMethod, Operation, OperationParameter, ParameterLocation,
+    ParameterStyle,
 };
 
 /// A request that can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct HttpRequest {
     /// Its method.
-    pub method: Method,
+    pub method: HttpMethod,
     /// Its whole address.
     pub url: String,
     /// Its headers but those of signing in.
@@ -28,20 +29,20 @@ pub fn write(
     binding: &HttpBinding,
     base: &str,
     arguments: &Map<String, Value>,
-) -> Result<Written, String> {
+) -> Result<HttpRequest, String> {
     let mut path = binding.path.clone();
     let mut query = Vec::new();
     let mut headers = Vec::new();
     for parameter in &binding.parameters {
         let given = arguments.get(&parameter.argument);
         match (parameter.place, given) {
-            (ParameterPlace::Path, given) => {
+            (ParameterLocation::Path, given) => {
                 let written = in_path(parameter, given.unwrap_or(&Value::Null))?;
                 path = path.replace(&format!("{{{}}}", parameter.name), &written);
             }
             (_, None | Some(Value::Null)) => {}
-            (ParameterPlace::Query, Some(value)) => in_query(&mut query, parameter, value),
-            (ParameterPlace::Header, Some(value)) => {
+            (ParameterLocation::Query, Some(value)) => in_query(&mut query, parameter, value),
+            (ParameterLocation::Header, Some(value)) => {
                 headers.push((parameter.name.clone(), in_header(parameter, value)?));
             }
         }
@@ -60,7 +61,7 @@ pub fn write(
         headers.push(("content-type".to_owned(), media_type));
         body = written;
     }
-    Ok(Written {
+    Ok(HttpRequest {
         method: binding.method,
         url,
         headers,
@@ -68,9 +69,9 @@ pub fn write(
     })
 }
 
-fn in_path(parameter: &Parameter, value: &Value) -> Result<String, String> {
+fn in_path(parameter: &OperationParameter, value: &Value) -> Result<String, String> {
     let written = match parameter.style {
-        Style::Json => encoded(&value.to_string()),
+        ParameterStyle::Json => encoded(&value.to_string()),
         _ => simple(value, parameter.explode, &encoded),
     };
     match written.is_empty() {
@@ -83,9 +84,9 @@ fn in_path(parameter: &Parameter, value: &Value) -> Result<String, String> {
     }
 }
 
-fn in_header(parameter: &Parameter, value: &Value) -> Result<String, String> {
+fn in_header(parameter: &OperationParameter, value: &Value) -> Result<String, String> {
     let written = match parameter.style {
-        Style::Json => value.to_string(),
+        ParameterStyle::Json => value.to_string(),
         _ => simple(value, parameter.explode, &str::to_owned),
     };
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\t';
@@ -98,14 +99,16 @@ fn in_header(parameter: &Parameter, value: &Value) -> Result<String, String> {
     }
 }
 
-fn in_query(query: &mut Vec<String>, parameter: &Parameter, value: &Value) {
+fn in_query(query: &mut Vec<String>, parameter: &OperationParameter, value: &Value) {
     let name = encoded(&parameter.name);
     let separator = match parameter.style {
-        Style::DeepObject => return deep(query, &name, value),
-        Style::Json => return query.push(format!("{name}={}", encoded(&value.to_string()))),
-        Style::Simple | Style::Form => ",",
-        Style::SpaceDelimited => "%20",
-        Style::PipeDelimited => "%7C",
+        ParameterStyle::DeepObject => return deep(query, &name, value),
+        ParameterStyle::Json => {
+            return query.push(format!("{name}={}", encoded(&value.to_string())));
+        }
+        ParameterStyle::Simple | ParameterStyle::Form => ",",
+        ParameterStyle::SpaceDelimited => "%20",
+        ParameterStyle::PipeDelimited => "%7C",
     };
     match value {
         Value::Array(items) if parameter.explode => {
@@ -192,21 +195,21 @@ pub fn encoded(text: &str) -> String {
     written
 }
 
-fn written_body(media: &BodyMedia, value: &Value) -> Result<(String, Vec<u8>), String> {
+fn written_body(media: &BodyEncoding, value: &Value) -> Result<(String, Vec<u8>), String> {
     match (media, value) {
-        (BodyMedia::Json { media_type }, _) => {
+        (BodyEncoding::Json { media_type }, _) => {
             Ok((media_type.clone(), value.to_string().into_bytes()))
         }
-        (BodyMedia::Text { media_type }, Value::String(text)) => Ok((
+        (BodyEncoding::Text { media_type }, Value::String(text)) => Ok((
             format!("{media_type}; charset=utf-8"),
             text.clone().into_bytes(),
         )),
-        (BodyMedia::Form { deep }, Value::Object(members)) => Ok((
+        (BodyEncoding::Form { deep }, Value::Object(members)) => Ok((
             "application/x-www-form-urlencoded".to_owned(),
             form(members, deep).into_bytes(),
         )),
-        (BodyMedia::Text { .. }, _) => Err("the body must be a text".to_owned()),
-        (BodyMedia::Form { .. }, _) => Err("the body must be an object".to_owned()),
+        (BodyEncoding::Text { .. }, _) => Err("the body must be a text".to_owned()),
+        (BodyEncoding::Form { .. }, _) => Err("the body must be an object".to_owned()),
     }
 }
 

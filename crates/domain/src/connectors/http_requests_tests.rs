@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-fn parameter(place: ParameterPlace, style: Style, explode: bool) -> Parameter {
-    Parameter {
+fn parameter(place: ParameterLocation, style: ParameterStyle, explode: bool) -> OperationParameter {
+    OperationParameter {
         argument: "a".to_owned(),
         name: "n".to_owned(),
         place,
@@ -14,9 +14,13 @@ fn parameter(place: ParameterPlace, style: Style, explode: bool) -> Parameter {
     }
 }
 
-fn binding(path: &str, parameters: Vec<Parameter>, body: Option<BodyMedia>) -> HttpBinding {
+fn binding(
+    path: &str,
+    parameters: Vec<OperationParameter>,
+    body: Option<BodyEncoding>,
+) -> HttpBinding {
     HttpBinding {
-        method: Method::Post,
+        method: HttpMethod::Post,
         path: path.to_owned(),
         parameters,
         body,
@@ -24,7 +28,7 @@ fn binding(path: &str, parameters: Vec<Parameter>, body: Option<BodyMedia>) -> H
     }
 }
 
-fn written(binding: &HttpBinding, arguments: &Value) -> Result<Written, String> {
+fn written(binding: &HttpBinding, arguments: &Value) -> Result<HttpRequest, String> {
     write(
         binding,
         "https://a.example/v1",
@@ -37,37 +41,47 @@ fn queries_are_written_in_their_styles() {
     let list = json!(["x y", 1, true]);
     let object = json!({"k": "v&", "l": 2});
     let cases = [
-        (Style::Form, true, json!("a b/ä"), "n=a%20b%2F%C3%A4"),
-        (Style::Form, true, list.clone(), "n=x%20y&n=1&n=true"),
-        (Style::Form, false, list.clone(), "n=x%20y,1,true"),
-        (Style::Form, true, object.clone(), "k=v%26&l=2"),
-        (Style::Form, false, object.clone(), "n=k,v%26,l,2"),
         (
-            Style::SpaceDelimited,
+            ParameterStyle::Form,
+            true,
+            json!("a b/ä"),
+            "n=a%20b%2F%C3%A4",
+        ),
+        (
+            ParameterStyle::Form,
+            true,
+            list.clone(),
+            "n=x%20y&n=1&n=true",
+        ),
+        (ParameterStyle::Form, false, list.clone(), "n=x%20y,1,true"),
+        (ParameterStyle::Form, true, object.clone(), "k=v%26&l=2"),
+        (ParameterStyle::Form, false, object.clone(), "n=k,v%26,l,2"),
+        (
+            ParameterStyle::SpaceDelimited,
             false,
             list.clone(),
             "n=x%20y%201%20true",
         ),
         (
-            Style::PipeDelimited,
+            ParameterStyle::PipeDelimited,
             false,
             list.clone(),
             "n=x%20y%7C1%7Ctrue",
         ),
         (
-            Style::DeepObject,
+            ParameterStyle::DeepObject,
             true,
             object.clone(),
             "n%5Bk%5D=v%26&n%5Bl%5D=2",
         ),
         (
-            Style::DeepObject,
+            ParameterStyle::DeepObject,
             true,
             json!({"in": {"x": [1, 2], "no": null}}),
             "n%5Bin%5D%5Bx%5D%5B0%5D=1&n%5Bin%5D%5Bx%5D%5B1%5D=2",
         ),
         (
-            Style::Json,
+            ParameterStyle::Json,
             false,
             object,
             "n=%7B%22k%22%3A%22v%26%22%2C%22l%22%3A2%7D",
@@ -76,7 +90,7 @@ fn queries_are_written_in_their_styles() {
     for (style, explode, value, expected) in cases {
         let binding = binding(
             "/p",
-            vec![parameter(ParameterPlace::Query, style, explode)],
+            vec![parameter(ParameterLocation::Query, style, explode)],
             None,
         );
         let found = written(&binding, &json!({"a": value})).unwrap();
@@ -85,7 +99,11 @@ fn queries_are_written_in_their_styles() {
     }
     let optional = binding(
         "/p",
-        vec![parameter(ParameterPlace::Query, Style::Form, true)],
+        vec![parameter(
+            ParameterLocation::Query,
+            ParameterStyle::Form,
+            true,
+        )],
         None,
     );
     for arguments in [json!({}), json!({"a": null})] {
@@ -112,7 +130,11 @@ fn a_path_stays_the_path_it_is() {
     ];
     let binding = binding(
         "/p/{n}/q",
-        vec![parameter(ParameterPlace::Path, Style::Simple, false)],
+        vec![parameter(
+            ParameterLocation::Path,
+            ParameterStyle::Simple,
+            false,
+        )],
         None,
     );
     for (value, expected) in cases {
@@ -128,7 +150,11 @@ fn a_path_stays_the_path_it_is() {
 fn a_header_is_one_line() {
     let binding = binding(
         "/",
-        vec![parameter(ParameterPlace::Header, Style::Simple, true)],
+        vec![parameter(
+            ParameterLocation::Header,
+            ParameterStyle::Simple,
+            true,
+        )],
         None,
     );
     let cases = [
@@ -154,13 +180,13 @@ fn bodies_are_written_in_their_media_types() {
         let text = String::from_utf8(found.body).unwrap();
         Ok::<_, String>((found.headers[0].1.clone(), text))
     };
-    let json_media = || BodyMedia::Json {
+    let json_media = || BodyEncoding::Json {
         media_type: "application/x+json".to_owned(),
     };
-    let form = || BodyMedia::Form {
+    let form = || BodyEncoding::Form {
         deep: vec!["card".to_owned()],
     };
-    let text = || BodyMedia::Text {
+    let text = || BodyEncoding::Text {
         media_type: "text/plain".to_owned(),
     };
     assert_eq!(
@@ -194,7 +220,7 @@ proptest::proptest! {
     fn no_argument_leads_elsewhere(value in ".*") {
         let binding = binding(
             "/p/{n}",
-            vec![parameter(ParameterPlace::Path, Style::Simple, false)],
+            vec![parameter(ParameterLocation::Path, ParameterStyle::Simple, false)],
             None,
         );
         if let Ok(found) = written(&binding, &json!({"a": value})) {

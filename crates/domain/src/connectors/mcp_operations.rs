@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::{
     classification::{Classification, RetryPolicy},
     openapi::cut,
-    operations::{Binding, Listed, Operation, check_slug},
+    operations::{Operation, OperationBinding, OperationListing, check_slug},
 };
 use crate::{limits::connectors as limits, mcp_tools::ToolDefinition};
 
 /// What the server's tools can do.
-pub fn operations(tools: &[ToolDefinition]) -> Listed {
-    let mut listed = Listed::default();
+pub fn operations(tools: &[ToolDefinition]) -> OperationListing {
+    let mut listed = OperationListing::default();
     let mut taken = BTreeSet::new();
     for tool in tools {
         match operation(tool) {
@@ -44,7 +44,7 @@ fn operation(tool: &ToolDefinition) -> Result<Operation, String> {
         classification: classification(tool),
         retry_policy: RetryPolicy::Never,
         input_schema: tool.input_schema.clone(),
-        binding: Binding::Mcp {
+        binding: OperationBinding::Mcp {
             tool: tool.name.clone(),
         },
     })
@@ -77,7 +77,7 @@ mod tests {
 
     use super::*;
 
-    fn listed(tools: &[Value]) -> Listed {
+    fn listed(tools: &[Value]) -> OperationListing {
         let tools: Vec<_> = tools
             .iter()
             .map(|tool| ToolDefinition::of(tool).unwrap())

@@ -7,20 +7,20 @@ use sha2::{Digest, Sha256};
 
 use super::{
     classification::{Classification, RetryPolicy},
-    toolkits::Slug,
+    toolkits::ToolkitSlug,
 };
 use crate::{
-    Fault, Moment,
+    Fault, Timestamp,
     ids::{OperationRevisionId, ProviderId},
 };
 
 /// An operation revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Revision {
+pub struct OperationRevision {
     /// Its id.
     pub id: OperationRevisionId,
     /// What makes it this revision and no other.
-    pub identity: Identity,
+    pub identity: OperationIdentity,
     /// What people call it.
     pub title: String,
     /// What it does.
@@ -28,17 +28,17 @@ pub struct Revision {
     /// What its arguments look like; JSON Schema 2020-12.
     pub input_schema: Value,
     /// When it was first reviewed.
-    pub discovered_at: Moment,
+    pub discovered_at: Timestamp,
 }
 
 /// What a grant rests on: where any of it differs, the operation is another one and needs
 /// another grant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity {
+pub struct OperationIdentity {
     /// The instance.
     pub provider_id: ProviderId,
     /// The service.
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// The operation's name inside its toolkit.
     pub operation_slug: String,
     /// The toolkit's version.
@@ -68,7 +68,7 @@ pub(crate) mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::connectors::operations::{Binding, Operation, Scripted};
+    use crate::connectors::operations::{Operation, OperationBinding, ScriptedOperation};
 
     pub(crate) fn operation() -> Operation {
         Operation {
@@ -78,16 +78,16 @@ pub(crate) mod tests {
             classification: Classification::Write,
             retry_policy: RetryPolicy::Never,
             input_schema: json!({"type": "object", "properties": {"text": {"type": "string"}}}),
-            binding: Binding::Rehearsal {
-                deed: Scripted::Write,
+            binding: OperationBinding::Rehearsal {
+                deed: ScriptedOperation::Write,
             },
         }
     }
 
-    pub(crate) fn identity(operation: &Operation) -> Identity {
-        Identity {
+    pub(crate) fn identity(operation: &Operation) -> OperationIdentity {
+        OperationIdentity {
             provider_id: ProviderId::from_bytes([1; 16]),
-            toolkit: Slug::parse("notes").unwrap(),
+            toolkit: ToolkitSlug::parse("notes").unwrap(),
             operation_slug: operation.slug.clone(),
             toolkit_version: "1.0".to_owned(),
             schema_hash: schema_hash(&operation.input_schema).unwrap(),

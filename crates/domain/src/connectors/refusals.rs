@@ -5,7 +5,7 @@ use super::connections::Readiness;
 
 /// A problem of a toolkit's document or of an operation's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ValidationProblem {
     /// Where it is (RFC 6901).
     pub pointer: String,
     /// What is wrong there.
@@ -14,7 +14,7 @@ pub struct Problem {
 
 /// A no of the connectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum ConnectorRefusal {
     /// There is no such provider instance.
     ProviderNotFound,
     /// The instance has no such toolkit.
@@ -60,9 +60,9 @@ pub enum Refused {
     /// The tool is for operations of another class.
     ClassMismatch,
     /// The arguments do not fit; holds the first 20 problems.
-    ArgumentsInvalid(Vec<Problem>),
+    ArgumentsInvalid(Vec<ValidationProblem>),
     /// The document cannot be used; holds the first 20 problems.
-    DocumentInvalid(Vec<Problem>),
+    DocumentInvalid(Vec<ValidationProblem>),
     /// The document or the list of tools could not be read.
     ToolkitUnreachable,
     /// One cannot sign in through the instance now.

@@ -3,8 +3,8 @@
 
 use super::{
     classification::{Classification, RetryPolicy},
-    results::{self, Outcome},
-    send_result::Sent,
+    results::{self, ExecutionOutcome},
+    send_result::SendResult,
 };
 use crate::limits::connectors::{
     CONNECTOR_ATTEMPTS_MAX, CONNECTOR_RETRY_AFTER_S_MAX, CONNECTOR_RETRY_PAUSE_MS,
@@ -12,16 +12,21 @@ use crate::limits::connectors::{
 
 /// What follows an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum RetryDecision {
     /// Another attempt after so many milliseconds, unless time or authority is over; then this is
     /// what it came to.
-    Again(u64, Outcome),
+    Again(u64, ExecutionOutcome),
     /// Nothing more.
-    End(Outcome),
+    End(ExecutionOutcome),
 }
 
 /// What follows the attempt of this `number`, counted from 1, of an operation of this kind.
-pub fn next(sent: Sent, number: u8, classification: Classification, policy: RetryPolicy) -> Next {
+pub fn next(
+    sent: SendResult,
+    number: u8,
+    classification: Classification,
+    policy: RetryPolicy,
+) -> RetryDecision {
     let pause = pause_ms(&sent);
     let outcome = results::of(sent, classification);
     let may_repeat = match policy {
@@ -29,16 +34,18 @@ pub fn next(sent: Sent, number: u8, classification: Classification, policy: Retr
         RetryPolicy::Never => classification == Classification::Read,
     };
     match pause {
-        Some(pause) if may_repeat && number < CONNECTOR_ATTEMPTS_MAX => Next::Again(pause, outcome),
-        Some(_) | None => Next::End(outcome),
+        Some(pause) if may_repeat && number < CONNECTOR_ATTEMPTS_MAX => {
+            RetryDecision::Again(pause, outcome)
+        }
+        Some(_) | None => RetryDecision::End(outcome),
     }
 }
 
 /// How long to wait before the same may be tried again; `None` where it never may.
-fn pause_ms(sent: &Sent) -> Option<u64> {
+fn pause_ms(sent: &SendResult) -> Option<u64> {
     match sent {
-        Sent::NotSent { .. } => Some(CONNECTOR_RETRY_PAUSE_MS),
-        Sent::Refused {
+        SendResult::NotSent { .. } => Some(CONNECTOR_RETRY_PAUSE_MS),
+        SendResult::Refused {
             status: Some(408 | 429 | 502..=504),
             retry_after_s,
             ..
@@ -47,9 +54,10 @@ fn pause_ms(sent: &Sent) -> Option<u64> {
             Some(seconds) if *seconds <= CONNECTOR_RETRY_AFTER_S_MAX => Some(seconds * 1_000),
             Some(_) => None,
         },
-        Sent::Refused { .. } | Sent::Done { .. } | Sent::Lost { .. } | Sent::Unsupported { .. } => {
-            None
-        }
+        SendResult::Refused { .. }
+        | SendResult::Done { .. }
+        | SendResult::Lost { .. }
+        | SendResult::Unsupported { .. } => None,
     }
 }
 
@@ -59,40 +67,40 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::connectors::event_payloads::Status;
+    use crate::connectors::event_payloads::ExecutionStatus;
 
-    fn refused(status: Option<u16>, retry_after_s: Option<u64>) -> Sent {
-        Sent::Refused {
+    fn refused(status: Option<u16>, retry_after_s: Option<u64>) -> SendResult {
+        SendResult::Refused {
             status,
             message: String::new(),
             retry_after_s,
         }
     }
 
-    fn lost() -> Sent {
-        Sent::Lost {
+    fn lost() -> SendResult {
+        SendResult::Lost {
             message: String::new(),
         }
     }
 
-    fn not_sent() -> Sent {
-        Sent::NotSent {
+    fn not_sent() -> SendResult {
+        SendResult::NotSent {
             message: String::new(),
         }
     }
 
     /// The pause before the second attempt of a read.
-    fn pause(sent: Sent) -> Option<u64> {
+    fn pause(sent: SendResult) -> Option<u64> {
         match next(sent, 1, Classification::Read, RetryPolicy::Never) {
-            Next::Again(pause, _) => Some(pause),
-            Next::End(_) => None,
+            RetryDecision::Again(pause, _) => Some(pause),
+            RetryDecision::End(_) => None,
         }
     }
 
     #[test]
     fn only_what_may_pass_is_tried_again_and_as_the_service_asks() {
         for (sent, expected) in [
-            (Sent::Done { data: None }, None),
+            (SendResult::Done { data: None }, None),
             (lost(), None),
             (not_sent(), Some(CONNECTOR_RETRY_PAUSE_MS)),
             (refused(None, None), None),
@@ -128,14 +136,14 @@ mod tests {
             (Write, ProviderIdempotencyKey, 2, false),
         ] {
             let found = next(refused(Some(503), None), number, class, policy);
-            let again = matches!(found, Next::Again(..));
+            let again = matches!(found, RetryDecision::Again(..));
             assert_eq!(again, expected, "{class:?} {policy:?} {number}");
         }
     }
 
-    fn any_sent() -> impl Strategy<Value = Sent> {
+    fn any_sent() -> impl Strategy<Value = SendResult> {
         prop_oneof![
-            any::<bool>().prop_map(|some| Sent::Done {
+            any::<bool>().prop_map(|some| SendResult::Done {
                 data: some.then(|| json!(1)),
             }),
             (
@@ -145,7 +153,7 @@ mod tests {
                 .prop_map(|(status, after)| refused(status, after)),
             Just(lost()),
             Just(not_sent()),
-            Just(Sent::Unsupported {
+            Just(SendResult::Unsupported {
                 reason: String::new(),
             }),
         ]
@@ -170,11 +178,11 @@ mod tests {
                             || policy == RetryPolicy::ProviderIdempotencyKey
                     );
                 }
-                let is_lost = matches!(sent, Sent::Lost { .. });
+                let is_lost = matches!(sent, SendResult::Lost { .. });
                 match next(sent, number, class, policy) {
-                    Next::Again(_, outcome) => unknown = outcome.status() == Status::OutcomeUnknown,
-                    Next::End(outcome) => {
-                        let is_unknown = outcome.status() == Status::OutcomeUnknown;
+                    RetryDecision::Again(_, outcome) => unknown = outcome.status() == ExecutionStatus::OutcomeUnknown,
+                    RetryDecision::End(outcome) => {
+                        let is_unknown = outcome.status() == ExecutionStatus::OutcomeUnknown;
                         prop_assert_eq!(is_unknown, is_lost && class != Classification::Read);
                         break;
                     }

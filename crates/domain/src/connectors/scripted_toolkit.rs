@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     classification::{Classification, RetryPolicy},
-    operations::{Binding, Listed, Operation, Scripted},
-    send_result::Sent,
-    toolkits::{Auth, Slug, Toolkit},
+    operations::{Operation, OperationBinding, OperationListing, ScriptedOperation},
+    send_result::SendResult,
+    toolkits::{Toolkit, ToolkitAuth, ToolkitSlug},
 };
 
 /// What the scripted instance is called.
@@ -19,23 +19,23 @@ pub const LABEL: &str = "Rehearsal (scripted)";
 pub const VERSION: &str = "1";
 
 /// What the scripted toolkit can do.
-pub fn operations() -> Listed {
-    Listed {
+pub fn operations() -> OperationListing {
+    OperationListing {
         operations: [
             (
-                Scripted::Read,
+                ScriptedOperation::Read,
                 "list_notes",
                 "List the notes",
                 "Reads a scripted list of notes; nothing is kept anywhere.",
             ),
             (
-                Scripted::Write,
+                ScriptedOperation::Write,
                 "add_note",
                 "Add a note",
                 "Says what adding a note would say; nothing is kept anywhere.",
             ),
             (
-                Scripted::Destroy,
+                ScriptedOperation::Destroy,
                 "clear_notes",
                 "Remove all notes",
                 "Says what removing every note would say; nothing is removed anywhere.",
@@ -47,23 +47,23 @@ pub fn operations() -> Listed {
             title: title.to_owned(),
             description: description.to_owned(),
             classification: match deed {
-                Scripted::Read => Classification::Read,
-                Scripted::Write => Classification::Write,
-                Scripted::Destroy => Classification::Destructive,
+                ScriptedOperation::Read => Classification::Read,
+                ScriptedOperation::Write => Classification::Write,
+                ScriptedOperation::Destroy => Classification::Destructive,
             },
             retry_policy: RetryPolicy::Never,
             input_schema: input_schema(deed),
-            binding: Binding::Rehearsal { deed },
+            binding: OperationBinding::Rehearsal { deed },
         })
         .collect(),
-        ..Listed::default()
+        ..OperationListing::default()
     }
 }
 
 /// The scripted toolkit; `None` where its own name is none, which a test rules out.
 pub fn toolkit() -> Option<Toolkit> {
     Some(Toolkit {
-        slug: Slug::parse(Slug::REHEARSAL)?,
+        slug: ToolkitSlug::parse(ToolkitSlug::REHEARSAL)?,
         display_name: "Rehearsal notes (scripted)".to_owned(),
         description: "Scripted: no account, no packet and nothing kept. It shows how connecting, \
                       granting and running go."
@@ -71,7 +71,7 @@ pub fn toolkit() -> Option<Toolkit> {
         document_url: None,
         base_url: None,
         url: None,
-        auth: Auth::None,
+        auth: ToolkitAuth::None,
         account: None,
         overrides: BTreeMap::new(),
         version: VERSION.to_owned(),
@@ -82,7 +82,7 @@ pub fn toolkit() -> Option<Toolkit> {
     })
 }
 
-fn input_schema(deed: Scripted) -> Value {
+fn input_schema(deed: ScriptedOperation) -> Value {
     let mut properties = json!({
         "play": {
             "type": "string",
@@ -91,8 +91,8 @@ fn input_schema(deed: Scripted) -> Value {
         },
     });
     let required = match deed {
-        Scripted::Read | Scripted::Destroy => json!([]),
-        Scripted::Write => {
+        ScriptedOperation::Read | ScriptedOperation::Destroy => json!([]),
+        ScriptedOperation::Write => {
             properties["text"] = json!({
                 "type": "string",
                 "minLength": 1,
@@ -111,24 +111,26 @@ fn input_schema(deed: Scripted) -> Value {
 }
 
 /// Plays an operation.
-pub fn play(deed: Scripted, arguments: &Map<String, Value>) -> Sent {
+pub fn play(deed: ScriptedOperation, arguments: &Map<String, Value>) -> SendResult {
     match arguments.get("play").and_then(Value::as_str) {
-        Some("error") => Sent::Refused {
+        Some("error") => SendResult::Refused {
             status: None,
             message: "The script says no.".to_owned(),
             retry_after_s: None,
         },
-        Some("lost") => Sent::Lost {
+        Some("lost") => SendResult::Lost {
             message: "The script does not answer.".to_owned(),
         },
-        _ => Sent::Done {
+        _ => SendResult::Done {
             data: Some(match deed {
-                Scripted::Read => json!({"notes": [
+                ScriptedOperation::Read => json!({"notes": [
                     {"id": 1, "text": "Bring the lamp oil"},
                     {"id": 2, "text": "Ask the smith about the hinges"},
                 ]}),
-                Scripted::Write => json!({"added": {"id": 3, "text": arguments.get("text")}}),
-                Scripted::Destroy => json!({"removed": 2}),
+                ScriptedOperation::Write => {
+                    json!({"added": {"id": 3, "text": arguments.get("text")}})
+                }
+                ScriptedOperation::Destroy => json!({"removed": 2}),
             }),
         },
     }
@@ -155,19 +157,19 @@ mod tests {
     fn an_operation_ends_as_it_is_asked_to() {
         let played = |play: &str| {
             let arguments = json!({"text": "a", "play": play});
-            play_of(Scripted::Write, &arguments)
+            play_of(ScriptedOperation::Write, &arguments)
         };
         assert_eq!(
             played("success"),
-            Sent::Done {
+            SendResult::Done {
                 data: Some(json!({"added": {"id": 3, "text": "a"}}))
             }
         );
-        assert!(matches!(played("error"), Sent::Refused { .. }));
-        assert!(matches!(played("lost"), Sent::Lost { .. }));
+        assert!(matches!(played("error"), SendResult::Refused { .. }));
+        assert!(matches!(played("lost"), SendResult::Lost { .. }));
     }
 
-    fn play_of(deed: Scripted, arguments: &Value) -> Sent {
+    fn play_of(deed: ScriptedOperation, arguments: &Value) -> SendResult {
         play(deed, arguments.as_object().unwrap())
     }
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// What came of sending an operation once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub enum SendResult {
     /// The service said yes.
     Done {
         /// What it said; `None` where that was more than is read.

@@ -7,22 +7,25 @@ use serde_json::Value;
 use url::Url;
 
 use super::{
-    Refused,
-    openapi::{self, Document, Unread},
-    operations::{Listed, Operation},
+    ConnectorRefusal,
+    openapi::{self, OpenapiDocument, OpenapiError},
+    operations::{Operation, OperationListing},
     providers::ProviderType,
-    toolkits::{AccountProbe, Auth, KeyPlace, Oauth2, OauthFlow, Override, Slug, Toolkit},
+    toolkits::{
+        AccountProbe, KeyLocation, OauthConfig, OauthFlow, OperationOverride, Toolkit, ToolkitAuth,
+        ToolkitSlug,
+    },
 };
 use crate::{
-    Refusal, errors::Invalid, field_validation::Check, limits::connectors as limits,
-    mcp_signins::address_policy::is_loopback_host,
+    Refusal, errors::ValidationErrors, field_validation::FieldValidator,
+    limits::connectors as limits, mcp_signins::address_policy::is_loopback_host,
 };
 
 /// A toolkit as a request describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolkitAsk {
+pub struct ToolkitRequest {
     /// Its name inside its instance.
-    pub slug: Slug,
+    pub slug: ToolkitSlug,
     /// What people call it; the slug unless it is said.
     pub display_name: Option<String>,
     /// What it is for.
@@ -36,24 +39,26 @@ pub struct ToolkitAsk {
     /// Where the server answers; of an `mcp` toolkit.
     pub url: Option<String>,
     /// How a request says who asks.
-    pub auth: Auth,
+    pub auth: ToolkitAuth,
     /// How the account's label is read.
     pub account: Option<AccountProbe>,
     /// What the owner says of single operations.
-    pub overrides: BTreeMap<String, Override>,
+    pub overrides: BTreeMap<String, OperationOverride>,
 }
 
-impl ToolkitAsk {
+impl ToolkitRequest {
     /// Holds what can be told without asking anybody against the rules of an instance's type.
     ///
     /// # Errors
-    /// [`Refusal::Validation`]; [`Refused::ProviderFixed`] for the scripted instance.
+    /// [`Refusal::Validation`]; [`ConnectorRefusal::ProviderFixed`] for the scripted instance.
     pub fn check(&self, of: ProviderType) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         match of {
             ProviderType::Openapi => self.check_openapi(&mut check),
             ProviderType::Mcp => self.check_mcp(&mut check),
-            ProviderType::Rehearsal => return Err(Refusal::Connector(Refused::ProviderFixed)),
+            ProviderType::Rehearsal => {
+                return Err(Refusal::Connector(ConnectorRefusal::ProviderFixed));
+            }
         }
         let names = limits::TOOLKIT_DISPLAY_NAME_CHARS;
         if let Some(name) = &self.display_name {
@@ -75,7 +80,7 @@ impl ToolkitAsk {
         check.done()
     }
 
-    fn check_openapi(&self, check: &mut Check) {
+    fn check_openapi(&self, check: &mut FieldValidator) {
         match (&self.document, &self.document_url) {
             (Some(_), None) => {}
             (None, Some(url)) => check_url(check, "documentUrl", url),
@@ -89,7 +94,7 @@ impl ToolkitAsk {
         }
     }
 
-    fn check_mcp(&self, check: &mut Check) {
+    fn check_mcp(&self, check: &mut FieldValidator) {
         match &self.url {
             Some(url) => check_url(check, "url", url),
             None => check.fail("url", "is missing"),
@@ -103,8 +108,8 @@ impl ToolkitAsk {
                 check.fail(field, "is for instances of type openapi");
             }
         }
-        if let Auth::ApiKey {
-            r#in: KeyPlace::Query,
+        if let ToolkitAuth::ApiKey {
+            r#in: KeyLocation::Query,
             ..
         } = self.auth
         {
@@ -116,27 +121,29 @@ impl ToolkitAsk {
     /// after `stop` turns true.
     ///
     /// # Errors
-    /// [`Refusal::ShuttingDown`] when it was stopped, [`Refused::DocumentInvalid`], [`Refusal::Validation`] for a base address that nobody says
+    /// [`Refusal::ShuttingDown`] when it was stopped, [`ConnectorRefusal::DocumentInvalid`], [`Refusal::Validation`] for a base address that nobody says
     /// and for overrides that fit no operation.
     pub fn with_document(
         self,
         document: &Value,
         stop: &AtomicBool,
     ) -> Result<(Toolkit, Vec<Operation>), Refusal> {
-        let Document {
+        let OpenapiDocument {
             version,
             server,
             listed,
         } = openapi::read(document, &self.auth, stop).map_err(|unread| match unread {
-            Unread::Invalid(problems) => Refusal::Connector(Refused::DocumentInvalid(problems)),
-            Unread::Stopped => Refusal::ShuttingDown,
+            OpenapiError::Invalid(problems) => {
+                Refusal::Connector(ConnectorRefusal::DocumentInvalid(problems))
+            }
+            OpenapiError::Stopped => Refusal::ShuttingDown,
         })?;
         let base_url = match &self.base_url {
             Some(given) => given.clone(),
             None => {
                 let at = self.document_url.as_deref();
                 let said = server.and_then(|server| openapi::absolute(&server, at));
-                let mut check = Check::new();
+                let mut check = FieldValidator::new();
                 match &said {
                     Some(said) => check_base(&mut check, said),
                     None => check.fail("baseUrl", "is missing, and the document names no server"),
@@ -156,7 +163,7 @@ impl ToolkitAsk {
     /// [`Refusal::Validation`] for overrides that fit no operation.
     pub fn with_tools(
         self,
-        listed: Listed,
+        listed: OperationListing,
         version: String,
         is_complete: bool,
     ) -> Result<(Toolkit, Vec<Operation>), Refusal> {
@@ -168,11 +175,11 @@ impl ToolkitAsk {
 
     fn made(
         self,
-        mut listed: Listed,
+        mut listed: OperationListing,
         version: String,
         base_url: Option<String>,
     ) -> Result<(Toolkit, Vec<Operation>), Refusal> {
-        let mut invalid = Invalid::default();
+        let mut invalid = ValidationErrors::default();
         for (operation, problem) in listed.raise(&self.overrides) {
             invalid.field(&format!("overrides.{operation}"), problem);
         }
@@ -184,7 +191,7 @@ impl ToolkitAsk {
 
     fn toolkit(
         self,
-        listed: Listed,
+        listed: OperationListing,
         version: String,
         base_url: Option<String>,
     ) -> (Toolkit, Vec<Operation>) {
@@ -211,7 +218,7 @@ impl ToolkitAsk {
 impl Toolkit {
     /// The same toolkit after its server listed its tools anew; overrides that fit no longer
     /// count nothing. Source: contract 5.1, "mcp".
-    pub fn listing(self, mut listed: Listed, version: String) -> (Self, Vec<Operation>) {
+    pub fn listing(self, mut listed: OperationListing, version: String) -> (Self, Vec<Operation>) {
         listed.raise(&self.overrides);
         let toolkit = Self {
             version,
@@ -224,13 +231,13 @@ impl Toolkit {
     }
 }
 
-fn check_auth(check: &mut Check, auth: &Auth, of: ProviderType) {
+fn check_auth(check: &mut FieldValidator, auth: &ToolkitAuth, of: ProviderType) {
     match auth {
-        Auth::None => {}
-        Auth::ApiKey { r#in, name, prefix } => {
+        ToolkitAuth::None => {}
+        ToolkitAuth::ApiKey { r#in, name, prefix } => {
             let is_name = match r#in {
-                KeyPlace::Header => openapi::is_header(name),
-                KeyPlace::Query => is_word(name),
+                KeyLocation::Header => openapi::is_header(name),
+                KeyLocation::Query => is_word(name),
             };
             if !is_name {
                 check.fail(
@@ -247,11 +254,11 @@ fn check_auth(check: &mut Check, auth: &Auth, of: ProviderType) {
                 );
             }
         }
-        Auth::Oauth2(oauth) => check_oauth(check, oauth, of),
+        ToolkitAuth::Oauth2(oauth) => check_oauth(check, oauth, of),
     }
 }
 
-fn check_oauth(check: &mut Check, oauth: &Oauth2, of: ProviderType) {
+fn check_oauth(check: &mut FieldValidator, oauth: &OauthConfig, of: ProviderType) {
     let urls = [
         ("auth.issuer", &oauth.issuer),
         ("auth.authorizationUrl", &oauth.authorization_url),
@@ -299,7 +306,7 @@ fn check_oauth(check: &mut Check, oauth: &Oauth2, of: ProviderType) {
     }
 }
 
-fn check_account(check: &mut Check, account: &AccountProbe, of: ProviderType) {
+fn check_account(check: &mut FieldValidator, account: &AccountProbe, of: ProviderType) {
     let is_path = match of {
         ProviderType::Openapi => {
             account.path.starts_with('/') && !account.path.contains(['#', '{', '}', '\\'])
@@ -323,7 +330,7 @@ fn is_word(text: &str) -> bool {
         && !text.chars().any(char::is_control)
 }
 
-fn check_base(check: &mut Check, url: &str) {
+fn check_base(check: &mut FieldValidator, url: &str) {
     check_url(check, "baseUrl", url);
     if url.contains(['?', '#']) {
         check.fail("baseUrl", "must not hold a query or fragment");
@@ -331,7 +338,7 @@ fn check_base(check: &mut Check, url: &str) {
 }
 
 /// Whether an address is one that secrets may be sent to: https, or http to this computer.
-fn check_url(check: &mut Check, field: &str, url: &str) {
+fn check_url(check: &mut FieldValidator, field: &str, url: &str) {
     let most = limits::TOOLKIT_URL_CHARS_MAX;
     // Parsers drop some of these silently, so that what is dialled is not what is read.
     let is_plain = !url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\');

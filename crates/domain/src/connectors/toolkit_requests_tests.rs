@@ -9,24 +9,24 @@ use crate::connectors::classification::Classification;
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// An `openapi` toolkit that can be kept.
-fn openapi() -> ToolkitAsk {
-    ToolkitAsk {
-        slug: Slug::parse("pets").unwrap(),
+fn openapi() -> ToolkitRequest {
+    ToolkitRequest {
+        slug: ToolkitSlug::parse("pets").unwrap(),
         display_name: None,
         description: None,
         document: Some(json!({})),
         document_url: None,
         base_url: Some("https://a.example/v1/".to_owned()),
         url: None,
-        auth: Auth::None,
+        auth: ToolkitAuth::None,
         account: None,
         overrides: BTreeMap::new(),
     }
 }
 
 /// An `mcp` toolkit that can be kept.
-fn mcp() -> ToolkitAsk {
-    ToolkitAsk {
+fn mcp() -> ToolkitRequest {
+    ToolkitRequest {
         document: None,
         base_url: None,
         url: Some("http://127.0.0.1:3000/mcp".to_owned()),
@@ -35,7 +35,7 @@ fn mcp() -> ToolkitAsk {
 }
 
 /// The fields that `ask` is refused for.
-fn fields(ask: &ToolkitAsk, of: ProviderType) -> Vec<String> {
+fn fields(ask: &ToolkitRequest, of: ProviderType) -> Vec<String> {
     match ask.check(of) {
         Ok(()) => Vec::new(),
         Err(refusal) => fields_of(&refusal),
@@ -66,7 +66,7 @@ fn each_type_wants_its_own_fields() {
             vec!["baseUrl", "document", "url"],
         ),
         (
-            ToolkitAsk {
+            ToolkitRequest {
                 document_url: url(),
                 ..openapi()
             },
@@ -74,7 +74,7 @@ fn each_type_wants_its_own_fields() {
             vec!["document"],
         ),
         (
-            ToolkitAsk {
+            ToolkitRequest {
                 document: None,
                 document_url: url(),
                 ..openapi()
@@ -83,7 +83,7 @@ fn each_type_wants_its_own_fields() {
             vec![],
         ),
         (
-            ToolkitAsk {
+            ToolkitRequest {
                 display_name: Some("a\nb".to_owned()),
                 ..openapi()
             },
@@ -96,7 +96,7 @@ fn each_type_wants_its_own_fields() {
     }
     assert_eq!(
         openapi().check(ProviderType::Rehearsal),
-        Err(Refusal::Connector(Refused::ProviderFixed))
+        Err(Refusal::Connector(ConnectorRefusal::ProviderFixed))
     );
 }
 
@@ -122,7 +122,7 @@ fn addresses_are_protected_or_on_this_computer() {
         ("file:///etc/passwd", false),
     ];
     for (url, is_fine) in cases {
-        let ask = ToolkitAsk {
+        let ask = ToolkitRequest {
             base_url: Some(url.to_owned()),
             ..openapi()
         };
@@ -132,8 +132,8 @@ fn addresses_are_protected_or_on_this_computer() {
 
 #[test]
 fn an_mcp_server_may_say_itself_where_one_signs_in() {
-    let ask = |token_url: Option<&str>| ToolkitAsk {
-        auth: Auth::Oauth2(Oauth2 {
+    let ask = |token_url: Option<&str>| ToolkitRequest {
+        auth: ToolkitAuth::Oauth2(OauthConfig {
             flow: OauthFlow::AuthorizationCode,
             issuer: None,
             authorization_url: None,
@@ -154,7 +154,7 @@ fn an_mcp_server_may_say_itself_where_one_signs_in() {
 
 #[test]
 fn a_sign_in_names_what_no_issuer_tells() {
-    let oauth = |flow, issuer: Option<&str>| Oauth2 {
+    let oauth = |flow, issuer: Option<&str>| OauthConfig {
         flow,
         issuer: issuer.map(str::to_owned),
         authorization_url: None,
@@ -182,7 +182,7 @@ fn a_sign_in_names_what_no_issuer_tells() {
             vec!["auth.clientId", "auth.deviceUrl", "auth.tokenUrl"],
         ),
         (
-            Oauth2 {
+            OauthConfig {
                 device_url: url(),
                 token_url: url(),
                 client_id: Some("guildhall".to_owned()),
@@ -191,7 +191,7 @@ fn a_sign_in_names_what_no_issuer_tells() {
             vec![],
         ),
         (
-            Oauth2 {
+            OauthConfig {
                 scopes: vec!["two words".to_owned()],
                 ..oauth(OauthFlow::DeviceCode, Some("http://a.example"))
             },
@@ -199,8 +199,8 @@ fn a_sign_in_names_what_no_issuer_tells() {
         ),
     ];
     for (oauth, expected) in cases {
-        let ask = ToolkitAsk {
-            auth: Auth::Oauth2(oauth),
+        let ask = ToolkitRequest {
+            auth: ToolkitAuth::Oauth2(oauth),
             ..openapi()
         };
         assert_eq!(fields(&ask, ProviderType::Openapi), expected, "{ask:?}");
@@ -209,32 +209,32 @@ fn a_sign_in_names_what_no_issuer_tells() {
 
 #[test]
 fn a_key_stands_where_it_can_be_sent() {
-    let key = |r#in, name: &str, prefix: &str| Auth::ApiKey {
+    let key = |r#in, name: &str, prefix: &str| ToolkitAuth::ApiKey {
         r#in,
         name: name.to_owned(),
         prefix: prefix.to_owned(),
     };
     let cases = [
-        (key(KeyPlace::Header, "X-Key", "Bearer "), vec![]),
-        (key(KeyPlace::Header, "Authorization", ""), vec![]),
-        (key(KeyPlace::Header, "Host", ""), vec!["auth.name"]),
-        (key(KeyPlace::Header, "x key", ""), vec!["auth.name"]),
-        (key(KeyPlace::Query, "api key", ""), vec![]),
-        (key(KeyPlace::Query, "", ""), vec!["auth.name"]),
+        (key(KeyLocation::Header, "X-Key", "Bearer "), vec![]),
+        (key(KeyLocation::Header, "Authorization", ""), vec![]),
+        (key(KeyLocation::Header, "Host", ""), vec!["auth.name"]),
+        (key(KeyLocation::Header, "x key", ""), vec!["auth.name"]),
+        (key(KeyLocation::Query, "api key", ""), vec![]),
+        (key(KeyLocation::Query, "", ""), vec!["auth.name"]),
         (
-            key(KeyPlace::Header, "X-Key", "a\r\nb"),
+            key(KeyLocation::Header, "X-Key", "a\r\nb"),
             vec!["auth.prefix"],
         ),
     ];
     for (auth, expected) in cases {
-        let ask = ToolkitAsk {
+        let ask = ToolkitRequest {
             auth: auth.clone(),
             ..openapi()
         };
         assert_eq!(fields(&ask, ProviderType::Openapi), expected, "{auth:?}");
     }
-    let ask = ToolkitAsk {
-        auth: key(KeyPlace::Query, "key", ""),
+    let ask = ToolkitRequest {
+        auth: key(KeyLocation::Query, "key", ""),
         ..mcp()
     };
     assert_eq!(fields(&ask, ProviderType::Mcp), ["auth.in"]);
@@ -250,7 +250,7 @@ fn an_account_is_read_at_a_path_by_a_pointer() {
         ("/me", "login", vec!["account.pointer"]),
     ];
     for (path, pointer, expected) in cases {
-        let ask = ToolkitAsk {
+        let ask = ToolkitRequest {
             account: Some(AccountProbe {
                 path: path.to_owned(),
                 pointer: pointer.to_owned(),
@@ -269,7 +269,7 @@ fn an_account_is_read_at_a_path_by_a_pointer() {
 fn a_document_fills_in_what_the_request_leaves_out() {
     let mut document = json!({"openapi": "3.0.0", "info": {"version": "7"},
         "servers": [{"url": "/v2/"}], "paths": {"/x": {"get": {"operationId": "r"}}}});
-    let at = ToolkitAsk {
+    let at = ToolkitRequest {
         base_url: None,
         document_url: Some("https://a.example/docs/openapi.json".to_owned()),
         ..openapi()
@@ -279,7 +279,7 @@ fn a_document_fills_in_what_the_request_leaves_out() {
     assert_eq!((&toolkit.version[..], toolkit.operation_count), ("7", 1));
     assert_eq!((&toolkit.display_name[..], operations.len()), ("pets", 1));
 
-    let without = ToolkitAsk {
+    let without = ToolkitRequest {
         base_url: None,
         ..openapi()
     };
@@ -292,8 +292,8 @@ fn a_document_fills_in_what_the_request_leaves_out() {
     let refused = without.with_document(&document, &GO_ON).unwrap_err();
     assert_eq!(fields_of(&refused), ["baseUrl"]);
 
-    let wrong = ToolkitAsk {
-        overrides: [("gone".to_owned(), Override::default())].into(),
+    let wrong = ToolkitRequest {
+        overrides: [("gone".to_owned(), OperationOverride::default())].into(),
         ..openapi()
     };
     let refused = wrong.with_document(&document, &GO_ON).unwrap_err();
@@ -301,7 +301,7 @@ fn a_document_fills_in_what_the_request_leaves_out() {
     let refused = openapi().with_document(&json!({}), &GO_ON).unwrap_err();
     assert!(matches!(
         refused,
-        Refusal::Connector(Refused::DocumentInvalid(_))
+        Refusal::Connector(ConnectorRefusal::DocumentInvalid(_))
     ));
 }
 
@@ -313,19 +313,19 @@ fn a_raised_class_holds_when_the_tools_are_listed_anew() {
         .iter()
         .map(|tool| ToolDefinition::of(tool).unwrap())
         .collect();
-    let raised = Override {
+    let raised = OperationOverride {
         classification: Some(Classification::Destructive),
     };
-    let ask = ToolkitAsk {
+    let ask = ToolkitRequest {
         overrides: [
             ("b".to_owned(), raised),
-            ("later".to_owned(), Override::default()),
+            ("later".to_owned(), OperationOverride::default()),
         ]
         .into(),
         ..mcp()
     };
     let (toolkit, none) = ask
-        .with_tools(Listed::default(), "0".to_owned(), false)
+        .with_tools(OperationListing::default(), "0".to_owned(), false)
         .unwrap();
     assert!(none.is_empty());
     let (toolkit, operations) = toolkit.listing(mcp_operations::operations(&tools), "1".to_owned());

@@ -13,7 +13,7 @@ use crate::{
 
 /// Where an event belongs. Source: contract 1.10, "Log".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Scope {
+pub enum EventScope {
     /// The installation.
     Hall,
     /// One room.
@@ -24,7 +24,7 @@ pub enum Scope {
     Session(SessionId),
 }
 
-impl Scope {
+impl EventScope {
     /// Reads `hall`, `room:<id>`, `agent:<id>` or `session:<id>`; `None` when it has another form.
     pub fn parse(text: &str) -> Option<Self> {
         match text.split_once(':') {
@@ -37,7 +37,7 @@ impl Scope {
     }
 }
 
-impl std::fmt::Display for Scope {
+impl std::fmt::Display for EventScope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Hall => f.write_str("hall"),
@@ -50,7 +50,7 @@ impl std::fmt::Display for Scope {
 
 /// Who may hear of an event, beyond what its scopes say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum EventAudience {
     /// Whoever sees one of its scopes.
     Scope,
     /// The owner; in its own scope an agent, and in a session's whoever sees the session.
@@ -61,74 +61,76 @@ pub enum Audience {
 
 /// Where an event is filed and who may hear of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filing {
+pub struct EventVisibility {
     /// Its main scope, the one the frame names.
-    pub scope: Scope,
+    pub scope: EventScope,
     /// Further scopes whose streams bring it.
-    pub also: Vec<Scope>,
+    pub also: Vec<EventScope>,
     /// Who may hear of it.
-    pub audience: Audience,
+    pub audience: EventAudience,
 }
 
 impl Event {
     /// Files the event; `rooms` are the rooms an author is seen in, for `author_updated` alone.
     ///
     /// Source: contract 1.10 and the event tables of 2.10, 3.6 and 4.7.
-    pub fn filing(&self, rooms: &[RoomId]) -> Filing {
-        let filed = |scope, also| Filing {
+    pub fn filing(&self, rooms: &[RoomId]) -> EventVisibility {
+        let filed = |scope, also| EventVisibility {
             scope,
             also,
-            audience: Audience::Scope,
+            audience: EventAudience::Scope,
         };
-        let owners = |agent: Option<AgentId>| Filing {
-            scope: Scope::Hall,
-            also: agent.map(Scope::Agent).into_iter().collect(),
-            audience: Audience::Owner,
+        let owners = |agent: Option<AgentId>| EventVisibility {
+            scope: EventScope::Hall,
+            also: agent.map(EventScope::Agent).into_iter().collect(),
+            audience: EventAudience::Owner,
         };
-        let of_browser = |session: Option<SessionId>| Filing {
-            scope: Scope::Hall,
-            also: session.map(Scope::Session).into_iter().collect(),
-            audience: Audience::Owner,
+        let of_browser = |session: Option<SessionId>| EventVisibility {
+            scope: EventScope::Hall,
+            also: session.map(EventScope::Session).into_iter().collect(),
+            audience: EventAudience::Owner,
         };
         let of_agents = |agents: &mut dyn Iterator<Item = &AgentId>| {
             let agents: BTreeSet<AgentId> = agents.copied().collect();
-            Filing {
-                scope: Scope::Hall,
-                also: agents.into_iter().map(Scope::Agent).collect(),
-                audience: Audience::Owner,
+            EventVisibility {
+                scope: EventScope::Hall,
+                also: agents.into_iter().map(EventScope::Agent).collect(),
+                audience: EventAudience::Owner,
             }
         };
         match self {
             Self::AuthorUpdated { .. } => filed(
-                Scope::Hall,
-                rooms.iter().copied().map(Scope::Room).collect(),
+                EventScope::Hall,
+                rooms.iter().copied().map(EventScope::Room).collect(),
             ),
             Self::AgentCreated { agent }
             | Self::AgentUpdated { agent }
-            | Self::AgentRetired { agent } => filed(Scope::Agent(agent.id), Vec::new()),
+            | Self::AgentRetired { agent } => filed(EventScope::Agent(agent.id), Vec::new()),
             Self::AgentTokenCreated { agent_id, .. } | Self::AgentTokenRevoked { agent_id, .. } => {
                 owners(Some(*agent_id))
             }
             Self::SettingsChanged { .. } => owners(None),
             Self::RoomCreated { room } | Self::RoomUpdated { room } => {
-                filed(Scope::Room(room.id), vec![Scope::Hall])
+                filed(EventScope::Room(room.id), vec![EventScope::Hall])
             }
             Self::RoomMemberAdded { member } | Self::RoomMemberUpdated { member } => {
-                filed(Scope::Room(member.room_id), Vec::new())
+                filed(EventScope::Room(member.room_id), Vec::new())
             }
-            Self::RoomMemberRemoved { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
+            Self::RoomMemberRemoved { room_id, .. } => {
+                filed(EventScope::Room(*room_id), Vec::new())
+            }
             Self::EntryAdded { entry } | Self::EntryRedacted { entry } => {
-                filed(Scope::Room(entry.room_id), Vec::new())
+                filed(EventScope::Room(entry.room_id), Vec::new())
             }
-            Self::EntryReactions { room_id, .. } => filed(Scope::Room(*room_id), Vec::new()),
-            Self::ReadCursor(cursor) => Filing {
-                scope: Scope::Hall,
-                also: vec![Scope::Room(cursor.room_id)],
-                audience: Audience::Author(cursor.author_id),
+            Self::EntryReactions { room_id, .. } => filed(EventScope::Room(*room_id), Vec::new()),
+            Self::ReadCursor(cursor) => EventVisibility {
+                scope: EventScope::Hall,
+                also: vec![EventScope::Room(cursor.room_id)],
+                audience: EventAudience::Author(cursor.author_id),
             },
             Self::SessionCreated { session }
             | Self::SessionUpdated { session }
-            | Self::SessionClosed { session } => filed(Scope::Session(session.id), Vec::new()),
+            | Self::SessionClosed { session } => filed(EventScope::Session(session.id), Vec::new()),
             Self::MessageQueued { session_id, .. }
             | Self::MessageRemoved { session_id, .. }
             | Self::TurnStarted { session_id, .. }
@@ -140,38 +142,40 @@ impl Event {
             | Self::SessionModeChanged { session_id, .. }
             | Self::SessionModeRefused { session_id, .. }
             | Self::SessionNotice { session_id, .. }
-            | Self::TurnEnded { session_id, .. } => filed(Scope::Session(*session_id), Vec::new()),
+            | Self::TurnEnded { session_id, .. } => {
+                filed(EventScope::Session(*session_id), Vec::new())
+            }
             Self::InteractionOpened { interaction }
             | Self::InteractionParked { interaction }
             | Self::InteractionDetached { interaction } => {
-                filed(Scope::Session(interaction.session_id), Vec::new())
+                filed(EventScope::Session(interaction.session_id), Vec::new())
             }
             Self::ApprovalRequested { approval } => owners(approval.heard_by()),
             Self::ApprovalDecided { agent, .. }
             | Self::ApprovalConsumed { agent, .. }
             | Self::ApprovalExpired { agent, .. }
             | Self::ApprovalWithdrawn { agent, .. } => owners(*agent),
-            Self::TurnUpdated { turn } => filed(Scope::Room(turn.room_id), Vec::new()),
-            Self::RuntimeChanged { .. } => filed(Scope::Hall, Vec::new()),
+            Self::TurnUpdated { turn } => filed(EventScope::Room(turn.room_id), Vec::new()),
+            Self::RuntimeChanged { .. } => filed(EventScope::Hall, Vec::new()),
             // Of the hall's events agents hear those that concern them alone.
             Self::PreviewOpened { .. } | Self::PreviewClosed { .. } => {
-                filed(Scope::Hall, Vec::new())
+                filed(EventScope::Hall, Vec::new())
             }
             Self::McpServerAdded(event_payloads::Added { agent_id, .. })
             | Self::McpServerUpdated(event_payloads::Updated { agent_id, .. })
             | Self::McpServerRemoved(event_payloads::Removed { agent_id, .. })
             | Self::McpServerStatusChanged(event_payloads::StatusChanged { agent_id, .. })
             | Self::McpServerPinned(event_payloads::Pinned { agent_id, .. }) => {
-                filed(Scope::Agent(*agent_id), Vec::new())
+                filed(EventScope::Agent(*agent_id), Vec::new())
             }
-            Self::McpSigninRequired(mcp_signins::Required {
+            Self::McpSigninRequired(mcp_signins::SigninRequired {
                 agent_id, session, ..
             })
-            | Self::McpSigninResolved(mcp_signins::Resolved {
+            | Self::McpSigninResolved(mcp_signins::SigninResolved {
                 agent_id, session, ..
             }) => {
-                let agent = Scope::Agent(*agent_id);
-                filed(session.map_or(agent, Scope::Session), Vec::new())
+                let agent = EventScope::Agent(*agent_id);
+                filed(session.map_or(agent, EventScope::Session), Vec::new())
             }
             Self::BrowserOpened(_)
             | Self::BrowserConnected(_)
@@ -212,10 +216,10 @@ impl Event {
             Self::PasswordChanged { author_id }
             | Self::SignedOut { author_id }
             | Self::ApiKeyCreated { author_id, .. }
-            | Self::ApiKeyRevoked { author_id, .. } => Filing {
-                scope: Scope::Hall,
+            | Self::ApiKeyRevoked { author_id, .. } => EventVisibility {
+                scope: EventScope::Hall,
                 also: Vec::new(),
-                audience: Audience::Author(*author_id),
+                audience: EventAudience::Author(*author_id),
             },
         }
     }

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Current, Digest, Identity, Lineage, Stale, digest};
-use crate::{Moment, ids::DocumentId};
+use super::{CurrentFile, Digest, FileIdentity, IdentityHistory, SaveConflict, digest};
+use crate::{Timestamp, ids::DocumentId};
 
 /// The version of [`Incarnation`].
 const VERSION: u64 = 1;
@@ -22,9 +22,9 @@ pub struct Incarnation {
     /// The document.
     pub document_id: DocumentId,
     /// When it was bound to its present physical file.
-    pub physical_opened_at: Moment,
+    pub physical_opened_at: Timestamp,
     /// When its room or session was made.
-    pub channel_created_at: Moment,
+    pub channel_created_at: Timestamp,
     /// SHA-256 of the others, 64 hex digits.
     pub generation: Digest,
 }
@@ -33,8 +33,8 @@ impl Incarnation {
     /// The incarnation of a document that was bound at `physical_opened_at`.
     pub fn of(
         document_id: DocumentId,
-        physical_opened_at: Moment,
-        channel_created_at: Moment,
+        physical_opened_at: Timestamp,
+        channel_created_at: Timestamp,
     ) -> Self {
         let members = json!([
             TAG,
@@ -62,7 +62,7 @@ pub fn event_id(text: &str) -> Option<String> {
 
 /// The incarnation a client means, as it wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claimed {
+pub enum IncarnationClaim {
     /// All its members.
     Whole(ClaimedIncarnation),
     /// Its generation alone.
@@ -84,7 +84,7 @@ pub struct ClaimedIncarnation {
     pub generation: String,
 }
 
-impl Claimed {
+impl IncarnationClaim {
     /// Whether `incarnation` is meant; every member counts.
     pub fn means(&self, incarnation: &Incarnation) -> bool {
         let generation = incarnation.generation.to_string();
@@ -106,25 +106,25 @@ impl Claimed {
 
 /// Which file a document is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Binding {
+pub struct DocumentBinding {
     /// The file's canonical path.
     pub path: String,
     /// Which physical file.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// The incarnation this binding is.
     pub incarnation: Incarnation,
     /// The saves that were committed since it was bound.
     pub doc_seq: u64,
 }
 
-impl Binding {
+impl DocumentBinding {
     /// A document bound to the file at `path` for the first time, at `now`.
     pub fn first(
         document: DocumentId,
         path: String,
-        identity: Identity,
-        channel_created_at: Moment,
-        now: Moment,
+        identity: FileIdentity,
+        channel_created_at: Timestamp,
+        now: Timestamp,
     ) -> Self {
         Self {
             path,
@@ -138,7 +138,13 @@ impl Binding {
     /// is still the same or was made of it by our own saves, else a new one, whose incarnation
     /// differs also when no time has passed.
     #[must_use]
-    pub fn renewed(self, path: String, current: &Identity, lineage: &Lineage, now: Moment) -> Self {
+    pub fn renewed(
+        self,
+        path: String,
+        current: &FileIdentity,
+        lineage: &IdentityHistory,
+        now: Timestamp,
+    ) -> Self {
         if self.path == path && lineage.holds(current, &self.identity) {
             return Self {
                 identity: current.clone(),
@@ -146,7 +152,7 @@ impl Binding {
             };
         }
         let before = self.incarnation.physical_opened_at;
-        let after_before = Moment::from_millis(before.as_millis() + 1);
+        let after_before = Timestamp::from_millis(before.as_millis() + 1);
         Self::first(
             self.incarnation.document_id,
             path,
@@ -159,16 +165,16 @@ impl Binding {
 
 /// A save of a document, held against what the document is bound to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct DocumentSave {
     /// What it is bound to; `None` for one that was opened before there were bindings.
-    pub binding: Option<Binding>,
+    pub binding: Option<DocumentBinding>,
     /// The incarnation the client means.
-    pub claimed: Claimed,
+    pub claimed: IncarnationClaim,
     /// The canonical path of the file that is to be saved.
     pub path: String,
 }
 
-impl Bound {
+impl DocumentSave {
     /// Holds back a save of a document that is bound otherwise.
     ///
     /// The bound file's identity is looked at where the save is of that file; a save of another
@@ -176,18 +182,22 @@ impl Bound {
     ///
     /// # Errors
     /// Why, in the order of contract 6.4, rows 9 and 10.
-    pub(super) fn check(&self, current: &Current, lineage: &Lineage) -> Result<(), Stale> {
+    pub(super) fn check(
+        &self,
+        current: &CurrentFile,
+        lineage: &IdentityHistory,
+    ) -> Result<(), SaveConflict> {
         let Some(binding) = &self.binding else {
-            return Err(Stale::IncarnationChanged);
+            return Err(SaveConflict::IncarnationChanged);
         };
         if binding.path != self.path {
-            return Err(Stale::DocumentFileMismatch);
+            return Err(SaveConflict::DocumentFileMismatch);
         }
         if !lineage.holds(&current.identity, &binding.identity) {
-            return Err(Stale::IdentityChanged);
+            return Err(SaveConflict::IdentityChanged);
         }
         if !self.claimed.means(&binding.incarnation) {
-            return Err(Stale::IncarnationChanged);
+            return Err(SaveConflict::IncarnationChanged);
         }
         Ok(())
     }
@@ -195,7 +205,7 @@ impl Bound {
 
 /// A committed save of a document, kept as long as the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Completion {
+pub struct CompletedSave {
     /// The fingerprint of the request.
     pub request: Digest,
     /// The incarnation it was saved in.
@@ -205,14 +215,14 @@ pub struct Completion {
     /// What the file held after it.
     pub file_hash: Digest,
     /// Which file it was after it.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Whether the client may have heard of it: false for one that was found done after a crash.
     pub is_told: bool,
 }
 
 /// What a request is answered whose event id was used before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replay {
+pub enum ReplayOutcome {
     /// As the first answer would have been, which nobody got.
     First,
     /// That it was done.
@@ -221,13 +231,13 @@ pub enum Replay {
     Conflict,
 }
 
-impl Completion {
+impl CompletedSave {
     /// What a request with this fingerprint is answered.
-    pub fn replay(&self, request: &Digest) -> Replay {
+    pub fn replay(&self, request: &Digest) -> ReplayOutcome {
         match (self.request == *request, self.is_told) {
-            (false, _) => Replay::Conflict,
-            (true, false) => Replay::First,
-            (true, true) => Replay::Duplicate,
+            (false, _) => ReplayOutcome::Conflict,
+            (true, false) => ReplayOutcome::First,
+            (true, true) => ReplayOutcome::Duplicate,
         }
     }
 }
@@ -244,7 +254,7 @@ pub enum ReceiptStatus {
 
 /// What a client is given for a committed save of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Receipt {
+pub struct SaveReceipt {
     /// The document.
     pub document_id: DocumentId,
     /// The client's id of the save.

@@ -3,18 +3,18 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Asked, InteractionKind, Question};
+use super::{InteractionKind, InteractionRequest, Question};
 use crate::{
     ids::ApprovalId,
     limits,
     sessions::Session,
-    transcript::{Location, ToolCall, ToolContent, ToolKind, is_nothing},
+    transcript::{ToolCall, ToolContent, ToolKind, ToolLocation, is_nothing},
 };
 
 /// What a person is shown of an ask; stored as it stands here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Card {
+pub struct InteractionCard {
     /// One line: the call's, or what the agent says beside its questions.
     pub title: String,
     /// The tool's own name, or `""`.
@@ -28,7 +28,7 @@ pub struct Card {
     /// Full diffs and texts, never cut.
     pub content: Vec<ToolContent>,
     /// Places it touches.
-    pub locations: Vec<Location>,
+    pub locations: Vec<ToolLocation>,
     /// The session's folder.
     pub cwd: String,
     /// The permission mode in force.
@@ -45,13 +45,13 @@ pub struct Card {
 
 /// An ask with all that is known of it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Whole {
+pub(crate) struct RequestWithCall {
     call: ToolCall,
     title: String,
     questions: Vec<Question>,
 }
 
-impl Asked {
+impl InteractionRequest {
     /// What answer is wanted.
     pub fn kind(&self) -> InteractionKind {
         match self {
@@ -71,12 +71,12 @@ impl Asked {
     }
 
     /// Joins what is asked with what is known of its call, which may be nothing.
-    fn whole(&self, call: Option<&ToolCall>) -> Whole {
+    fn whole(&self, call: Option<&ToolCall>) -> RequestWithCall {
         let call = call.cloned();
         match self {
             Self::Permission { tool_call_id, .. } => {
                 let call = call.unwrap_or_else(|| ToolCall::unannounced(tool_call_id.clone()));
-                Whole {
+                RequestWithCall {
                     title: call.title.clone(),
                     call,
                     questions: Vec::new(),
@@ -84,7 +84,7 @@ impl Asked {
             }
             Self::Form {
                 message, questions, ..
-            } => Whole {
+            } => RequestWithCall {
                 call: call.unwrap_or_else(|| ToolCall::unannounced(String::new())),
                 title: message.clone(),
                 questions: questions.clone(),
@@ -93,7 +93,7 @@ impl Asked {
     }
 
     /// What a person is shown.
-    pub fn card(&self, session: &Session, call: Option<&ToolCall>) -> Card {
+    pub fn card(&self, session: &Session, call: Option<&ToolCall>) -> InteractionCard {
         self.whole(call).card(session)
     }
 
@@ -104,8 +104,8 @@ impl Asked {
     }
 }
 
-impl Whole {
-    fn card(self, session: &Session) -> Card {
+impl RequestWithCall {
+    fn card(self, session: &Session) -> InteractionCard {
         let Self {
             call,
             title,
@@ -118,7 +118,7 @@ impl Whole {
             && call.locations.is_empty()
             && questions.is_empty();
         let (input, input_truncated) = shown_input(call.input);
-        Card {
+        InteractionCard {
             title,
             tool_name: call.tool_name,
             tool_kind: call.kind,

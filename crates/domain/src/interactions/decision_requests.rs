@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::Given;
-use crate::{Refusal, field_validation::Check, limits};
+use super::FormAnswers;
+use crate::{Refusal, field_validation::FieldValidator, limits};
 
 /// A yes to a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Approve {
+pub struct ApproveRequest {
     /// The call.
     pub tool_call_id: String,
     /// To all that is like it, too.
@@ -20,7 +20,7 @@ pub struct Approve {
 
 /// A no to a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deny {
+pub struct DenyRequest {
     /// The call.
     pub tool_call_id: String,
     /// Why; `""` for no reason.
@@ -31,42 +31,42 @@ pub struct Deny {
 
 /// Answers to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubmitAnswers {
+pub struct SubmitAnswersRequest {
     /// The call it belongs to, or the ask's own id.
     pub tool_call_id: String,
     /// The answers; `None` when the person does not want to answer.
-    pub answers: Option<Given>,
+    pub answers: Option<FormAnswers>,
     /// The digest of what the person saw.
     pub digest: Option<String>,
 }
 
 /// Several tool calls of one session that get the same word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Batch {
+pub struct BatchRequest {
     /// The calls.
     pub tool_call_ids: Vec<String>,
 }
 
-impl Approve {
+impl ApproveRequest {
     /// Checks what can be checked without the row.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         call(&mut check, "toolCallId", &self.tool_call_id);
         check.done()
     }
 }
 
-impl Deny {
+impl DenyRequest {
     /// The same with the reason trimmed.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn checked(self) -> Result<Self, Refusal> {
         let reason = self.reason.trim().to_owned();
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         call(&mut check, "toolCallId", &self.tool_call_id);
         check.chars("reason", &reason, 0, limits::DENY_REASON_CHARS_MAX);
         check.done()?;
@@ -74,26 +74,26 @@ impl Deny {
     }
 }
 
-impl SubmitAnswers {
+impl SubmitAnswersRequest {
     /// Checks what can be checked without the row.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         call(&mut check, "toolCallId", &self.tool_call_id);
         check.done()
     }
 }
 
-impl Batch {
+impl BatchRequest {
     /// Checks what can be checked without the rows: how many there are, and that each is named
     /// once.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let range = limits::BATCH_ASKS;
         if !range.contains(&self.tool_call_ids.len()) {
             let problem = format!("must name {} to {} calls", range.start(), range.end());
@@ -111,7 +111,7 @@ impl Batch {
     }
 }
 
-fn call(check: &mut Check, field: &str, id: &str) {
+fn call(check: &mut FieldValidator, field: &str, id: &str) {
     let range = limits::TOOL_CALL_ID_CHARS;
     check.chars(field, id, *range.start(), *range.end());
 }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_batch_names_one_to_fifty_calls_each_once() {
-        let batch = |count: usize| Batch {
+        let batch = |count: usize| BatchRequest {
             tool_call_ids: (0..count).map(|n| format!("call {n}")).collect(),
         };
         for (count, is_good) in [(0, false), (1, true), (50, true), (51, false)] {
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_call_is_named_by_1_to_256_characters_and_a_reason_has_at_most_1000() {
         let deny = |id: &str, reason: &str| {
-            let ask = Deny {
+            let ask = DenyRequest {
                 tool_call_id: id.to_owned(),
                 reason: reason.to_owned(),
                 tell_agent: false,

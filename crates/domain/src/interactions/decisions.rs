@@ -2,10 +2,11 @@
 //! is checked. Options are chosen by kind, never by position or id. Source: contract 3.8.1.
 
 use super::{
-    Answer, ApprovalState, AskOption, Given, InteractionKind, OptionKind, Question, Reply,
-    Standing, Trigger, converted,
+    ApprovalState, DecisionReply, FormAnswers, InteractionKind, InteractionRecord,
+    InteractionResponse, InteractionTrigger, PermissionChoice, PermissionChoiceKind, Question,
+    converted,
 };
-use crate::{Moment, Refusal, errors::Thing};
+use crate::{Refusal, Timestamp, errors::ResourceKind};
 
 /// What a person decides.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +24,7 @@ pub enum Decision {
         reason: String,
     },
     /// Answers to a question.
-    Answer(Given),
+    Answer(FormAnswers),
     /// A question that the person does not want to answer.
     Decline,
 }
@@ -38,24 +39,24 @@ impl Decision {
     }
 
     /// What it does to the row.
-    pub fn trigger(&self) -> Trigger {
+    pub fn trigger(&self) -> InteractionTrigger {
         match self {
-            Self::Approve { .. } => Trigger::Approve,
-            Self::Deny { .. } | Self::Decline => Trigger::Deny,
-            Self::Answer(_) => Trigger::Answer,
+            Self::Approve { .. } => InteractionTrigger::Approve,
+            Self::Deny { .. } | Self::Decline => InteractionTrigger::Deny,
+            Self::Answer(_) => InteractionTrigger::Answer,
         }
     }
 }
 
 /// What a decision comes to.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Decided {
+pub struct DecisionResult {
     /// The row's next state.
     pub state: ApprovalState,
     /// What the agent is told, if it is there.
-    pub answer: Answer,
+    pub answer: InteractionResponse,
     /// What is kept of the person's word.
-    pub reply: Reply,
+    pub reply: DecisionReply,
 }
 
 /// Checks a decision on the row that was `found`, in the order of contract 3.8.1, rows 5 to 8;
@@ -65,15 +66,15 @@ pub struct Decided {
 /// `NotFound` when there is no row or one of the other kind, `InteractionAlreadyResolved`,
 /// `InteractionChanged`, `OptionNotOffered`, and `Validation` for answers that do not fit.
 pub fn decide(
-    found: Option<&Standing>,
+    found: Option<&InteractionRecord>,
     questions: &[Question],
     decision: &Decision,
     digest: Option<&str>,
-    now: Moment,
-) -> Result<Decided, Refusal> {
+    now: Timestamp,
+) -> Result<DecisionResult, Refusal> {
     let missing = match decision.kind() {
-        InteractionKind::ToolCall => Refusal::NotFound(Thing::PendingApproval),
-        InteractionKind::Question => Refusal::NotFound(Thing::PendingQuestion),
+        InteractionKind::ToolCall => Refusal::NotFound(ResourceKind::PendingApproval),
+        InteractionKind::Question => Refusal::NotFound(ResourceKind::PendingQuestion),
     };
     let row = found
         .filter(|row| row.kind == decision.kind())
@@ -88,44 +89,54 @@ pub fn decide(
     let answer = answer(row, questions, decision)?;
     // A row without resolution is pending, where every decision leads somewhere.
     let state = row.state.after(decision.trigger(), row.is_detached());
-    Ok(Decided {
+    Ok(DecisionResult {
         state: state.unwrap_or(row.state),
         reply: reply(row, decision, &answer),
         answer,
     })
 }
 
-fn reply(row: &Standing, decision: &Decision, answer: &Answer) -> Reply {
+fn reply(
+    row: &InteractionRecord,
+    decision: &Decision,
+    answer: &InteractionResponse,
+) -> DecisionReply {
     match (decision, answer) {
-        (Decision::Approve { .. }, Answer::Selected(id)) => Reply {
+        (Decision::Approve { .. }, InteractionResponse::Selected(id)) => DecisionReply {
             option: row.option(id).cloned(),
-            ..Reply::default()
+            ..DecisionReply::default()
         },
-        (Decision::Deny { reason }, _) => Reply {
+        (Decision::Deny { reason }, _) => DecisionReply {
             deny_reason: Some(reason.clone()).filter(|reason| !reason.is_empty()),
-            ..Reply::default()
+            ..DecisionReply::default()
         },
-        (Decision::Answer(_), Answer::Accepted(answers)) => Reply {
+        (Decision::Answer(_), InteractionResponse::Accepted(answers)) => DecisionReply {
             answers: Some(answers.clone()),
-            ..Reply::default()
+            ..DecisionReply::default()
         },
-        (Decision::Approve { .. } | Decision::Answer(_) | Decision::Decline, _) => Reply::default(),
+        (Decision::Approve { .. } | Decision::Answer(_) | Decision::Decline, _) => {
+            DecisionReply::default()
+        }
     }
 }
 
-fn answer(row: &Standing, questions: &[Question], decision: &Decision) -> Result<Answer, Refusal> {
+fn answer(
+    row: &InteractionRecord,
+    questions: &[Question],
+    decision: &Decision,
+) -> Result<InteractionResponse, Refusal> {
     match decision {
         Decision::Approve {
             always_allow,
             option_id,
         } => allowing(&row.options, *always_allow, option_id.as_deref())
-            .map(|option| Answer::Selected(option.option_id.clone()))
+            .map(|option| InteractionResponse::Selected(option.option_id.clone()))
             .ok_or_else(|| Refusal::OptionNotOffered(row.options.clone())),
         Decision::Deny { .. } => Ok(refusing(&row.options)),
         Decision::Answer(given) => converted(questions, given)
-            .map(Answer::Accepted)
+            .map(InteractionResponse::Accepted)
             .map_err(Refusal::Validation),
-        Decision::Decline => Ok(Answer::Declined),
+        Decision::Decline => Ok(InteractionResponse::Declined),
     }
 }
 
@@ -135,14 +146,14 @@ fn answer(row: &Standing, questions: &[Question], decision: &Decision) -> Result
 /// Several `allow_always` differ in what they reach, so one must be named; of several
 /// `allow_once` any means this once.
 pub fn allowing<'a>(
-    options: &'a [AskOption],
+    options: &'a [PermissionChoice],
     always_allow: bool,
     option_id: Option<&str>,
-) -> Option<&'a AskOption> {
+) -> Option<&'a PermissionChoice> {
     let kind = if always_allow {
-        OptionKind::AllowAlways
+        PermissionChoiceKind::AllowAlways
     } else {
-        OptionKind::AllowOnce
+        PermissionChoiceKind::AllowOnce
     };
     let mut fitting = of_kind(options, kind)
         .filter(|option| option_id.is_none_or(|named| named == option.option_id));
@@ -155,16 +166,19 @@ pub fn allowing<'a>(
 
 /// What a no, or the end of an ask that nobody answered, tells the agent: `reject_once` where it
 /// is offered, else that the ask is cancelled; never `reject_always`.
-pub fn refusing(options: &[AskOption]) -> Answer {
-    let option = of_kind(options, OptionKind::RejectOnce).next();
-    option.map_or(Answer::Cancelled, |option| {
-        Answer::Selected(option.option_id.clone())
+pub fn refusing(options: &[PermissionChoice]) -> InteractionResponse {
+    let option = of_kind(options, PermissionChoiceKind::RejectOnce).next();
+    option.map_or(InteractionResponse::Cancelled, |option| {
+        InteractionResponse::Selected(option.option_id.clone())
     })
 }
 
 /// The options of a kind. One whose id an option of another kind bears as well is none of them,
 /// because the agent would be told the id alone.
-fn of_kind(options: &[AskOption], kind: OptionKind) -> impl Iterator<Item = &AskOption> {
+fn of_kind(
+    options: &[PermissionChoice],
+    kind: PermissionChoiceKind,
+) -> impl Iterator<Item = &PermissionChoice> {
     options.iter().filter(move |option| {
         let mut namesakes = options
             .iter()

@@ -7,12 +7,12 @@ use crate::{
     ids::{AgentId, ApprovalId, SessionId},
     interactions::Resolution,
 };
-use OptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+use PermissionChoiceKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
 
-const NOW: Moment = Moment::from_millis(1_000_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-fn options(of: &[(&str, OptionKind)]) -> Vec<AskOption> {
-    let option = |(id, kind): &(&str, OptionKind)| AskOption {
+fn options(of: &[(&str, PermissionChoiceKind)]) -> Vec<PermissionChoice> {
+    let option = |(id, kind): &(&str, PermissionChoiceKind)| PermissionChoice {
         option_id: (*id).to_owned(),
         name: String::new(),
         kind: *kind,
@@ -20,17 +20,17 @@ fn options(of: &[(&str, OptionKind)]) -> Vec<AskOption> {
     of.iter().map(option).collect()
 }
 
-fn row(kind: InteractionKind, of: &[(&str, OptionKind)]) -> Standing {
+fn row(kind: InteractionKind, of: &[(&str, PermissionChoiceKind)]) -> InteractionRecord {
     let whose = (
         AgentId::from_bytes([2; 16]),
         SessionId::from_bytes([3; 16]),
         None,
     );
     let id = ApprovalId::from_bytes([1; 16]);
-    Standing {
+    InteractionRecord {
         options: options(of),
         digest: "d".repeat(64),
-        ..Standing::asked(id, whose, kind, "call".to_owned(), NOW)
+        ..InteractionRecord::asked(id, whose, kind, "call".to_owned(), NOW)
     }
 }
 
@@ -79,11 +79,14 @@ fn a_no_is_this_once_or_cancelled_and_never_always() {
     for (offered, expected) in [
         (
             &[("never", RejectAlways), ("no", RejectOnce)][..],
-            Answer::Selected("no".to_owned()),
+            InteractionResponse::Selected("no".to_owned()),
         ),
-        (&[("never", RejectAlways)], Answer::Cancelled),
-        (&[("x", RejectOnce), ("x", AllowOnce)], Answer::Cancelled),
-        (&[], Answer::Cancelled),
+        (&[("never", RejectAlways)], InteractionResponse::Cancelled),
+        (
+            &[("x", RejectOnce), ("x", AllowOnce)],
+            InteractionResponse::Cancelled,
+        ),
+        (&[], InteractionResponse::Cancelled),
     ] {
         assert_eq!(refusing(&options(offered)), expected, "{offered:?}");
     }
@@ -95,19 +98,19 @@ fn a_decision_is_checked_in_the_order_of_the_table() {
     let call = row(InteractionKind::ToolCall, &offered);
     let question = row(InteractionKind::Question, &[]);
     let over = call.expires_at;
-    let check = |row: Option<&Standing>, decision: &Decision, digest: &str, now| {
+    let check = |row: Option<&InteractionRecord>, decision: &Decision, digest: &str, now| {
         decide(row, &[], decision, Some(digest), now)
     };
     let (yes, bad) = (approve(false, None), approve(true, None));
     let present = call.digest.clone();
     // Each row of the table wins over those below it.
     for found in [None, Some(&question)] {
-        let missing = Refusal::NotFound(Thing::PendingApproval);
+        let missing = Refusal::NotFound(ResourceKind::PendingApproval);
         assert_eq!(check(found, &bad, "other", over).unwrap_err(), missing);
     }
     for found in [None, Some(&call)] {
-        let missing = Refusal::NotFound(Thing::PendingQuestion);
-        let answers = Decision::Answer(Given::new());
+        let missing = Refusal::NotFound(ResourceKind::PendingQuestion);
+        let answers = Decision::Answer(FormAnswers::new());
         assert_eq!(check(found, &answers, "other", over).unwrap_err(), missing);
     }
     assert_eq!(
@@ -125,7 +128,10 @@ fn a_decision_is_checked_in_the_order_of_the_table() {
     let decided = check(Some(&call), &yes, &present, NOW).unwrap();
     assert_eq!(
         (decided.state, decided.answer),
-        (ApprovalState::Consumed, Answer::Selected("once".to_owned()))
+        (
+            ApprovalState::Consumed,
+            InteractionResponse::Selected("once".to_owned())
+        )
     );
     assert_eq!(
         decide(Some(&call), &[], &yes, None, NOW).unwrap().state,
@@ -155,15 +161,15 @@ fn a_question_is_answered_or_declined() {
     let declined = decided(&Decision::Decline);
     assert_eq!(
         (declined.state, declined.answer),
-        (ApprovalState::Denied, Answer::Declined)
+        (ApprovalState::Denied, InteractionResponse::Declined)
     );
-    let answered = decided(&Decision::Answer(Given::new()));
+    let answered = decided(&Decision::Answer(FormAnswers::new()));
     assert_eq!(answered.state, ApprovalState::Consumed);
 }
 
-fn any_options() -> impl Strategy<Value = Vec<AskOption>> {
+fn any_options() -> impl Strategy<Value = Vec<PermissionChoice>> {
     let kind = prop::sample::select(vec![AllowOnce, AllowAlways, RejectOnce, RejectAlways]);
-    let option = ("[ab]{1,2}", kind).prop_map(|(option_id, kind)| AskOption {
+    let option = ("[ab]{1,2}", kind).prop_map(|(option_id, kind)| PermissionChoice {
         name: option_id.clone(),
         option_id,
         kind,
@@ -185,7 +191,7 @@ proptest! {
                 prop_assert_eq!(bearer.kind, kind);
             }
         }
-        if let Answer::Selected(id) = refusing(&offered) {
+        if let InteractionResponse::Selected(id) = refusing(&offered) {
             for bearer in offered.iter().filter(|other| other.option_id == id) {
                 prop_assert_eq!(bearer.kind, RejectOnce);
             }

@@ -5,18 +5,21 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value};
 
 use super::{Question, QuestionType};
-use crate::errors::Invalid;
+use crate::errors::ValidationErrors;
 
 /// What a person gave, by question: one text, or several for a question that takes several.
-pub type Given = BTreeMap<String, Vec<String>>;
+pub type FormAnswers = BTreeMap<String, Vec<String>>;
 
 /// Turns what was given into the values the form asks for; what was not given and has a default
 /// is its default.
 ///
 /// # Errors
 /// Everything that does not fit, by `answers.<id>`.
-pub fn converted(questions: &[Question], given: &Given) -> Result<Map<String, Value>, Invalid> {
-    let mut invalid = Invalid::default();
+pub fn converted(
+    questions: &[Question],
+    given: &FormAnswers,
+) -> Result<Map<String, Value>, ValidationErrors> {
+    let mut invalid = ValidationErrors::default();
     for id in given.keys() {
         if !questions.iter().any(|question| question.id == *id) {
             invalid.field(&format!("answers.{id}"), "no such question is asked");
@@ -121,10 +124,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::interactions::Choice;
+    use crate::interactions::QuestionChoice;
 
     fn question(kind: QuestionType, required: bool, default: Option<Value>) -> Question {
-        let choices = ["a", "b"].map(|value| Choice {
+        let choices = ["a", "b"].map(|value| QuestionChoice {
             value: value.to_owned(),
             label: value.to_uppercase(),
         });
@@ -139,9 +142,9 @@ mod tests {
         }
     }
 
-    fn given(texts: &[&str]) -> Given {
+    fn given(texts: &[&str]) -> FormAnswers {
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        Given::from([("q".to_owned(), texts)])
+        FormAnswers::from([("q".to_owned(), texts)])
     }
 
     #[test]
@@ -181,7 +184,7 @@ mod tests {
     fn what_is_not_answered_is_its_default_or_left_out_or_missed() {
         use QuestionType::{Boolean, Choice, Link, Multi, Number, Text};
         for kind in [Text, Number, Boolean, Choice, Multi, Link] {
-            let nothing = Given::new();
+            let nothing = FormAnswers::new();
             let open = converted(&[question(kind, false, None)], &nothing).unwrap();
             assert!(open.is_empty(), "{kind:?}");
             let default = Some(json!("a"));

@@ -2,16 +2,19 @@
 //! states. Every read and check goes by the effective state, which a deadline changes at once;
 //! the row follows when the chore comes by. Source: contract 3.8.2, 3.8.3, 4.5.
 
-use super::{ApprovalState, AskOption, Card, Interaction, InteractionKind, Reply, Resolution};
+use super::{
+    ApprovalState, DecisionReply, Interaction, InteractionCard, InteractionKind, PermissionChoice,
+    Resolution,
+};
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId, TurnId},
     limits,
 };
 
 /// What happens to an interaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Trigger {
+pub enum InteractionTrigger {
     /// A person says yes.
     Approve,
     /// A person says no, or does not want to answer.
@@ -29,7 +32,7 @@ pub enum Trigger {
     Undelivered,
 }
 
-impl Trigger {
+impl InteractionTrigger {
     /// Every trigger.
     pub const ALL: [Self; 7] = [
         Self::Approve,
@@ -46,28 +49,33 @@ impl ApprovalState {
     /// Where `trigger` leads; `None` where it changes nothing.
     ///
     /// `is_detached` says whether the agent that asked is gone, so that a yes must wait for it.
-    pub fn after(self, trigger: Trigger, is_detached: bool) -> Option<Self> {
+    pub fn after(self, trigger: InteractionTrigger, is_detached: bool) -> Option<Self> {
         match (self, trigger) {
-            (Self::Pending, Trigger::Approve) if is_detached => Some(Self::Granted),
-            (Self::Pending, Trigger::Approve | Trigger::Answer) => Some(Self::Consumed),
-            (Self::Pending, Trigger::Deny) => Some(Self::Denied),
-            (Self::Pending | Self::Granted, Trigger::Expire) => Some(Self::Expired),
-            (Self::Pending | Self::Granted, Trigger::Withdraw) => Some(Self::Withdrawn),
-            (Self::Granted, Trigger::Spend) => Some(Self::Consumed),
-            (Self::Consumed, Trigger::Undelivered) => Some(Self::Granted),
-            (Self::Pending, Trigger::Spend | Trigger::Undelivered)
+            (Self::Pending, InteractionTrigger::Approve) if is_detached => Some(Self::Granted),
+            (Self::Pending, InteractionTrigger::Approve | InteractionTrigger::Answer) => {
+                Some(Self::Consumed)
+            }
+            (Self::Pending, InteractionTrigger::Deny) => Some(Self::Denied),
+            (Self::Pending | Self::Granted, InteractionTrigger::Expire) => Some(Self::Expired),
+            (Self::Pending | Self::Granted, InteractionTrigger::Withdraw) => Some(Self::Withdrawn),
+            (Self::Granted, InteractionTrigger::Spend) => Some(Self::Consumed),
+            (Self::Consumed, InteractionTrigger::Undelivered) => Some(Self::Granted),
+            (Self::Pending, InteractionTrigger::Spend | InteractionTrigger::Undelivered)
             | (
                 Self::Granted,
-                Trigger::Approve | Trigger::Deny | Trigger::Answer | Trigger::Undelivered,
+                InteractionTrigger::Approve
+                | InteractionTrigger::Deny
+                | InteractionTrigger::Answer
+                | InteractionTrigger::Undelivered,
             )
             | (
                 Self::Consumed,
-                Trigger::Approve
-                | Trigger::Deny
-                | Trigger::Answer
-                | Trigger::Expire
-                | Trigger::Withdraw
-                | Trigger::Spend,
+                InteractionTrigger::Approve
+                | InteractionTrigger::Deny
+                | InteractionTrigger::Answer
+                | InteractionTrigger::Expire
+                | InteractionTrigger::Withdraw
+                | InteractionTrigger::Spend,
             )
             | (Self::Denied | Self::Expired | Self::Withdrawn, _) => None,
         }
@@ -90,7 +98,7 @@ impl ApprovalState {
 
 /// An interaction's row without what it shows, so that deciding reads no diffs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct InteractionRecord {
     /// The row.
     pub id: ApprovalId,
     /// Whose session asks.
@@ -103,55 +111,55 @@ pub struct Standing {
     pub tool_call_id: String,
     /// What answer is wanted.
     pub kind: InteractionKind,
-    /// The stored state; see [`Standing::state_at`].
+    /// The stored state; see [`InteractionRecord::state_at`].
     pub state: ApprovalState,
     /// 64 hex digits over what is asked.
     pub digest: String,
     /// The answers the agent offers.
-    pub options: Vec<AskOption>,
+    pub options: Vec<PermissionChoice>,
     /// When it was asked.
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When it is parked.
-    pub parks_at: Moment,
+    pub parks_at: Timestamp,
     /// When it is refused for want of an answer.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When it was parked.
-    pub parked_at: Option<Moment>,
+    pub parked_at: Option<Timestamp>,
     /// Since when the agent that asked is gone.
-    pub detached_at: Option<Moment>,
+    pub detached_at: Option<Timestamp>,
     /// When a person decided.
-    pub decided_at: Option<Moment>,
+    pub decided_at: Option<Timestamp>,
     /// Who decided.
     pub decided_by: Option<AuthorId>,
     /// When it was withdrawn.
-    pub withdrawn_at: Option<Moment>,
+    pub withdrawn_at: Option<Timestamp>,
     /// Who withdrew it; `None` for the server.
     pub withdrawn_by: Option<AuthorId>,
     /// Until when a yes to an agent that was gone may be used.
-    pub grant_expires_at: Option<Moment>,
+    pub grant_expires_at: Option<Timestamp>,
     /// The room's turn that asked.
     pub room_turn: Option<TurnId>,
 }
 
 /// Why an interaction is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct ResolutionRecord {
     /// In a word.
     pub resolution: Resolution,
     /// Who ended it; `None` for the clock and the server.
     pub by: Option<AuthorId>,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
-impl Standing {
+impl InteractionRecord {
     /// A new row, asked at `now`, with the deadlines that follow.
     pub fn asked(
         id: ApprovalId,
         whose: (AgentId, SessionId, Option<RoomId>),
         kind: InteractionKind,
         tool_call_id: String,
-        now: Moment,
+        now: Timestamp,
     ) -> Self {
         let (agent_id, session_id, room_id) = whose;
         Self {
@@ -180,7 +188,7 @@ impl Standing {
 
     /// The state that counts at `now`: past its deadline a row is expired before anybody writes
     /// it down. Source: contract 4.5.
-    pub fn state_at(&self, now: Moment) -> ApprovalState {
+    pub fn state_at(&self, now: Timestamp) -> ApprovalState {
         let is_over = match self.state {
             ApprovalState::Pending => now >= self.expires_at,
             ApprovalState::Granted => self.grant_expires_at.is_some_and(|end| now >= end),
@@ -197,7 +205,7 @@ impl Standing {
     }
 
     /// Whether a person may still decide at `now`.
-    pub fn is_open(&self, now: Moment) -> bool {
+    pub fn is_open(&self, now: Timestamp) -> bool {
         self.state_at(now) == ApprovalState::Pending
     }
 
@@ -207,17 +215,17 @@ impl Standing {
     }
 
     /// The option of this id that the agent offered.
-    pub fn option(&self, id: &str) -> Option<&AskOption> {
+    pub fn option(&self, id: &str) -> Option<&PermissionChoice> {
         self.options.iter().find(|option| option.option_id == id)
     }
 
     /// Whether nobody answered for a while.
-    pub fn is_parked(&self, now: Moment) -> bool {
+    pub fn is_parked(&self, now: Timestamp) -> bool {
         self.parked_at.is_some() || (self.state == ApprovalState::Pending && now >= self.parks_at)
     }
 
     /// Why it is over at `now`; `None` while it is not.
-    pub fn resolved(&self, now: Moment) -> Option<Resolved> {
+    pub fn resolved(&self, now: Timestamp) -> Option<ResolutionRecord> {
         let state = self.state_at(now);
         let resolution = state.resolution(self.kind)?;
         let (by, at) = match state {
@@ -228,7 +236,7 @@ impl Standing {
             | ApprovalState::Denied
             | ApprovalState::Pending => (self.decided_by, self.decided_at),
         };
-        Some(Resolved {
+        Some(ResolutionRecord {
             resolution,
             by,
             // A row that is over has its time; a broken one reads as long ago.
@@ -243,12 +251,12 @@ impl Standing {
     /// [`limits::GRANT_TTL_S`]; one whose turn was cancelled meanwhile is not kept.
     pub fn take(
         &mut self,
-        trigger: Trigger,
+        trigger: InteractionTrigger,
         by: Option<AuthorId>,
-        now: Moment,
+        now: Timestamp,
     ) -> Option<ApprovalState> {
         let is_cancelled = self.withdrawn_at.is_some();
-        if trigger == Trigger::Undelivered
+        if trigger == InteractionTrigger::Undelivered
             && (is_cancelled || self.kind == InteractionKind::Question)
         {
             return None;
@@ -256,12 +264,14 @@ impl Standing {
         let before = self.state;
         self.state = before.after(trigger, self.is_detached())?;
         match trigger {
-            Trigger::Approve | Trigger::Deny | Trigger::Answer => {
+            InteractionTrigger::Approve | InteractionTrigger::Deny | InteractionTrigger::Answer => {
                 (self.decided_at, self.decided_by) = (Some(now), by);
             }
-            Trigger::Withdraw => (self.withdrawn_at, self.withdrawn_by) = (Some(now), by),
-            Trigger::Undelivered => self.detached_at = Some(now),
-            Trigger::Expire | Trigger::Spend => {}
+            InteractionTrigger::Withdraw => {
+                (self.withdrawn_at, self.withdrawn_by) = (Some(now), by)
+            }
+            InteractionTrigger::Undelivered => self.detached_at = Some(now),
+            InteractionTrigger::Expire | InteractionTrigger::Spend => {}
         }
         if self.state == ApprovalState::Granted {
             self.grant_expires_at = Some(now.plus_seconds(limits::GRANT_TTL_S));
@@ -270,7 +280,12 @@ impl Standing {
     }
 
     /// As the interface shows it at `now`; `reply` is what a person decided with.
-    pub fn shown(&self, card: Card, reply: Option<Reply>, now: Moment) -> Interaction {
+    pub fn shown(
+        &self,
+        card: InteractionCard,
+        reply: Option<DecisionReply>,
+        now: Timestamp,
+    ) -> Interaction {
         let resolved = self.resolved(now);
         let remaining_ms = self.expires_at.as_millis().saturating_sub(now.as_millis());
         Interaction {

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use ApprovalState::{Consumed, Denied, Expired, Granted, Pending, Withdrawn};
 
-const BEGIN: Moment = Moment::from_millis(1_000_000);
+const BEGIN: Timestamp = Timestamp::from_millis(1_000_000);
 
-fn row() -> Standing {
-    Standing::asked(
+fn row() -> InteractionRecord {
+    InteractionRecord::asked(
         ApprovalId::from_bytes([1; 16]),
         (
             AgentId::from_bytes([2; 16]),
@@ -74,7 +74,7 @@ fn every_pair_of_state_and_trigger_leads_where_the_table_says() {
         (Withdrawn, true, [None; 7]),
     ];
     for (state, is_detached, expected) in table {
-        for (trigger, expected) in Trigger::ALL.into_iter().zip(expected) {
+        for (trigger, expected) in InteractionTrigger::ALL.into_iter().zip(expected) {
             let found = state.after(trigger, is_detached);
             assert_eq!(found, expected, "{state:?} {trigger:?}");
             if state != Pending {
@@ -121,7 +121,7 @@ fn a_resolution_is_a_view_of_the_state() {
 fn a_deadline_counts_from_its_very_millisecond_whatever_the_row_says() {
     let mut row = row();
     let end = row.expires_at;
-    let before = Moment::from_millis(end.as_millis() - 1);
+    let before = Timestamp::from_millis(end.as_millis() - 1);
     assert_eq!(
         (row.state_at(before), row.state_at(end)),
         (Pending, Expired)
@@ -161,18 +161,21 @@ fn a_yes_to_an_agent_that_is_gone_may_be_used_for_half_an_hour() {
     let mut gone = row();
     gone.detached_at = Some(BEGIN);
     let later = BEGIN.plus_seconds(60);
-    assert_eq!(gone.take(Trigger::Approve, by, later), Some(Pending));
+    assert_eq!(
+        gone.take(InteractionTrigger::Approve, by, later),
+        Some(Pending)
+    );
     let until = Some(later.plus_seconds(limits::GRANT_TTL_S));
     assert_eq!((gone.state, gone.grant_expires_at), (Granted, until));
     assert_eq!((gone.decided_at, gone.decided_by), (Some(later), by));
 
     // One that was said when the agent was there, and reached nobody, becomes the same.
     let mut unheard = row();
-    unheard.take(Trigger::Approve, by, later);
+    unheard.take(InteractionTrigger::Approve, by, later);
     assert_eq!((unheard.state, unheard.grant_expires_at), (Consumed, None));
     let mut cancelled = unheard.clone();
     assert_eq!(
-        unheard.take(Trigger::Undelivered, None, later),
+        unheard.take(InteractionTrigger::Undelivered, None, later),
         Some(Consumed)
     );
     assert_eq!((unheard.state, unheard.grant_expires_at), (Granted, until));
@@ -180,19 +183,25 @@ fn a_yes_to_an_agent_that_is_gone_may_be_used_for_half_an_hour() {
     // But not when the turn was cancelled meanwhile, and a question's answers are no grant.
     cancelled.withdrawn_at = Some(later);
     let before = cancelled.clone();
-    assert_eq!(cancelled.take(Trigger::Undelivered, None, later), None);
+    assert_eq!(
+        cancelled.take(InteractionTrigger::Undelivered, None, later),
+        None
+    );
     assert_eq!(cancelled, before);
     let mut question = row();
     question.kind = InteractionKind::Question;
-    question.take(Trigger::Answer, by, later);
-    assert_eq!(question.take(Trigger::Undelivered, None, later), None);
+    question.take(InteractionTrigger::Answer, by, later);
+    assert_eq!(
+        question.take(InteractionTrigger::Undelivered, None, later),
+        None
+    );
 }
 
 #[test]
 fn parked_is_what_waited_ten_minutes_and_stays_so() {
     let mut row = row();
     let parks = BEGIN.plus_seconds(600);
-    assert!(!row.is_parked(Moment::from_millis(parks.as_millis() - 1)));
+    assert!(!row.is_parked(Timestamp::from_millis(parks.as_millis() - 1)));
     assert!(row.is_parked(parks));
     row.state = Consumed;
     assert!(!row.is_parked(parks), "answered before anybody looked");
@@ -200,8 +209,8 @@ fn parked_is_what_waited_ten_minutes_and_stays_so() {
     assert!(row.is_parked(BEGIN));
 }
 
-fn any_trigger() -> impl Strategy<Value = (Trigger, bool)> {
-    let triggers = prop::sample::select(Trigger::ALL.to_vec());
+fn any_trigger() -> impl Strategy<Value = (InteractionTrigger, bool)> {
+    let triggers = prop::sample::select(InteractionTrigger::ALL.to_vec());
     (triggers, any::<bool>())
 }
 
@@ -215,13 +224,13 @@ proptest! {
             let Some(next) = state.after(trigger, is_detached) else {
                 continue;
             };
-            if matches!(trigger, Trigger::Approve | Trigger::Deny | Trigger::Answer) {
+            if matches!(trigger, InteractionTrigger::Approve | InteractionTrigger::Deny | InteractionTrigger::Answer) {
                 decisions += 1;
             }
             // A use is taken back when it reached nobody.
             match (next, trigger) {
                 (Consumed, _) => uses += 1,
-                (Granted, Trigger::Undelivered) => uses -= 1,
+                (Granted, InteractionTrigger::Undelivered) => uses -= 1,
                 _ => {}
             }
             prop_assert!((0..=1).contains(&uses) && decisions <= 1);

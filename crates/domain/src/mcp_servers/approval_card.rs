@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Connection, McpServer, Program, ServerName, Transport};
+use super::{ConnectionConfig, McpServer, ProgramFiles, ServerName, Transport};
 use crate::{agents::Agent, ids::AgentId};
 
 /// Variables that decide which code runs; their values are shown.
@@ -27,7 +27,7 @@ const LAUNCHERS: [&str; 12] = [
 /// One variable on a card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Variable {
+pub struct CardVariable {
     /// Its name.
     pub name: String,
     /// Its value, only when it decides which code runs.
@@ -39,7 +39,7 @@ pub struct Variable {
 /// What a person is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Card {
+pub struct ServerApprovalCard {
     /// The agent whose server it is.
     pub agent_id: AgentId,
     /// Its name.
@@ -63,7 +63,7 @@ pub struct Card {
     /// Its SHA-256.
     pub script_sha256: Option<String>,
     /// Its variables.
-    pub env: Vec<Variable>,
+    pub env: Vec<CardVariable>,
     /// The address, for http and sse.
     pub url: Option<String>,
     /// The headers that are sent, without their values.
@@ -72,19 +72,19 @@ pub struct Card {
 
 /// Where an entry lives.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct CardSubject<'a> {
     /// Its agent.
     pub agent: &'a Agent,
     /// The entry's name.
     pub name: &'a ServerName,
     /// What its program is now.
-    pub program: Option<&'a Program>,
+    pub program: Option<&'a ProgramFiles>,
 }
 
-impl Card {
+impl ServerApprovalCard {
     /// The card of a server with this connection.
-    pub fn of(place: Place<'_>, connection: &Connection) -> Self {
-        let Place {
+    pub fn of(place: CardSubject<'_>, connection: &ConnectionConfig) -> Self {
+        let CardSubject {
             agent,
             name,
             program,
@@ -116,7 +116,7 @@ impl Card {
 }
 
 /// Why a person is asked, strictest last.
-pub fn why(connection: &Connection, program: Option<&Program>) -> Vec<String> {
+pub fn why(connection: &ConnectionConfig, program: Option<&ProgramFiles>) -> Vec<String> {
     let Some(stdio) = connection.stdio() else {
         return vec![
             "What the agent tells this server leaves the computer, or reaches a service on it."
@@ -141,7 +141,7 @@ pub fn why(connection: &Connection, program: Option<&Program>) -> Vec<String> {
 }
 
 /// One sentence for a list of questions, at most 500 characters.
-pub fn summary(deed: &str, agent: &Agent, entry: (&ServerName, &Connection)) -> String {
+pub fn summary(deed: &str, agent: &Agent, entry: (&ServerName, &ConnectionConfig)) -> String {
     let (name, connection) = entry;
     let what = match (connection.stdio(), connection.remote()) {
         (Some(stdio), _) => {
@@ -174,10 +174,10 @@ pub fn standing(stored: &McpServer) -> serde_json::Value {
     serde_json::json!({"rev": stored.rev, "connection": stored.connection.in_clear()})
 }
 
-fn variables(stdio: &super::Stdio) -> Vec<Variable> {
+fn variables(stdio: &super::StdioConfig) -> Vec<CardVariable> {
     let variable = |(name, value): (&String, &super::SecretText)| {
         let loads_code = loads_code(name);
-        Variable {
+        CardVariable {
             name: name.clone(),
             value: value.reveal().filter(|_| loads_code).map(legible),
             loads_code,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::{Refusal, errors::Invalid, field_validation::Check, limits};
+use crate::{Refusal, errors::ValidationErrors, field_validation::FieldValidator, limits};
 
 /// What stands for a value that is not shown; sent in a PATCH it keeps the stored value.
 pub const HIDDEN: &str = "***";
@@ -58,7 +58,7 @@ impl Transport {
 /// Which sign-in a server wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AuthKind {
+pub enum ServerAuthKind {
     /// OAuth 2.
     Oauth2,
 }
@@ -109,45 +109,45 @@ impl<'de> Deserialize<'de> for SecretText {
 }
 
 /// Names with their values.
-pub type Values = BTreeMap<String, SecretText>;
+pub type SecretValues = BTreeMap<String, SecretText>;
 
 /// A child process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stdio {
+pub struct StdioConfig {
     /// The program: 1..=4096 bytes.
     pub command: String,
     /// Its arguments: at most 128 of at most 8192 bytes.
     pub args: Vec<String>,
     /// Its variables beside the agent's: at most 128.
-    pub env: Values,
+    pub env: SecretValues,
 }
 
 /// An address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Remote {
+pub struct RemoteConfig {
     /// An http or https URL of at most 2048 characters, without a fragment.
     pub url: String,
     /// What is sent with every request: at most 32.
-    pub headers: Values,
+    pub headers: SecretValues,
     /// Which sign-in it wants, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub auth_kind: Option<AuthKind>,
+    pub auth_kind: Option<ServerAuthKind>,
 }
 
 /// How a server is reached. Source: contract 4.3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "transport", rename_all = "lowercase")]
-pub enum Connection {
-    /// See [`Transport::Stdio`].
-    Stdio(Stdio),
+pub enum ConnectionConfig {
+    /// See [`Transport::StdioConfig`].
+    Stdio(StdioConfig),
     /// See [`Transport::Http`].
-    Http(Remote),
+    Http(RemoteConfig),
     /// See [`Transport::Sse`].
-    Sse(Remote),
+    Sse(RemoteConfig),
 }
 
-impl Connection {
+impl ConnectionConfig {
     /// How it is spoken with.
     pub fn transport(&self) -> Transport {
         match self {
@@ -158,7 +158,7 @@ impl Connection {
     }
 
     /// The program, when it is one.
-    pub fn stdio(&self) -> Option<&Stdio> {
+    pub fn stdio(&self) -> Option<&StdioConfig> {
         match self {
             Self::Stdio(stdio) => Some(stdio),
             Self::Http(_) | Self::Sse(_) => None,
@@ -166,7 +166,7 @@ impl Connection {
     }
 
     /// The address, when it is one.
-    pub fn remote(&self) -> Option<&Remote> {
+    pub fn remote(&self) -> Option<&RemoteConfig> {
         match self {
             Self::Stdio(_) => None,
             Self::Http(remote) | Self::Sse(remote) => Some(remote),
@@ -182,7 +182,7 @@ impl Connection {
     }
 
     /// Its env or headers.
-    pub fn values(&self) -> &Values {
+    pub fn values(&self) -> &SecretValues {
         match self {
             Self::Stdio(stdio) => &stdio.env,
             Self::Http(remote) | Self::Sse(remote) => &remote.headers,
@@ -191,7 +191,7 @@ impl Connection {
 
     /// The same with these values.
     #[must_use]
-    pub fn with_values(mut self, values: Values) -> Self {
+    pub fn with_values(mut self, values: SecretValues) -> Self {
         match &mut self {
             Self::Stdio(stdio) => stdio.env = values,
             Self::Http(remote) | Self::Sse(remote) => remote.headers = values,
@@ -220,7 +220,7 @@ impl Connection {
 
     /// The same, wanting this sign-in.
     #[must_use]
-    pub fn wanting(mut self, auth_kind: Option<AuthKind>) -> Self {
+    pub fn wanting(mut self, auth_kind: Option<ServerAuthKind>) -> Self {
         if let Self::Http(remote) | Self::Sse(remote) = &mut self {
             remote.auth_kind = auth_kind;
         }
@@ -254,8 +254,8 @@ impl Connection {
             let (_, value) = known.find(|(known, _)| is_named(known))?;
             value.reveal().map(|text| SecretText(Some(text.to_owned())))
         };
-        let mut invalid = Invalid::default();
-        let mut values = Values::new();
+        let mut invalid = ValidationErrors::default();
+        let mut values = SecretValues::new();
         for (name, value) in self.values() {
             let kept = match value.reveal() {
                 Some(_) => Some(value.clone()),
@@ -285,10 +285,10 @@ impl Connection {
             .collect();
         let transport = self.transport().word();
         match self {
-            Self::Stdio(Stdio { command, args, .. }) => {
+            Self::Stdio(StdioConfig { command, args, .. }) => {
                 json!({"transport": transport, "command": command, "args": args, "env": values})
             }
-            Self::Http(Remote { url, .. }) | Self::Sse(Remote { url, .. }) => {
+            Self::Http(RemoteConfig { url, .. }) | Self::Sse(RemoteConfig { url, .. }) => {
                 json!({"transport": transport, "url": url, "headers": values})
             }
         }
@@ -323,7 +323,7 @@ impl Connection {
     }
 
     /// Checks every field against its limits; problems are noted below `at`.
-    pub(super) fn check(&self, check: &mut Check, at: &str) {
+    pub(super) fn check(&self, check: &mut FieldValidator, at: &str) {
         match self {
             Self::Stdio(stdio) => check_stdio(check, at, stdio),
             Self::Http(remote) | Self::Sse(remote) => check_remote(check, at, remote),
@@ -331,7 +331,7 @@ impl Connection {
     }
 
     /// Checks that no value stands for a stored one: there is none yet.
-    pub(super) fn check_nothing_kept(&self, check: &mut Check, at: &str) {
+    pub(super) fn check_nothing_kept(&self, check: &mut FieldValidator, at: &str) {
         let field = self.values_field();
         for name in self.lost_values() {
             check.fail(&format!("{at}.{field}.{name}"), NOTHING_KEPT);
@@ -342,7 +342,7 @@ impl Connection {
 /// Why `"***"` cannot be taken.
 const NOTHING_KEPT: &str = "is *** and no value of this name is stored that could be kept";
 
-fn check_stdio(check: &mut Check, at: &str, stdio: &Stdio) {
+fn check_stdio(check: &mut FieldValidator, at: &str, stdio: &StdioConfig) {
     let command = &stdio.command;
     check_bytes(
         check,
@@ -388,7 +388,7 @@ fn check_stdio(check: &mut Check, at: &str, stdio: &Stdio) {
     }
 }
 
-fn check_remote(check: &mut Check, at: &str, remote: &Remote) {
+fn check_remote(check: &mut FieldValidator, at: &str, remote: &RemoteConfig) {
     if let Err(problem) = check_address(&remote.url) {
         check.fail(&format!("{at}.url"), problem);
     }
@@ -432,7 +432,7 @@ fn check_remote(check: &mut Check, at: &str, remote: &Remote) {
     }
 }
 
-fn check_bytes(check: &mut Check, field: &str, text: &str, (min, max): (usize, usize)) {
+fn check_bytes(check: &mut FieldValidator, field: &str, text: &str, (min, max): (usize, usize)) {
     if !(min..=max).contains(&text.len()) {
         check.fail(field, format!("must have {min} to {max} bytes"));
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AuthStatus, McpServer, Pin, ServerName, Status};
+use super::{AuthStatus, McpServer, Pin, ServerName, ServerStatus};
 use crate::{
     events::Event,
     ids::{AgentId, AuthorId},
@@ -56,7 +56,7 @@ pub struct StatusChanged {
     /// Its name.
     pub name: ServerName,
     /// How it stands.
-    pub status: Status,
+    pub status: ServerStatus,
     /// One sentence for people.
     pub status_detail: Option<String>,
     /// How its sign-in stands.

@@ -4,30 +4,30 @@
 use serde_json::{Map, Value};
 
 use super::{
-    Connection, NewServer, Remote, SecretText, ServerName, Stdio, approval_card::legible,
-    connection_config::Values,
+    ConnectionConfig, NewMcpServer, RemoteConfig, SecretText, ServerName, StdioConfig,
+    approval_card::legible, connection_config::SecretValues,
 };
 use crate::{Refusal, ids::AgentId, limits};
 
 /// What a project names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Discovered {
+pub struct ProjectServers {
     /// In the order of their names.
-    pub servers: Vec<Found>,
+    pub servers: Vec<ProjectServer>,
     /// What cannot be used, and why; without values.
     pub warnings: Vec<String>,
 }
 
 /// One server of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ProjectServer {
     /// Its name.
     pub name: ServerName,
     /// How it is reached.
-    pub connection: Connection,
+    pub connection: ConnectionConfig,
 }
 
-impl Discovered {
+impl ProjectServers {
     /// Nothing, and why.
     pub fn warning(why: &str) -> Self {
         Self {
@@ -76,24 +76,24 @@ impl Discovered {
     }
 
     /// The server of this name.
-    pub fn named(self, name: &ServerName) -> Option<Found> {
+    pub fn named(self, name: &ServerName) -> Option<ProjectServer> {
         let mut servers = self.servers.into_iter();
         servers.find(|found| found.name.folded() == name.folded())
     }
 }
 
-fn read(name: &str, value: Value) -> Result<Found, String> {
+fn read(name: &str, value: Value) -> Result<ProjectServer, String> {
     let Value::Object(fields) = value else {
         return Err("is no object".to_owned());
     };
     let connection = connection(fields)?.without_fragment();
-    let ask = NewServer {
+    let ask = NewMcpServer {
         agent_id: None,
         name: name.to_owned(),
         connection,
     };
     match ask.check(AgentId::named("")) {
-        Ok(name) => Ok(Found {
+        Ok(name) => Ok(ProjectServer {
             name,
             connection: ask.connection,
         }),
@@ -107,7 +107,7 @@ fn read(name: &str, value: Value) -> Result<Found, String> {
     }
 }
 
-fn connection(mut fields: Map<String, Value>) -> Result<Connection, String> {
+fn connection(mut fields: Map<String, Value>) -> Result<ConnectionConfig, String> {
     let kind = match fields.remove("type") {
         None => None,
         Some(Value::String(kind)) => Some(kind),
@@ -115,15 +115,15 @@ fn connection(mut fields: Map<String, Value>) -> Result<Connection, String> {
     };
     let is_remote = kind.is_none() && fields.contains_key("url") && !fields.contains_key("command");
     match kind.as_deref() {
-        None if is_remote => Ok(Connection::Http(remote(fields)?)),
-        None | Some("stdio") => Ok(Connection::Stdio(stdio(fields)?)),
-        Some("http" | "streamable-http") => Ok(Connection::Http(remote(fields)?)),
-        Some("sse") => Ok(Connection::Sse(remote(fields)?)),
+        None if is_remote => Ok(ConnectionConfig::Http(remote(fields)?)),
+        None | Some("stdio") => Ok(ConnectionConfig::Stdio(stdio(fields)?)),
+        Some("http" | "streamable-http") => Ok(ConnectionConfig::Http(remote(fields)?)),
+        Some("sse") => Ok(ConnectionConfig::Sse(remote(fields)?)),
         Some(_) => Err("type must be stdio, http or sse".to_owned()),
     }
 }
 
-fn stdio(mut fields: Map<String, Value>) -> Result<Stdio, String> {
+fn stdio(mut fields: Map<String, Value>) -> Result<StdioConfig, String> {
     let args = match fields.remove("args") {
         None => Vec::new(),
         Some(Value::Array(args)) => args
@@ -132,24 +132,24 @@ fn stdio(mut fields: Map<String, Value>) -> Result<Stdio, String> {
             .collect::<Result<_, _>>()?,
         Some(_) => return Err("args must be a list of texts".to_owned()),
     };
-    Ok(Stdio {
+    Ok(StdioConfig {
         command: text("command", fields.remove("command").unwrap_or_default())?,
         args,
         env: values("env", fields.remove("env"))?,
     })
 }
 
-fn remote(mut fields: Map<String, Value>) -> Result<Remote, String> {
-    Ok(Remote {
+fn remote(mut fields: Map<String, Value>) -> Result<RemoteConfig, String> {
+    Ok(RemoteConfig {
         url: text("url", fields.remove("url").unwrap_or_default())?,
         headers: values("headers", fields.remove("headers"))?,
         auth_kind: None,
     })
 }
 
-fn values(field: &str, value: Option<Value>) -> Result<Values, String> {
+fn values(field: &str, value: Option<Value>) -> Result<SecretValues, String> {
     match value {
-        None => Ok(Values::new()),
+        None => Ok(SecretValues::new()),
         Some(Value::Object(values)) => values
             .into_iter()
             .map(|(name, value)| Ok((name, SecretText::sent(text(field, value)?))))
@@ -178,8 +178,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> (Vec<Value>, Vec<String>) {
-        let Discovered { servers, warnings } = Discovered::parse(text);
-        let one = |found: &Found| json!([found.name, found.connection.in_clear()]);
+        let ProjectServers { servers, warnings } = ProjectServers::parse(text);
+        let one = |found: &ProjectServer| json!([found.name, found.connection.in_clear()]);
         (servers.iter().map(one).collect(), warnings)
     }
 

@@ -1,15 +1,15 @@
 //! What a test of a tool server shows, and what it changes of the entry.
 //! Pure: reaching the server is `world::mcp`. Source: contract 4.4, "test"; 4.6.
 
-use super::{AuthKind, AuthStatus, McpServer, Status, Trigger, next};
+use super::{AuthStatus, McpServer, ServerAuthKind, ServerStatus, StatusTrigger, next};
 use crate::{
-    Fault, Moment, limits,
+    Fault, Timestamp, limits,
     mcp_tools::{self, ToolDefinition},
 };
 
 /// Why a server is not reached at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HeldBack {
+pub enum TestBlocker {
     /// It is switched off.
     Disabled,
     /// A person has to look at it first.
@@ -24,7 +24,7 @@ pub enum HeldBack {
     Busy,
 }
 
-impl HeldBack {
+impl TestBlocker {
     /// A word for programs, and a sentence for people.
     pub fn told(self) -> (&'static str, &'static str) {
         match self {
@@ -50,7 +50,7 @@ impl HeldBack {
     pub fn of(server: &McpServer) -> Option<Self> {
         if !server.enabled {
             Some(Self::Disabled)
-        } else if server.status == Status::NeedsApproval {
+        } else if server.status == ServerStatus::NeedsApproval {
             Some(Self::NeedsApproval)
         } else if !server.connection.lost_values().is_empty() {
             Some(Self::ValuesLost)
@@ -62,7 +62,7 @@ impl HeldBack {
 
 /// What a test shows. Source: contract 4.4.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tested {
+pub struct ServerTestResult {
     /// The tools, when they could be listed.
     pub tools: Option<Vec<ToolDefinition>>,
     /// Whether it was reached and is what was approved.
@@ -79,7 +79,7 @@ pub struct Tested {
     pub pin_changed: bool,
 }
 
-impl Tested {
+impl ServerTestResult {
     /// A test that reached nothing.
     pub fn failed(code: &str, error: &str) -> Self {
         Self {
@@ -104,10 +104,10 @@ impl Tested {
     }
 
     /// A server that was not reached at all.
-    pub fn held_back(why: HeldBack) -> Self {
+    pub fn held_back(why: TestBlocker) -> Self {
         let (code, error) = why.told();
         Self {
-            pin_changed: why == HeldBack::PinChanged,
+            pin_changed: why == TestBlocker::PinChanged,
             ..Self::failed(code, error)
         }
     }
@@ -181,9 +181,9 @@ const LAST_LINES_MAX: usize = 6;
 /// A fault when there is no digest of them.
 pub fn listed(
     server: &mut McpServer,
-    tested: &mut Tested,
+    tested: &mut ServerTestResult,
     approved: Option<&[ToolDefinition]>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<Vec<ToolDefinition>>, Fault> {
     let Some(tools) = tested.tools.clone() else {
         return Ok(None);
@@ -199,9 +199,9 @@ pub fn listed(
     if server.connection.has_no_sign_in() && server.auth_status.is_some() {
         // It refused what it is told of who asks, and takes it now: nobody could sign in.
         server.auth_status = None;
-        move_on(server, Trigger::SignedIn, None);
+        move_on(server, StatusTrigger::SignedIn, None);
     }
-    move_on(server, Trigger::Connected, None);
+    move_on(server, StatusTrigger::Connected, None);
     let digest = mcp_tools::digest(&tools)?;
     if server.pin.tools_sha256.as_ref() == Some(&digest) {
         return Ok(None);
@@ -215,19 +215,19 @@ pub fn listed(
 pub fn wants_sign_in(server: &mut McpServer, challenge: Option<&str>) {
     if challenge.is_some_and(is_bearer) {
         let connection = server.connection.clone();
-        server.connection = connection.wanting(Some(AuthKind::Oauth2));
+        server.connection = connection.wanting(Some(ServerAuthKind::Oauth2));
     }
     server.auth_status = Some(AuthStatus::NeedsAuth);
     move_on(
         server,
-        Trigger::SignInWanted,
+        StatusTrigger::SignInWanted,
         Some("Somebody has to sign in."),
     );
 }
 
 /// Takes over that the program is not there.
 pub fn is_missing(server: &mut McpServer) {
-    move_on(server, Trigger::CommandMissing, None);
+    move_on(server, StatusTrigger::CommandMissing, None);
 }
 
 /// Whether a challenge (RFC 9110 §11.6.1) is of the scheme `Bearer`.
@@ -236,7 +236,7 @@ pub fn is_bearer(challenge: &str) -> bool {
     scheme.eq_ignore_ascii_case("bearer")
 }
 
-fn move_on(server: &mut McpServer, trigger: Trigger, detail: Option<&str>) {
+fn move_on(server: &mut McpServer, trigger: StatusTrigger, detail: Option<&str>) {
     if let Some(status) = next(server.status, trigger, server.facts()) {
         server.status = status;
         server.status_detail = detail.map(str::to_owned);

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-use super::Failure;
-use crate::port_ranges::Reserved;
+use super::SigninFailure;
+use crate::port_ranges::ReservedPorts;
 
 /// How far a sign-in may reach: as far as the tool server itself is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reach {
+pub enum AddressReach {
     /// Addresses of the internet.
     Public,
     /// Those of private networks, too.
@@ -19,7 +19,7 @@ pub enum Reach {
     Loopback,
 }
 
-impl Reach {
+impl AddressReach {
     /// How far a server at these addresses is away; `None` for one nobody may be sent to.
     ///
     /// One address of the internet among them makes it a server of the internet.
@@ -37,8 +37,8 @@ impl Reach {
     /// http to this computer for a server of this computer; no user info.
     ///
     /// # Errors
-    /// [`Failure::InsecureAddress`].
-    pub fn check(self, url: &Url) -> Result<(), Failure> {
+    /// [`SigninFailure::InsecureAddress`].
+    pub fn check(self, url: &Url) -> Result<(), SigninFailure> {
         let is_protected = match url.scheme() {
             "https" => true,
             "http" => self == Self::Loopback && is_loopback_host(url),
@@ -53,7 +53,7 @@ impl Reach {
         };
         match is_protected && is_plain && is_near {
             true => Ok(()),
-            false => Err(Failure::InsecureAddress),
+            false => Err(SigninFailure::InsecureAddress),
         }
     }
 }
@@ -62,7 +62,7 @@ impl Reach {
 /// would count as the owner's, so nobody else may send it there.
 pub fn may_be_a_guildhall(url: &Url) -> bool {
     let port = url.port_or_known_default();
-    is_loopback_host(url) && port.is_some_and(|port| Reserved::default().contains(port))
+    is_loopback_host(url) && port.is_some_and(|port| ReservedPorts::default().contains(port))
 }
 
 /// Whether a host is this computer by its very name.
@@ -80,17 +80,17 @@ pub fn is_loopback_host(url: &Url) -> bool {
 
 /// How far one must reach for `ip`; `None` for what is no server's address, and for link-local
 /// ones, where clouds keep the keys of their machines.
-fn needed(ip: IpAddr) -> Option<Reach> {
+fn needed(ip: IpAddr) -> Option<AddressReach> {
     match ip {
         IpAddr::V4(ip) => of_four(ip),
         IpAddr::V6(ip) => of_six(ip),
     }
 }
 
-fn of_four(ip: Ipv4Addr) -> Option<Reach> {
+fn of_four(ip: Ipv4Addr) -> Option<AddressReach> {
     let [a, b, ..] = ip.octets();
     if ip.is_loopback() {
-        return Some(Reach::Loopback);
+        return Some(AddressReach::Loopback);
     }
     if a == 0 || a >= 224 || ip.is_link_local() {
         return None;
@@ -98,12 +98,12 @@ fn of_four(ip: Ipv4Addr) -> Option<Reach> {
     let is_shared = a == 100 && (64..128).contains(&b);
     let is_of_tests = a == 198 && matches!(b, 18 | 19);
     match ip.is_private() || is_shared || is_of_tests {
-        true => Some(Reach::Private),
-        false => Some(Reach::Public),
+        true => Some(AddressReach::Private),
+        false => Some(AddressReach::Public),
     }
 }
 
-fn of_six(ip: Ipv6Addr) -> Option<Reach> {
+fn of_six(ip: Ipv6Addr) -> Option<AddressReach> {
     if let Some(four) = ip.to_ipv4_mapped() {
         return of_four(four);
     }
@@ -116,7 +116,7 @@ fn of_six(ip: Ipv6Addr) -> Option<Reach> {
         return of_four(Ipv4Addr::from_bits(bits));
     }
     if ip.is_loopback() {
-        return Some(Reach::Loopback);
+        return Some(AddressReach::Loopback);
     }
     let is_link_local = a & 0xffc0 == 0xfe80;
     if ip.is_unspecified() || ip.is_multicast() || is_link_local {
@@ -124,7 +124,7 @@ fn of_six(ip: Ipv6Addr) -> Option<Reach> {
     }
     // Unique local, and site local of old.
     match a & 0xfe00 == 0xfc00 || a & 0xffc0 == 0xfec0 {
-        true => Some(Reach::Private),
-        false => Some(Reach::Public),
+        true => Some(AddressReach::Private),
+        false => Some(AddressReach::Public),
     }
 }

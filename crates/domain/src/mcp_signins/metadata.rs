@@ -4,18 +4,18 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Failure;
+use super::SigninFailure;
 
 /// What a server says to a request without a token. Source: RFC 9728 §5.1, RFC 6750 §3.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Challenge {
+pub struct AuthChallenge {
     /// Where its metadata is.
     pub resource_metadata: Option<String>,
     /// Which scope it wants.
     pub scope: Option<String>,
 }
 
-impl Challenge {
+impl AuthChallenge {
     /// Reads the parameters of a `WWW-Authenticate` header; those of other schemes than
     /// `Bearer` do not count.
     pub fn read(header: &str) -> Self {
@@ -66,7 +66,7 @@ fn value_of(text: &str) -> (String, &str) {
 
 /// What a tool server says of itself. Source: RFC 9728 §2.
 #[derive(Clone, Debug, Deserialize)]
-pub struct ResourceMetadata {
+pub struct ProtectedResourceMetadata {
     /// Its own address.
     pub resource: String,
     /// Who gives tokens for it.
@@ -79,7 +79,7 @@ pub struct ResourceMetadata {
 
 /// What an authorization server says of itself. Source: RFC 8414 §2.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
-pub struct ServerMetadata {
+pub struct AuthorizationServerMetadata {
     /// Who it is.
     pub issuer: String,
     /// Where a person goes.
@@ -114,7 +114,7 @@ pub struct ServerMetadata {
     pub client_id_metadata_document_supported: bool,
 }
 
-impl ServerMetadata {
+impl AuthorizationServerMetadata {
     /// What an authorization server is taken for that says nothing: the places that revision
     /// 2025-03-26 of MCP names, at the origin of the tool server.
     pub fn fallback(origin: &Url) -> Option<Self> {
@@ -137,44 +137,53 @@ impl ServerMetadata {
     /// Whether it can be used at all.
     ///
     /// # Errors
-    /// [`Failure::PkceUnsupported`] unless it says that it takes S256;
-    /// [`Failure::NoSigninSupport`] without its two places.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// [`SigninFailure::PkceUnsupported`] unless it says that it takes S256;
+    /// [`SigninFailure::NoSigninSupport`] without its two places.
+    pub fn check(&self) -> Result<(), SigninFailure> {
         if self.authorization_endpoint.is_empty() || self.token_endpoint.is_empty() {
-            return Err(Failure::NoSigninSupport);
+            return Err(SigninFailure::NoSigninSupport);
         }
         let methods = self.code_challenge_methods_supported.iter().flatten();
         match methods.into_iter().any(|method| method == S256) {
             true => Ok(()),
-            false => Err(Failure::PkceUnsupported),
+            false => Err(SigninFailure::PkceUnsupported),
         }
     }
 
     /// How a client without a secret of its own shows itself, where it may choose.
-    pub fn auth_method(&self, has_secret: bool) -> AuthMethod {
+    pub fn auth_method(&self, has_secret: bool) -> TokenAuthMethod {
         let Some(methods) = &self.token_endpoint_auth_methods_supported else {
             return match has_secret {
-                true => AuthMethod::Basic,
-                false => AuthMethod::None,
+                true => TokenAuthMethod::Basic,
+                false => TokenAuthMethod::None,
             };
         };
-        let takes = |method: AuthMethod| methods.iter().any(|word| word == method.word());
+        let takes = |method: TokenAuthMethod| methods.iter().any(|word| word == method.word());
         match has_secret {
-            false => AuthMethod::None,
-            true if takes(AuthMethod::Basic) || !takes(AuthMethod::Post) => AuthMethod::Basic,
-            true => AuthMethod::Post,
+            false => TokenAuthMethod::None,
+            true if takes(TokenAuthMethod::Basic) || !takes(TokenAuthMethod::Post) => {
+                TokenAuthMethod::Basic
+            }
+            true => TokenAuthMethod::Post,
         }
     }
 
     /// The ways in which a client may show itself that has yet to register: without a secret,
     /// where that is taken.
-    pub fn wished_method(&self) -> AuthMethod {
+    pub fn wished_method(&self) -> TokenAuthMethod {
         let Some(methods) = &self.token_endpoint_auth_methods_supported else {
-            return AuthMethod::None;
+            return TokenAuthMethod::None;
         };
-        let order = [AuthMethod::None, AuthMethod::Basic, AuthMethod::Post];
-        let taken = |method: &AuthMethod| methods.iter().any(|word| word == method.word());
-        order.into_iter().find(taken).unwrap_or(AuthMethod::None)
+        let order = [
+            TokenAuthMethod::None,
+            TokenAuthMethod::Basic,
+            TokenAuthMethod::Post,
+        ];
+        let taken = |method: &TokenAuthMethod| methods.iter().any(|word| word == method.word());
+        order
+            .into_iter()
+            .find(taken)
+            .unwrap_or(TokenAuthMethod::None)
     }
 }
 
@@ -183,7 +192,7 @@ pub const S256: &str = "S256";
 
 /// How a client shows itself where tokens are given. Source: RFC 7591 §2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum AuthMethod {
+pub enum TokenAuthMethod {
     /// By its id alone.
     #[serde(rename = "none")]
     None,
@@ -195,7 +204,7 @@ pub enum AuthMethod {
     Post,
 }
 
-impl AuthMethod {
+impl TokenAuthMethod {
     /// Its word.
     pub const fn word(self) -> &'static str {
         match self {

@@ -1,7 +1,9 @@
 //! The table of permission modes: how wide each mode of each runtime is, and what it promises.
 //! What stands in no row counts as the widest there is. Source: contract 3.4.
 
-use super::{Asks, Axis, Mode, NativeMode, Reach, Stop, Width};
+use super::{
+    AutonomyLevel, EffectReach, ModePurpose, NativeMode, PermissionMode, PromptPolicy, StopPoint,
+};
 
 /// Characters of a mode's id.
 const ID_CHARS_MAX: usize = 64;
@@ -11,25 +13,25 @@ const UNKNOWN_PROMISE: &str = "Nobody here knows what it asks about, so it count
     does anything your user may do without a question.";
 
 /// A row of the shipped table.
-pub(super) struct Row {
+pub(super) struct ModeRow {
     pub(super) id: &'static str,
     label: &'static str,
     description: &'static str,
     promise: &'static str,
-    width: Width,
-    axis: Axis,
+    width: AutonomyLevel,
+    axis: ModePurpose,
     /// Listed only after the agent itself reported it.
     pub(super) if_reported: bool,
 }
 
-impl Row {
+impl ModeRow {
     /// The mode, in the agent's words where it has some.
-    pub(super) fn mode(&self, reported: Option<&NativeMode>) -> Mode {
+    pub(super) fn mode(&self, reported: Option<&NativeMode>) -> PermissionMode {
         let words = |theirs: Option<&String>, ours: &str| match theirs {
             Some(text) if !text.trim().is_empty() => text.trim().to_owned(),
             _ => ours.to_owned(),
         };
-        Mode {
+        PermissionMode {
             id: self.id.to_owned(),
             label: words(reported.map(|mode| &mode.name), self.label),
             description: words(reported.map(|mode| &mode.description), self.description),
@@ -42,7 +44,7 @@ impl Row {
 
     const fn working(self) -> Self {
         Self {
-            axis: Axis::Working,
+            axis: ModePurpose::Working,
             ..self
         }
     }
@@ -56,7 +58,7 @@ impl Row {
 }
 
 /// The modes of a built-in runtime, as the table lists them; none of a runtime it does not know.
-pub(super) fn rows(kind: &str) -> &'static [Row] {
+pub(super) fn rows(kind: &str) -> &'static [ModeRow] {
     match kind {
         "claude-code" => CLAUDE_CODE,
         "codex" => CODEX,
@@ -70,9 +72,9 @@ pub(super) fn rows(kind: &str) -> &'static [Row] {
 }
 
 /// A mode that stands in no row: the widest, under its own name.
-pub(super) fn unknown(id: String, native: &NativeMode) -> Mode {
+pub(super) fn unknown(id: String, native: &NativeMode) -> PermissionMode {
     let name = native.name.trim();
-    Mode {
+    PermissionMode {
         label: if name.is_empty() {
             id.clone()
         } else {
@@ -81,22 +83,22 @@ pub(super) fn unknown(id: String, native: &NativeMode) -> Mode {
         description: native.description.trim().to_owned(),
         promise: UNKNOWN_PROMISE.to_owned(),
         native: native.id.clone(),
-        width: Width::WIDEST,
-        axis: Axis::Trust,
+        width: AutonomyLevel::WIDEST,
+        axis: ModePurpose::Trust,
         id,
     }
 }
 
 /// The one mode of an agent whose modes nobody named: it is left as it starts.
-pub(super) fn as_it_starts() -> Mode {
-    Mode {
+pub(super) fn as_it_starts() -> PermissionMode {
+    PermissionMode {
         id: "default".to_owned(),
         label: "As it starts".to_owned(),
         description: "No mode is set; the agent does what it does by itself.".to_owned(),
         promise: UNKNOWN_PROMISE.to_owned(),
         native: String::new(),
-        width: Width::WIDEST,
-        axis: Axis::Trust,
+        width: AutonomyLevel::WIDEST,
+        axis: ModePurpose::Trust,
     }
 }
 
@@ -109,7 +111,7 @@ pub(super) fn is_id(text: &str) -> bool {
 
 /// The id of a mode with this native one, other than those `taken`: the same where it can be an
 /// id, else what is left of it.
-pub(super) fn id_of(native: &str, taken: &[Mode]) -> String {
+pub(super) fn id_of(native: &str, taken: &[PermissionMode]) -> String {
     let is_free = |id: &str| taken.iter().all(|mode| mode.id != id);
     if is_id(native) && is_free(native) {
         return native.to_owned();
@@ -137,28 +139,40 @@ fn fits(byte: u8) -> bool {
 
 const fn row(
     id: &'static str,
-    (stop, asks, reach): (Stop, Asks, Reach),
+    (stop, asks, reach): (StopPoint, PromptPolicy, EffectReach),
     label: &'static str,
     description: &'static str,
     promise: &'static str,
-) -> Row {
-    Row {
+) -> ModeRow {
+    ModeRow {
         id,
         label,
         description,
         promise,
-        width: Width { stop, asks, reach },
-        axis: Axis::Trust,
+        width: AutonomyLevel { stop, asks, reach },
+        axis: ModePurpose::Trust,
         if_reported: false,
     }
 }
 
-const ASKING: (Stop, Asks, Reach) = (Stop::Ask, Asks::Always, Reach::Edit);
-const PLANNING: (Stop, Asks, Reach) = (Stop::Ask, Asks::Always, Reach::Read);
-const EDITING: (Stop, Asks, Reach) = (Stop::Act, Asks::WhenRisky, Reach::Edit);
-const IN_ITS_FOLDER: (Stop, Asks, Reach) = (Stop::Act, Asks::WhenRisky, Reach::Workspace);
-const REFUSING: (Stop, Asks, Reach) = (Stop::Ask, Asks::Never, Reach::Read);
-const UNATTENDED: (Stop, Asks, Reach) = (Stop::Autonomy, Asks::Never, Reach::Everything);
+const ASKING: (StopPoint, PromptPolicy, EffectReach) =
+    (StopPoint::Ask, PromptPolicy::Always, EffectReach::Edit);
+const PLANNING: (StopPoint, PromptPolicy, EffectReach) =
+    (StopPoint::Ask, PromptPolicy::Always, EffectReach::Read);
+const EDITING: (StopPoint, PromptPolicy, EffectReach) =
+    (StopPoint::Act, PromptPolicy::WhenRisky, EffectReach::Edit);
+const IN_ITS_FOLDER: (StopPoint, PromptPolicy, EffectReach) = (
+    StopPoint::Act,
+    PromptPolicy::WhenRisky,
+    EffectReach::Workspace,
+);
+const REFUSING: (StopPoint, PromptPolicy, EffectReach) =
+    (StopPoint::Ask, PromptPolicy::Never, EffectReach::Read);
+const UNATTENDED: (StopPoint, PromptPolicy, EffectReach) = (
+    StopPoint::Autonomy,
+    PromptPolicy::Never,
+    EffectReach::Everything,
+);
 
 const ASKS_FIRST: &str = "Asks before it changes anything.";
 const ONLY_READS: &str = "Without a question it only reads and searches; every edit, command and \
@@ -173,7 +187,7 @@ const ASKS_NEVER: &str = "Works unattended and asks about nothing.";
 const ANYTHING: &str = "Without a question it does anything your user may do on this computer: \
     it edits, deletes, runs commands and uses the network.";
 
-const CLAUDE_CODE: &[Row] = &[
+const CLAUDE_CODE: &[ModeRow] = &[
     row("default", ASKING, "Ask first", ASKS_FIRST, ONLY_READS),
     row(
         "acceptEdits",
@@ -210,7 +224,7 @@ const CLAUDE_CODE: &[Row] = &[
     .if_reported(),
 ];
 
-const CODEX: &[Row] = &[
+const CODEX: &[ModeRow] = &[
     row(
         "read-only",
         ASKING,
@@ -244,7 +258,7 @@ const CODEX: &[Row] = &[
     ),
 ];
 
-const GEMINI: &[Row] = &[
+const GEMINI: &[ModeRow] = &[
     row("default", ASKING, "Ask first", ASKS_FIRST, ONLY_READS),
     row(
         "autoEdit",
@@ -257,7 +271,7 @@ const GEMINI: &[Row] = &[
     row("yolo", UNATTENDED, "Unattended", ASKS_NEVER, ANYTHING),
 ];
 
-const QWEN: &[Row] = &[
+const QWEN: &[ModeRow] = &[
     row("default", ASKING, "Ask first", ASKS_FIRST, ONLY_READS),
     row(
         "auto-edit",
@@ -270,7 +284,7 @@ const QWEN: &[Row] = &[
     row("yolo", UNATTENDED, "Unattended", ASKS_NEVER, ANYTHING),
 ];
 
-const VIBE: &[Row] = &[
+const VIBE: &[ModeRow] = &[
     row("ask", ASKING, "Ask first", ASKS_FIRST, ONLY_READS),
     row(
         "accept-edits",
@@ -288,7 +302,7 @@ const VIBE: &[Row] = &[
     ),
 ];
 
-const OPENCODE: &[Row] = &[
+const OPENCODE: &[ModeRow] = &[
     row(
         "build",
         ASKING,
@@ -300,7 +314,7 @@ const OPENCODE: &[Row] = &[
     row("plan", PLANNING, "Plan", PLANS, ONLY_PLANS).working(),
 ];
 
-const REHEARSAL: &[Row] = &[
+const REHEARSAL: &[ModeRow] = &[
     row(
         "default",
         ASKING,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Stored as JSON, so it changes only by adding. Source: contract 3.4.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Probed {
+pub struct ReportedCapabilities {
     /// The agent's own version; `""` when it names none.
     pub agent_version: String,
     /// Whether it loads a session of before.
@@ -67,7 +67,7 @@ const MODEL: &str = "model";
 /// The categories of options that choose how hard an agent thinks.
 const EFFORT: [&str; 2] = ["thought_level", "thinking"];
 
-impl Probed {
+impl ReportedCapabilities {
     /// The modes the agent lists: its modes, else the values of its option of category `mode`.
     pub fn native_modes(&self) -> Vec<NativeMode> {
         if !self.modes.is_empty() {

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use super::{Change, Links, Operation, Task, TaskStatus, Wanted};
+use super::{RequestedStatus, Task, TaskChange, TaskLinks, TaskOperation, TaskStatus};
 use crate::limits;
 
 /// The tasks in their order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct List {
+pub(super) struct TaskList {
     tasks: Vec<Task>,
     /// The largest number that any task had as its id, since the list was last replaced.
     highest: u64,
@@ -16,12 +16,12 @@ pub(super) struct List {
 
 /// Which side of a reference a task stands on.
 #[derive(Clone, Copy)]
-enum Side {
+enum LinkSide {
     BlockedBy,
     Blocks,
 }
 
-impl List {
+impl TaskList {
     pub(super) fn tasks(&self) -> &[Task] {
         &self.tasks
     }
@@ -50,23 +50,27 @@ impl List {
 
     /// Carries out an operation; answers the id of a task it made, which is `made` where the
     /// agent was told one, else the next number.
-    pub(super) fn apply(&mut self, operation: &Operation, made: Option<&str>) -> Option<String> {
+    pub(super) fn apply(
+        &mut self,
+        operation: &TaskOperation,
+        made: Option<&str>,
+    ) -> Option<String> {
         match operation {
-            Operation::Replace(entries) => {
+            TaskOperation::Replace(entries) => {
                 self.replace(entries);
                 None
             }
-            Operation::Create(change) => Some(self.create(change, made)),
-            Operation::Update { id, change } => {
+            TaskOperation::Create(change) => Some(self.create(change, made)),
+            TaskOperation::Update { id, change } => {
                 self.update(id, change);
                 None
             }
         }
     }
 
-    fn replace(&mut self, entries: &[Change]) {
+    fn replace(&mut self, entries: &[TaskChange]) {
         *self = Self::default();
-        let stays = |entry: &&Change| entry.status != Some(Wanted::Gone);
+        let stays = |entry: &&TaskChange| entry.status != Some(RequestedStatus::Gone);
         let mut own: HashSet<&str> = HashSet::new();
         let mut named = Vec::new();
         for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| stays(entry)) {
@@ -100,7 +104,7 @@ impl List {
         (self.highest.max(taken.unwrap_or(0)) + 1).to_string()
     }
 
-    fn create(&mut self, change: &Change, made: Option<&str>) -> String {
+    fn create(&mut self, change: &TaskChange, made: Option<&str>) -> String {
         let id = match made {
             Some(made) => made.to_owned(),
             None => (self.highest + 1).to_string(),
@@ -120,12 +124,12 @@ impl List {
         id
     }
 
-    fn update(&mut self, id: &str, change: &Change) {
+    fn update(&mut self, id: &str, change: &TaskChange) {
         let known = self.find(id).or_else(|| self.rekey(id, change));
         let Some(task) = known.and_then(|place| self.tasks.get_mut(place)) else {
             return;
         };
-        if change.status == Some(Wanted::Gone) {
+        if change.status == Some(RequestedStatus::Gone) {
             self.remove(id);
             return;
         }
@@ -134,7 +138,7 @@ impl List {
     }
 
     /// Gives the one task that has the change's subject the id the agent knows it by.
-    fn rekey(&mut self, id: &str, change: &Change) -> Option<usize> {
+    fn rekey(&mut self, id: &str, change: &TaskChange) -> Option<usize> {
         let subject = change.subject.as_ref()?;
         let mut same = (0..self.tasks.len()).filter(|place| self.tasks[*place].subject == *subject);
         let place = same.next().filter(|_| same.next().is_none())?;
@@ -149,7 +153,7 @@ impl List {
         Some(place)
     }
 
-    fn push(&mut self, id: String, change: &Change) {
+    fn push(&mut self, id: String, change: &TaskChange) {
         self.note_number(&id);
         let mut task = Task {
             id,
@@ -170,12 +174,12 @@ impl List {
         }
     }
 
-    fn link(&mut self, id: &str, change: &Change) {
+    fn link(&mut self, id: &str, change: &TaskChange) {
         for (side, links) in [
-            (Side::BlockedBy, &change.blocked_by),
-            (Side::Blocks, &change.blocks),
+            (LinkSide::BlockedBy, &change.blocked_by),
+            (LinkSide::Blocks, &change.blocks),
         ] {
-            let Links { set, add } = links;
+            let TaskLinks { set, add } = links;
             if let Some(set) = set {
                 self.unlink_all(id, side);
                 self.link_all(id, side, set);
@@ -185,14 +189,14 @@ impl List {
     }
 
     /// References to tasks that are not there are left out: they would have no mirror.
-    fn link_all(&mut self, id: &str, side: Side, others: &[String]) {
+    fn link_all(&mut self, id: &str, side: LinkSide, others: &[String]) {
         for other in others {
             let (Some(place), Some(mirror)) = (self.find(id), self.find(other)) else {
                 continue;
             };
             let (before, behind) = match side {
-                Side::BlockedBy => (mirror, place),
-                Side::Blocks => (place, mirror),
+                LinkSide::BlockedBy => (mirror, place),
+                LinkSide::Blocks => (place, mirror),
             };
             let (before_id, behind_id) =
                 (self.tasks[before].id.clone(), self.tasks[behind].id.clone());
@@ -201,11 +205,11 @@ impl List {
         }
     }
 
-    fn unlink_all(&mut self, id: &str, side: Side) {
+    fn unlink_all(&mut self, id: &str, side: LinkSide) {
         for task in &mut self.tasks {
             let (own, mirror) = match side {
-                Side::BlockedBy => (&mut task.blocked_by, &mut task.blocks),
-                Side::Blocks => (&mut task.blocks, &mut task.blocked_by),
+                LinkSide::BlockedBy => (&mut task.blocked_by, &mut task.blocks),
+                LinkSide::Blocks => (&mut task.blocks, &mut task.blocked_by),
             };
             mirror.retain(|link| link != id);
             if task.id == id {
@@ -223,7 +227,7 @@ impl List {
     }
 }
 
-fn set(task: &mut Task, change: &Change) {
+fn set(task: &mut Task, change: &TaskChange) {
     for (field, new) in [
         (&mut task.subject, &change.subject),
         (&mut task.description, &change.description),
@@ -235,8 +239,8 @@ fn set(task: &mut Task, change: &Change) {
         }
     }
     match change.status {
-        Some(Wanted::Is(status)) => task.status = status,
-        Some(Wanted::Gone | Wanted::Unknown) | None => {}
+        Some(RequestedStatus::Is(status)) => task.status = status,
+        Some(RequestedStatus::Gone | RequestedStatus::Unknown) | None => {}
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{Change, Links, Operation, TaskStatus, Wanted};
+use super::{RequestedStatus, TaskChange, TaskLinks, TaskOperation, TaskStatus};
 use crate::limits;
 
-pub(super) fn operation(tool: &str, input: &Value) -> Option<Operation> {
+pub(super) fn operation(tool: &str, input: &Value) -> Option<TaskOperation> {
     // Some agents hand arguments on as the text they came in.
     let parsed: Option<Value> = input
         .as_str()
@@ -13,10 +13,10 @@ pub(super) fn operation(tool: &str, input: &Value) -> Option<Operation> {
     let input = parsed.as_ref().unwrap_or(input);
     match tool {
         "TodoWrite" | "todowrite" | "todo_write" | "write_todos" | "update_plan" => {
-            entries(input).map(Operation::Replace)
+            entries(input).map(TaskOperation::Replace)
         }
         "TaskCreate" | "task_create" => input.as_object().map(|input| {
-            Operation::Create(Change {
+            TaskOperation::Create(TaskChange {
                 id: None,
                 ..change(input)
             })
@@ -25,14 +25,14 @@ pub(super) fn operation(tool: &str, input: &Value) -> Option<Operation> {
             let input = input.as_object()?;
             let id = name(input.get("taskId").or_else(|| input.get("task_id"))?)?;
             let change = change(input);
-            Some(Operation::Update { id, change })
+            Some(TaskOperation::Update { id, change })
         }
         _ => None,
     }
 }
 
 /// The entries of a whole list, wherever the tool keeps them.
-fn entries(input: &Value) -> Option<Vec<Change>> {
+fn entries(input: &Value) -> Option<Vec<TaskChange>> {
     let list = match input {
         Value::Array(_) => input,
         Value::Object(members) => ["todos", "plan", "entries"]
@@ -51,7 +51,7 @@ fn entries(input: &Value) -> Option<Vec<Change>> {
 
 /// An entry of a whole list. Its subject is the first of content, step, description and subject
 /// that says something.
-fn entry(entry: &Map<String, Value>) -> Change {
+fn entry(entry: &Map<String, Value>) -> TaskChange {
     let says = |name: &str| {
         entry
             .get(name)
@@ -70,22 +70,22 @@ fn entry(entry: &Map<String, Value>) -> Change {
     change
 }
 
-fn change(input: &Map<String, Value>) -> Change {
+fn change(input: &Map<String, Value>) -> TaskChange {
     let either = |a: &str, b: &str| input.get(a).or_else(|| input.get(b));
-    Change {
+    TaskChange {
         id: None,
         subject: text(input.get("subject")),
         description: text(input.get("description")),
         active_form: text(either("activeForm", "active_form")),
         owner: text(input.get("owner")),
         status: input.get("status").and_then(Value::as_str).map(wanted),
-        blocked_by: Links {
+        blocked_by: TaskLinks {
             set: either("blockedBy", "blocked_by").and_then(ids),
             add: either("addBlockedBy", "add_blocked_by")
                 .and_then(ids)
                 .unwrap_or_default(),
         },
-        blocks: Links {
+        blocks: TaskLinks {
             set: input.get("blocks").and_then(ids),
             add: either("addBlocks", "add_blocks")
                 .and_then(ids)
@@ -95,12 +95,12 @@ fn change(input: &Map<String, Value>) -> Change {
 }
 
 /// What the word of a status means.
-pub(super) fn wanted(word: &str) -> Wanted {
+pub(super) fn wanted(word: &str) -> RequestedStatus {
     let known = TaskStatus::WORDS.iter().find(|(_, known)| *known == word);
     match (known, word) {
-        (Some((status, _)), _) => Wanted::Is(*status),
-        (None, "deleted" | "cancelled") => Wanted::Gone,
-        (None, _) => Wanted::Unknown,
+        (Some((status, _)), _) => RequestedStatus::Is(*status),
+        (None, "deleted" | "cancelled") => RequestedStatus::Gone,
+        (None, _) => RequestedStatus::Unknown,
     }
 }
 

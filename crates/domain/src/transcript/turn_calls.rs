@@ -10,8 +10,8 @@ use crate::limits;
 
 /// The calls of a turn, by the agent's ids.
 #[derive(Debug, Default)]
-pub struct Calls {
-    known: HashMap<String, Known>,
+pub struct TurnCalls {
+    known: HashMap<String, RememberedCall>,
     /// Those that are over, the oldest first.
     over: VecDeque<String>,
     forgotten: HashSet<String>,
@@ -20,7 +20,7 @@ pub struct Calls {
 }
 
 #[derive(Debug)]
-struct Known {
+struct RememberedCall {
     place: u32,
     weight: usize,
     call: ToolCall,
@@ -28,7 +28,7 @@ struct Known {
 
 /// A call after something was said of it.
 #[derive(Debug)]
-pub struct Joined<'a> {
+pub struct MergedCall<'a> {
     /// The call as it is known now.
     pub call: &'a ToolCall,
     /// Whether it is the first that was said of it.
@@ -37,20 +37,23 @@ pub struct Joined<'a> {
     pub has_moved: bool,
 }
 
-impl Calls {
+impl TurnCalls {
     /// Takes in what is said of a call; one that is new gets this place in its message. `None`
     /// for a call that was over and is forgotten.
-    pub fn join(&mut self, patch: ToolCallPatch, place: u32) -> Option<Joined<'_>> {
+    pub fn join(&mut self, patch: ToolCallPatch, place: u32) -> Option<MergedCall<'_>> {
         let id = patch.tool_call_id.clone();
         if self.forgotten.contains(&id) {
             return None;
         }
         let is_new = !self.known.contains_key(&id);
-        let known = self.known.entry(id.clone()).or_insert_with(|| Known {
-            place,
-            weight: 0,
-            call: ToolCall::unannounced(id.clone()),
-        });
+        let known = self
+            .known
+            .entry(id.clone())
+            .or_insert_with(|| RememberedCall {
+                place,
+                weight: 0,
+                call: ToolCall::unannounced(id.clone()),
+            });
         let before = known.call.status;
         known.call.join(patch);
         let weight = weight(&known.call);
@@ -60,7 +63,7 @@ impl Calls {
         if has_moved && known.call.status.is_final() {
             self.over.push_back(id);
         }
-        Some(Joined {
+        Some(MergedCall {
             call: &known.call,
             is_new,
             has_moved,
@@ -90,7 +93,7 @@ impl Calls {
 
     /// Whether one is at work, or waits for a person.
     pub fn has_work(&self) -> bool {
-        let is_at_work = |known: &Known| {
+        let is_at_work = |known: &RememberedCall| {
             matches!(
                 known.call.status,
                 ToolStatus::InProgress | ToolStatus::Waiting
@@ -173,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_call_that_is_over_makes_place_and_stays_over() {
-        let mut calls = Calls::default();
+        let mut calls = TurnCalls::default();
         for (place, id) in (0..).zip(["a", "b", "c", "d"]) {
             let joined = calls.join(said(id, QUARTER, ToolStatus::Completed), place);
             assert!(joined.unwrap().is_new);
@@ -187,7 +190,7 @@ mod tests {
 
     #[test]
     fn what_is_not_over_is_not_forgotten_and_may_be_too_much() {
-        let mut calls = Calls::default();
+        let mut calls = TurnCalls::default();
         for id in ["a", "b", "c"] {
             calls.join(said(id, QUARTER, ToolStatus::Waiting), 0);
         }
@@ -205,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_is_said_again_is_held_once() {
-        let mut calls = Calls::default();
+        let mut calls = TurnCalls::default();
         for _ in 0..9 {
             calls.join(said("a", QUARTER, ToolStatus::Pending), 0);
         }
@@ -214,7 +217,7 @@ mod tests {
 
     #[test]
     fn there_are_only_so_many() {
-        let mut calls = Calls::default();
+        let mut calls = TurnCalls::default();
         for at in 0..=limits::TURN_CALLS_MAX {
             assert!(!calls.is_too_much(), "{at}");
             calls.join(said(&at.to_string(), 0, ToolStatus::Completed), 0);

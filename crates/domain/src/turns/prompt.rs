@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 /// What a turn's agent is told about where it is.
 #[derive(Clone, Debug, Default)]
-pub struct Frame {
+pub struct TurnPrompt {
     /// What the agent is called here.
     pub own_name: String,
     /// The room's title.
@@ -15,22 +15,22 @@ pub struct Frame {
     /// What the room is for; may be `""`.
     pub topic: String,
     /// Who belongs to it, the agent aside.
-    pub members: Vec<MembersLine>,
+    pub members: Vec<PromptMember>,
     /// The entry whose thread the posts lie in.
-    pub thread_root: Option<Line>,
+    pub thread_root: Option<PromptEntry>,
     /// What the agent has not seen, oldest first.
-    pub unseen: Vec<Line>,
+    pub unseen: Vec<PromptEntry>,
     /// How many older entries it has not seen either.
     pub left_out: u64,
     /// The posts it answers before the last one, oldest first.
-    pub earlier: Vec<Line>,
+    pub earlier: Vec<PromptEntry>,
     /// The last post it answers, whose text is the message itself.
-    pub last: Line,
+    pub last: PromptEntry,
 }
 
 /// One member, for show.
 #[derive(Clone, Debug, Default)]
-pub struct MembersLine {
+pub struct PromptMember {
     /// Its name, with its handle if it has one.
     pub name: String,
     /// Whether it is an agent.
@@ -39,7 +39,7 @@ pub struct MembersLine {
 
 /// One entry, for show.
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct PromptEntry {
     /// Its place in the room.
     pub seq: u64,
     /// Who wrote it.
@@ -52,7 +52,7 @@ pub struct Line {
     pub files: Vec<String>,
 }
 
-impl Line {
+impl PromptEntry {
     fn write(&self, to: &mut String) {
         let thread = if self.in_thread { " (in a thread)" } else { "" };
         // Writing to a String cannot fail, here and below.
@@ -75,7 +75,7 @@ impl Line {
 /// Every line of an entry is indented, so that none can be taken for a line of the frame.
 ///
 /// Source: contract 2.6, step 6.
-pub fn frame(frame: &Frame) -> String {
+pub fn frame(frame: &TurnPrompt) -> String {
     let mut text = String::new();
     let place = if frame.is_direct {
         "the direct message"

@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 
 use super::{event, list, pieces, plain, text};
 use crate::{
-    model_reply::{Answer, Picked},
-    model_request::{Offered, Piece, Talk},
+    model_reply::{ModelAnswer, PickedCall},
+    model_request::{ConversationPart, ModelRequest, OfferedTool},
 };
 
 /// How Claude Code marks a cancelled turn, in the message that the next prompt joins.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
-pub(super) fn read(body: &Value) -> Talk {
+pub(super) fn read(body: &Value) -> ModelRequest {
     let tools = list(body, "tools")
         .iter()
-        .map(|tool| Offered::plain(text(tool, "name")));
+        .map(|tool| OfferedTool::plain(text(tool, "name")));
     let users = list(body, "messages")
         .iter()
         .filter(|message| text(message, "role") == "user");
     let schema = ["/output_config/format/schema", "/output_format/schema"];
-    Talk {
+    ModelRequest {
         model: text(body, "model").to_owned(),
         is_streamed: body.get("stream") == Some(&json!(true)),
         tools: tools.collect(),
@@ -29,15 +29,15 @@ pub(super) fn read(body: &Value) -> Talk {
 }
 
 /// The results of a message, then its words: an agent joins a new prompt to the results before it.
-fn of_message(message: &Value) -> Vec<Piece> {
+fn of_message(message: &Value) -> Vec<ConversationPart> {
     let content = message.get("content").unwrap_or(&Value::Null);
     let Value::Array(blocks) = content else {
-        return vec![Piece::User(plain(content))];
+        return vec![ConversationPart::User(plain(content))];
     };
     let kind = |block: &&Value, kind: &str| text(block, "type") == kind;
     let results = blocks.iter().filter(|block| kind(block, "tool_result"));
-    let results =
-        results.map(|block| Piece::Result(plain(block.get("content").unwrap_or(&Value::Null))));
+    let results = results
+        .map(|block| ConversationPart::Result(plain(block.get("content").unwrap_or(&Value::Null))));
     let words: Vec<_> = blocks
         .iter()
         .filter(|block| kind(block, "text"))
@@ -49,11 +49,11 @@ fn of_message(message: &Value) -> Vec<Piece> {
         .iter()
         .rposition(|words| words.starts_with(INTERRUPTED));
     let words = &words[over.map_or(0, |at| at + 1)..];
-    let said = (!words.is_empty()).then(|| Piece::User(words.join("\n")));
+    let said = (!words.is_empty()).then(|| ConversationPart::User(words.join("\n")));
     results.chain(said).collect()
 }
 
-fn opening(answer: &Answer, model: &str) -> Value {
+fn opening(answer: &ModelAnswer, model: &str) -> Value {
     json!({
         "id": format!("msg_fake_{}", answer.number),
         "type": "message",
@@ -66,7 +66,7 @@ fn opening(answer: &Answer, model: &str) -> Value {
     })
 }
 
-fn stop_reason(answer: &Answer) -> &'static str {
+fn stop_reason(answer: &ModelAnswer) -> &'static str {
     if answer.call.is_some() {
         "tool_use"
     } else {
@@ -74,12 +74,12 @@ fn stop_reason(answer: &Answer) -> &'static str {
     }
 }
 
-fn block(call: &Picked, input: &Value) -> Value {
+fn block(call: &PickedCall, input: &Value) -> Value {
     // Ids of this wire begin with `toolu_`.
     json!({"type": "tool_use", "id": format!("toolu_{}", call.id), "name": call.tool.name, "input": input})
 }
 
-pub(super) fn whole(answer: &Answer, model: &str) -> Value {
+pub(super) fn whole(answer: &ModelAnswer, model: &str) -> Value {
     let mut message = opening(answer, model);
     let mut content = Vec::new();
     if !answer.text.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn whole(answer: &Answer, model: &str) -> Value {
     message
 }
 
-pub(super) fn stream(answer: &Answer, model: &str) -> String {
+pub(super) fn stream(answer: &ModelAnswer, model: &str) -> String {
     let mut out = event(
         "message_start",
         &json!({"type": "message_start", "message": opening(answer, model)}),

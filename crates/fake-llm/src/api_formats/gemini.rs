@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{data, list, pieces, text};
 use crate::{
-    model_reply::Answer,
-    model_request::{Offered, Piece, Talk},
+    model_reply::ModelAnswer,
+    model_request::{ConversationPart, ModelRequest, OfferedTool},
 };
 
-pub(super) fn read(body: &Value) -> Talk {
+pub(super) fn read(body: &Value) -> ModelRequest {
     let tools = list(body, "tools")
         .iter()
         .flat_map(|tool| list(tool, "functionDeclarations"));
@@ -20,11 +20,11 @@ pub(super) fn read(body: &Value) -> Talk {
         .iter()
         .find_map(|name| config.get(name));
     let is_any_json = text(config, "responseMimeType") == "application/json";
-    Talk {
+    ModelRequest {
         model: String::new(),
         is_streamed: false,
         tools: tools
-            .map(|tool| Offered::plain(text(tool, "name")))
+            .map(|tool| OfferedTool::plain(text(tool, "name")))
             .collect(),
         pieces: users.flat_map(of_content).collect(),
         schema: schema
@@ -33,19 +33,19 @@ pub(super) fn read(body: &Value) -> Talk {
     }
 }
 
-fn of_content(content: &Value) -> Vec<Piece> {
+fn of_content(content: &Value) -> Vec<ConversationPart> {
     let parts = list(content, "parts");
     let results = parts.iter().filter_map(|part| part.get("functionResponse"));
-    let results = results.map(|result| Piece::Result(result["response"].to_string()));
+    let results = results.map(|result| ConversationPart::Result(result["response"].to_string()));
     let words: Vec<_> = parts
         .iter()
         .filter_map(|part| part.get("text")?.as_str())
         .collect();
-    let said = (!words.is_empty()).then(|| Piece::User(words.join("\n")));
+    let said = (!words.is_empty()).then(|| ConversationPart::User(words.join("\n")));
     results.chain(said).collect()
 }
 
-fn candidate(answer: &Answer, model: &str, parts: &[Value], is_last: bool) -> Value {
+fn candidate(answer: &ModelAnswer, model: &str, parts: &[Value], is_last: bool) -> Value {
     let used = answer.used;
     let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
     if is_last {
@@ -62,19 +62,19 @@ fn candidate(answer: &Answer, model: &str, parts: &[Value], is_last: bool) -> Va
     })
 }
 
-fn call(answer: &Answer) -> Option<Value> {
+fn call(answer: &ModelAnswer) -> Option<Value> {
     let call = answer.call.as_ref()?;
     let function = json!({"id": call.id, "name": call.tool.name, "args": call.arguments});
     Some(json!({"functionCall": function}))
 }
 
-pub(super) fn whole(answer: &Answer, model: &str) -> Value {
+pub(super) fn whole(answer: &ModelAnswer, model: &str) -> Value {
     let said = (!answer.text.is_empty()).then(|| json!({"text": answer.text}));
     let parts: Vec<_> = said.into_iter().chain(call(answer)).collect();
     candidate(answer, model, &parts, true)
 }
 
-pub(super) fn stream(answer: &Answer, model: &str) -> String {
+pub(super) fn stream(answer: &ModelAnswer, model: &str) -> String {
     let words = pieces(&answer.text).map(|piece| json!({"text": piece}));
     let parts: Vec<_> = words.chain(call(answer)).collect();
     let last = parts.len().saturating_sub(1);

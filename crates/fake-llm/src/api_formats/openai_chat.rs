@@ -4,23 +4,27 @@ use serde_json::{Value, json};
 
 use super::{data, list, pieces, plain, text};
 use crate::{
-    model_reply::Answer,
-    model_request::{Offered, Piece, Talk},
+    model_reply::ModelAnswer,
+    model_request::{ConversationPart, ModelRequest, OfferedTool},
 };
 
-pub(super) fn read(body: &Value) -> Talk {
-    let name = |tool: &Value| tool.pointer("/function/name")?.as_str().map(Offered::plain);
+pub(super) fn read(body: &Value) -> ModelRequest {
+    let name = |tool: &Value| {
+        tool.pointer("/function/name")?
+            .as_str()
+            .map(OfferedTool::plain)
+    };
     let pieces = list(body, "messages").iter().filter_map(|message| {
         let content = plain(message.get("content").unwrap_or(&Value::Null));
         match text(message, "role") {
-            "user" => Some(Piece::User(content)),
-            "tool" => Some(Piece::Result(content)),
+            "user" => Some(ConversationPart::User(content)),
+            "tool" => Some(ConversationPart::Result(content)),
             _ => None,
         }
     });
     let schema = body.pointer("/response_format/json_schema/schema").cloned();
     let is_any_json = body.pointer("/response_format/type") == Some(&json!("json_object"));
-    Talk {
+    ModelRequest {
         model: text(body, "model").to_owned(),
         is_streamed: body.get("stream") == Some(&json!(true)),
         tools: list(body, "tools").iter().filter_map(name).collect(),
@@ -29,7 +33,7 @@ pub(super) fn read(body: &Value) -> Talk {
     }
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &ModelAnswer) -> Value {
     let used = answer.used;
     json!({
         "prompt_tokens": used.input,
@@ -38,7 +42,7 @@ fn usage(answer: &Answer) -> Value {
     })
 }
 
-fn finish_reason(answer: &Answer) -> &'static str {
+fn finish_reason(answer: &ModelAnswer) -> &'static str {
     if answer.call.is_some() {
         "tool_calls"
     } else {
@@ -47,7 +51,7 @@ fn finish_reason(answer: &Answer) -> &'static str {
 }
 
 /// The call with these arguments; an index stands in pieces only.
-fn call(answer: &Answer, arguments: Option<&str>) -> Option<Value> {
+fn call(answer: &ModelAnswer, arguments: Option<&str>) -> Option<Value> {
     let call = answer.call.as_ref()?;
     let whole = Value::Object(call.arguments.clone()).to_string();
     let arguments = arguments.unwrap_or(&whole);
@@ -55,7 +59,7 @@ fn call(answer: &Answer, arguments: Option<&str>) -> Option<Value> {
     Some(json!({"id": call.id, "type": "function", "function": function}))
 }
 
-pub(super) fn whole(answer: &Answer, model: &str) -> Value {
+pub(super) fn whole(answer: &ModelAnswer, model: &str) -> Value {
     let mut message = json!({"role": "assistant", "content": answer.text});
     if let Some(call) = call(answer, None) {
         message["tool_calls"] = json!([call]);
@@ -70,7 +74,7 @@ pub(super) fn whole(answer: &Answer, model: &str) -> Value {
     })
 }
 
-pub(super) fn stream(answer: &Answer, model: &str) -> String {
+pub(super) fn stream(answer: &ModelAnswer, model: &str) -> String {
     let chunk = |choices: Value, usage: Value| {
         data(&json!({
             "id": format!("chatcmpl-fake-{}", answer.number),

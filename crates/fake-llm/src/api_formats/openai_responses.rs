@@ -4,16 +4,16 @@ use serde_json::{Value, json};
 
 use super::{event, list, pieces, plain, text};
 use crate::{
-    model_reply::{Answer, Picked},
-    model_request::{Offered, Piece, Talk},
+    model_reply::{ModelAnswer, PickedCall},
+    model_request::{ConversationPart, ModelRequest, OfferedTool},
 };
 
-pub(super) fn read(body: &Value) -> Talk {
+pub(super) fn read(body: &Value) -> ModelRequest {
     let pieces = match body.get("input") {
-        Some(Value::String(words)) => vec![Piece::User(words.clone())],
+        Some(Value::String(words)) => vec![ConversationPart::User(words.clone())],
         _ => list(body, "input").iter().filter_map(of_item).collect(),
     };
-    Talk {
+    ModelRequest {
         model: text(body, "model").to_owned(),
         is_streamed: body.get("stream") == Some(&json!(true)),
         tools: list(body, "tools").iter().flat_map(of_tool).collect(),
@@ -22,13 +22,13 @@ pub(super) fn read(body: &Value) -> Talk {
     }
 }
 
-fn of_tool(tool: &Value) -> Vec<Offered> {
+fn of_tool(tool: &Value) -> Vec<OfferedTool> {
     let named = |tool: &Value, namespace: Option<&str>| {
         let name = Some(text(tool, "name")).filter(|name| !name.is_empty())?;
-        Some(Offered {
+        Some(OfferedTool {
             namespace: namespace.map(str::to_owned),
             is_free: text(tool, "type") == "custom",
-            ..Offered::plain(name)
+            ..OfferedTool::plain(name)
         })
     };
     match text(tool, "type") {
@@ -45,19 +45,19 @@ fn of_tool(tool: &Value) -> Vec<Offered> {
     }
 }
 
-fn of_item(item: &Value) -> Option<Piece> {
+fn of_item(item: &Value) -> Option<ConversationPart> {
     let kind = text(item, "type");
     if kind.ends_with("_output") {
-        return Some(Piece::Result(plain(
+        return Some(ConversationPart::Result(plain(
             item.get("output").unwrap_or(&Value::Null),
         )));
     }
     let is_message = kind.is_empty() || kind == "message";
     (is_message && text(item, "role") == "user")
-        .then(|| Piece::User(plain(item.get("content").unwrap_or(&Value::Null))))
+        .then(|| ConversationPart::User(plain(item.get("content").unwrap_or(&Value::Null))))
 }
 
-fn message(answer: &Answer) -> Value {
+fn message(answer: &ModelAnswer) -> Value {
     json!({
         "type": "message",
         "id": format!("msg_fake_{}", answer.number),
@@ -67,7 +67,7 @@ fn message(answer: &Answer) -> Value {
     })
 }
 
-fn call(call: &Picked) -> Value {
+fn call(call: &PickedCall) -> Value {
     let id = format!("fc_{}", call.id);
     if call.tool.is_free {
         let input = call.arguments.get("input").map(plain).unwrap_or_default();
@@ -87,14 +87,14 @@ fn call(call: &Picked) -> Value {
     item
 }
 
-fn items(answer: &Answer) -> Vec<Value> {
+fn items(answer: &ModelAnswer) -> Vec<Value> {
     let said = (!answer.text.is_empty()).then(|| message(answer));
     said.into_iter()
         .chain(answer.call.as_ref().map(call))
         .collect()
 }
 
-fn response(answer: &Answer, model: &str, status: &str, output: &[Value]) -> Value {
+fn response(answer: &ModelAnswer, model: &str, status: &str, output: &[Value]) -> Value {
     let used = answer.used;
     json!({
         "id": format!("resp_fake_{}", answer.number),
@@ -113,11 +113,11 @@ fn response(answer: &Answer, model: &str, status: &str, output: &[Value]) -> Val
     })
 }
 
-pub(super) fn whole(answer: &Answer, model: &str) -> Value {
+pub(super) fn whole(answer: &ModelAnswer, model: &str) -> Value {
     response(answer, model, "completed", &items(answer))
 }
 
-pub(super) fn stream(answer: &Answer, model: &str) -> String {
+pub(super) fn stream(answer: &ModelAnswer, model: &str) -> String {
     let mut out = String::new();
     let mut number = 0;
     let mut add = |name: &str, mut data: Value| {

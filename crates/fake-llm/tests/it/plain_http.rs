@@ -9,13 +9,13 @@ use guildhall_fake_llm::FakeLlm;
 use serde_json::Value;
 
 /// An answer.
-pub(crate) struct Answer {
+pub(crate) struct PlainResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl PlainResponse {
     /// The body as one JSON value.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
@@ -35,7 +35,7 @@ impl Answer {
 }
 
 /// Posts `body` with the key of the test.
-pub(crate) fn post(server: &FakeLlm, path: &str, body: &Value) -> Answer {
+pub(crate) fn post(server: &FakeLlm, path: &str, body: &Value) -> PlainResponse {
     send(
         server,
         "POST",
@@ -52,7 +52,7 @@ pub(crate) fn send(
     path: &str,
     headers: &str,
     body: &[u8],
-) -> Answer {
+) -> PlainResponse {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     let length = body.len();
     let head = format!(
@@ -64,7 +64,7 @@ pub(crate) fn send(
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer {
+    PlainResponse {
         status,
         head: head.to_owned(),
         body: body.to_owned(),

@@ -5,11 +5,11 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    cli_context::Desk,
-    common_args::{self, Once},
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
     failure::Failure,
-    output::{Cell, View},
-    request_target::Target,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with tokens.
@@ -17,63 +17,63 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the tokens of an agent, revoked ones too; never their text
     #[command(after_help = "Example:\n  guildhall tokens list ada")]
-    List(common_args::Agent),
+    List(common_args::AgentArg),
     /// Mints a token and prints its text, this once
     #[command(
         after_help = "Example:\n  GUILDHALL_AGENT_TOKEN=$(guildhall tokens mint ada --label laptop)"
     )]
-    Mint(Mint),
+    Mint(MintTokenArgs),
     /// Revokes a token; what speaks with it is cut off
     #[command(
         after_help = "Example:\n  guildhall tokens revoke ada 01920000-0000-7000-8000-000000000000"
     )]
-    Revoke(Revoke),
+    Revoke(RevokeTokenArgs),
 }
 
 /// A new token.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Mint {
+pub(crate) struct MintTokenArgs {
     #[command(flatten)]
-    agent: common_args::Agent,
+    agent: common_args::AgentArg,
     /// What it is for, 1 to 80 characters
     #[arg(long)]
     label: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// One token.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Revoke {
+pub(crate) struct RevokeTokenArgs {
     #[command(flatten)]
-    agent: common_args::Agent,
+    agent: common_args::AgentArg,
     /// The token's id, as `tokens list` shows it; not its text
     #[arg(value_name = "TOKEN_ID", value_parser = NonEmptyStringValueParser::new())]
     token_id: String,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("tokens"),
     id: "/id",
     columns: &[
-        ("LABEL", Cell::At("/label")),
-        ("ORIGIN", Cell::At("/origin")),
-        ("CREATED", Cell::At("/createdAt")),
-        ("LAST USED", Cell::At("/lastUsedAt")),
-        ("EXPIRES", Cell::At("/expiresAt")),
-        ("REVOKED", Cell::At("/revokedAt")),
-        ("ID", Cell::At("/id")),
+        ("LABEL", CellSource::At("/label")),
+        ("ORIGIN", CellSource::At("/origin")),
+        ("CREATED", CellSource::At("/createdAt")),
+        ("LAST USED", CellSource::At("/lastUsedAt")),
+        ("EXPIRES", CellSource::At("/expiresAt")),
+        ("REVOKED", CellSource::At("/revokedAt")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
 /// Its text stands where others have their id: a script that asks for one word wants this one.
-const MINTED: View = View {
+const MINTED: TableLayout = TableLayout {
     list: None,
     id: "/token",
     columns: &[],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(agent) => {
             let target = target(desk, &agent).await?;
@@ -114,7 +114,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn target(desk: &Desk, agent: &common_args::Agent) -> Result<Target, Failure> {
+async fn target(
+    desk: &CliContext,
+    agent: &common_args::AgentArg,
+) -> Result<RequestTarget, Failure> {
     let agent = desk.agent_id(&agent.agent).await?;
-    Ok(Target::agent(&agent).then("tokens"))
+    Ok(RequestTarget::agent(&agent).then("tokens"))
 }

@@ -5,12 +5,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    cli_context::Desk,
-    common_args::{self, Once},
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
     entries::name_authors,
     failure::Failure,
-    output::{Cell, View},
-    request_target::Target,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with API keys.
@@ -18,57 +18,57 @@ use super::{
 pub(crate) enum Verb {
     /// Lists your API keys, the owner everybody's; never their text
     #[command(after_help = "Example:\n  guildhall keys list")]
-    List(common_args::Page),
+    List(common_args::PageArgs),
     /// Makes a key that speaks as you, and prints its text, this once
     #[command(
         after_help = "Example:\n  export GUILDHALL_API_KEY=$(guildhall keys make --label backup)"
     )]
-    Make(Make),
+    Make(MakeKeyArgs),
     /// Revokes a key; what speaks with it is cut off
     #[command(
         after_help = "Example:\n  guildhall keys revoke 01920000-0000-7000-8000-000000000000"
     )]
-    Revoke(Revoke),
+    Revoke(RevokeKeyArgs),
 }
 
 /// A new key.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Make {
+pub(crate) struct MakeKeyArgs {
     /// What it is for, 1 to 80 characters
     #[arg(long)]
     label: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// One key.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Revoke {
+pub(crate) struct RevokeKeyArgs {
     /// The key's id, as `keys list` shows it; not its text
     #[arg(value_name = "KEY_ID", value_parser = NonEmptyStringValueParser::new())]
     key_id: String,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("keys"),
     id: "/id",
     columns: &[
-        ("LABEL", Cell::At("/label")),
-        ("SPEAKS AS", Cell::At("/authorName")),
-        ("CREATED", Cell::At("/createdAt")),
-        ("LAST USED", Cell::At("/lastUsedAt")),
-        ("ID", Cell::At("/id")),
+        ("LABEL", CellSource::At("/label")),
+        ("SPEAKS AS", CellSource::At("/authorName")),
+        ("CREATED", CellSource::At("/createdAt")),
+        ("LAST USED", CellSource::At("/lastUsedAt")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
 /// Its text stands where others have their id: a script that asks for one word wants this one.
-const MADE: View = View {
+const MADE: TableLayout = TableLayout {
     list: None,
     id: "/key",
     columns: &[],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(page) => {
             let answer = desk.get(&keys().page(page)).await?;
@@ -105,6 +105,6 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-fn keys() -> Target {
-    Target::new("/api/auth/keys")
+fn keys() -> RequestTarget {
+    RequestTarget::new("/api/auth/keys")
 }

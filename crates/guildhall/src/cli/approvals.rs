@@ -7,24 +7,24 @@ use serde_json::{Value, json};
 
 use super::{
     approval_cards,
-    cli_context::Desk,
-    common_args::{self, Once},
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
     failure::Failure,
-    output::{Cell, View},
+    output::{CellSource, TableLayout},
     request_bodies::given,
-    request_target::Target,
+    request_target::RequestTarget,
     terminal_input,
 };
 
 /// Which asks to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// Only in this state [default: pending]
     #[arg(long, value_enum)]
-    state: Option<State>,
+    state: Option<StateFilter>,
     /// Only of this kind
     #[arg(long, value_enum)]
-    kind: Option<Kind>,
+    kind: Option<KindFilter>,
     /// Only about this agent: its id, its handle, or its name
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -32,13 +32,13 @@ pub(crate) struct List {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
-    page: common_args::Page,
+    page: common_args::PageArgs,
 }
 
 /// Where an ask stands.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum State {
+enum StateFilter {
     /// A person must decide.
     Pending,
     /// Allowed, and not used yet.
@@ -56,7 +56,7 @@ enum State {
 /// What an ask is about.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Kind {
+enum KindFilter {
     /// A deed that somebody asked for.
     Capability,
     /// What was allowed before looks different now.
@@ -71,13 +71,13 @@ enum Kind {
 
 /// What a person saw, and says yes to.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Seen {
+pub(crate) struct ShownDigestArgs {
     /// The first 8 or more characters of the digest of what you saw; nobody is asked again
     #[arg(long, value_name = "DIGEST", value_parser = beginning)]
     digest: Option<String>,
 }
 
-impl Seen {
+impl ShownDigestArgs {
     /// Sees to it that a person said yes to this very ask: beforehand, by its digest, or now.
     ///
     /// # Errors
@@ -128,19 +128,19 @@ pub(super) fn beginning(text: &str) -> Result<String, String> {
 
 /// A yes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Grant {
+pub(crate) struct GrantArgs {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
     #[command(flatten)]
-    pub(super) seen: Seen,
+    pub(super) seen: ShownDigestArgs,
     #[command(flatten)]
-    pub(super) once: Once,
+    pub(super) once: IdempotencyArgs,
 }
 
 /// A no.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Refuse {
+pub(crate) struct RefuseArgs {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
@@ -148,57 +148,57 @@ pub(crate) struct Refuse {
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
     #[command(flatten)]
-    pub(super) once: Once,
+    pub(super) once: IdempotencyArgs,
 }
 
 /// An ask that is taken back.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Withdraw {
+pub(crate) struct WithdrawArgs {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     approval: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// Hex digits of a digest.
 const DIGEST_CHARS: usize = 64;
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("approvals"),
     id: "/id",
     columns: &[
-        ("ASK", Cell::At("/id")),
-        ("KIND", Cell::At("/kind")),
-        ("STATE", Cell::At("/state")),
-        ("BY", Cell::At("/requestedBy/displayName")),
-        ("SAYS", Cell::At("/title")),
-        ("WHAT", Cell::At("/summary")),
-        ("UNTIL", Cell::At("/expiresAt")),
-        ("CALL", Cell::At("/card/toolCallId")),
+        ("ASK", CellSource::At("/id")),
+        ("KIND", CellSource::At("/kind")),
+        ("STATE", CellSource::At("/state")),
+        ("BY", CellSource::At("/requestedBy/displayName")),
+        ("SAYS", CellSource::At("/title")),
+        ("WHAT", CellSource::At("/summary")),
+        ("UNTIL", CellSource::At("/expiresAt")),
+        ("CALL", CellSource::At("/card/toolCallId")),
     ],
 };
 
-const ONE: View = View { list: None, ..LIST };
+const ONE: TableLayout = TableLayout { list: None, ..LIST };
 
 /// An answer with an approval in it.
-const DECIDED: View = View {
+const DECIDED: TableLayout = TableLayout {
     list: None,
     id: "/approval/id",
     columns: &[
-        ("State", Cell::At("/approval/state")),
-        ("Says", Cell::At("/approval/title")),
-        ("Until", Cell::At("/approval/expiresAt")),
-        ("Id", Cell::At("/approval/id")),
+        ("State", CellSource::At("/approval/state")),
+        ("Says", CellSource::At("/approval/title")),
+        ("Until", CellSource::At("/approval/expiresAt")),
+        ("Id", CellSource::At("/approval/id")),
     ],
 };
 
-pub(super) async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+pub(super) async fn list(desk: &CliContext, ask: ListArgs) -> Result<(), Failure> {
     let agent = match &ask.agent {
         Some(named) => Some(desk.agent_id(named).await?),
         None => None,
     };
-    let target = Target::new("/api/approvals")
+    let target = RequestTarget::new("/api/approvals")
         .query("state", ask.state.map(word))
         .query("kind", ask.kind.map(word))
         .query("agentId", agent)
@@ -207,7 +207,7 @@ pub(super) async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     desk.output.show_page(&desk.get(&target).await?, &LIST)
 }
 
-pub(super) async fn show(desk: &Desk, approval: &str) -> Result<(), Failure> {
+pub(super) async fn show(desk: &CliContext, approval: &str) -> Result<(), Failure> {
     let answer = desk.get(&one(approval)).await?;
     if desk.output.is_for_people() {
         return draw(desk, &answer.json()?);
@@ -215,7 +215,7 @@ pub(super) async fn show(desk: &Desk, approval: &str) -> Result<(), Failure> {
     desk.output.show(&answer, &ONE)
 }
 
-pub(super) async fn grant(desk: &Desk, ask: Grant) -> Result<(), Failure> {
+pub(super) async fn grant(desk: &CliContext, ask: GrantArgs) -> Result<(), Failure> {
     let digest = match ask.seen.whole() {
         Some(digest) => digest.into(),
         None => {
@@ -231,28 +231,28 @@ pub(super) async fn grant(desk: &Desk, ask: Grant) -> Result<(), Failure> {
     decide(desk, &ask.approval, "grant", Some(&body), &ask.once).await
 }
 
-pub(super) async fn refuse(desk: &Desk, ask: Refuse) -> Result<(), Failure> {
+pub(super) async fn refuse(desk: &CliContext, ask: RefuseArgs) -> Result<(), Failure> {
     let body = given(json!({ "reason": ask.reason }));
     decide(desk, &ask.approval, "deny", Some(&body), &ask.once).await
 }
 
-pub(super) async fn withdraw(desk: &Desk, ask: Withdraw) -> Result<(), Failure> {
+pub(super) async fn withdraw(desk: &CliContext, ask: WithdrawArgs) -> Result<(), Failure> {
     decide(desk, &ask.approval, "withdraw", None, &ask.once).await
 }
 
 async fn decide(
-    desk: &Desk,
+    desk: &CliContext,
     approval: &str,
     verb: &str,
     body: Option<&Value>,
-    once: &Once,
+    once: &IdempotencyArgs,
 ) -> Result<(), Failure> {
     let answer = desk.post(&one(approval).then(verb), body, once).await?;
     desk.output.show(&answer, &DECIDED)
 }
 
 /// Shows a card to people.
-fn draw(desk: &Desk, approval: &Value) -> Result<(), Failure> {
+fn draw(desk: &CliContext, approval: &Value) -> Result<(), Failure> {
     let card = approval_cards::of_approval(approval);
     card.iter().try_for_each(|line| desk.output.line(line))
 }
@@ -262,8 +262,8 @@ pub(super) fn is_id(text: &str) -> bool {
     ApprovalId::parse(text).is_some()
 }
 
-fn one(approval: &str) -> Target {
-    Target::new("/api/approvals").then(approval)
+fn one(approval: &str) -> RequestTarget {
+    RequestTarget::new("/api/approvals").then(approval)
 }
 
 /// A value's word, as the server writes it.

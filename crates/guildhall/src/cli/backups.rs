@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::{
     attachments::download,
-    cli_context::Desk,
-    common_args::Nothing,
-    downloads::Place,
+    cli_context::CliContext,
+    common_args::NoArgs,
+    downloads::DownloadTarget,
     failure::{FAULT, Failure},
-    output::{Cell, View},
-    request_target::Target,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
     terminal_input,
 };
 
@@ -19,21 +19,21 @@ use super::{
 pub(crate) enum Verb {
     /// Makes a backup, and ends when it is made and checked
     #[command(after_help = "Example:\n  guildhall backup now")]
-    Now(Nothing),
+    Now(NoArgs),
     /// Lists the backups there are, the newest first
     #[command(
         after_help = "While no server runs, `guildhall restore` lists them.\n\nExample:\n  guildhall backup list"
     )]
-    List(Nothing),
+    List(NoArgs),
     /// Unpacks a backup and checks it from end to end; exit code 4 when something is wrong with it
     #[command(after_help = "Example:\n  guildhall backup verify latest")]
-    Verify(Which),
+    Verify(BackupArg),
     /// Downloads a backup's copy of the data, without the files of attachments; whoever has it
     /// reads every room
     #[command(
         after_help = "Example:\n  guildhall backup download latest --out guildhall.sqlite.zst"
     )]
-    Download(Download),
+    Download(DownloadBackupArgs),
     /// Restarts the server from a backup; what is there is set aside, agents stop
     #[command(
         after_help = "While no server runs, `guildhall restore` does the same.\n\nExample:\n  guildhall backup restore latest --yes"
@@ -41,7 +41,7 @@ pub(crate) enum Verb {
     Restore(Restore),
     /// Shows what the last restore came to, and what is to be decided since
     #[command(after_help = "Example:\n  guildhall backup restored")]
-    Restored(Nothing),
+    Restored(NoArgs),
     /// Ends a credential again that a restore made count, or lets it count on
     #[command(
         after_help = "Examples:\n  guildhall backup decide 0192f0c1-2d3e-7abc-8def-0123456789ab revoke\n  guildhall backup decide all revoke"
@@ -51,7 +51,7 @@ pub(crate) enum Verb {
 
 /// One backup.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct BackupArg {
     /// The backup's id, or `latest`
     #[arg(value_name = "BACKUP", value_parser = NonEmptyStringValueParser::new())]
     backup: String,
@@ -59,18 +59,18 @@ pub(crate) struct Which {
 
 /// One backup, and where it goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Download {
+pub(crate) struct DownloadBackupArgs {
     #[command(flatten)]
-    which: Which,
+    which: BackupArg,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
 /// The backup to go back to.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Restore {
     #[command(flatten)]
-    which: Which,
+    which: BackupArg,
     /// Do not ask first
     #[arg(long)]
     yes: bool,
@@ -88,84 +88,84 @@ pub(crate) struct Decide {
 }
 
 /// How backups are listed.
-pub(super) const LIST: View = View {
+pub(super) const LIST: TableLayout = TableLayout {
     list: Some("backups"),
     id: "/id",
     columns: &[
-        ("CREATED", Cell::At("/createdAt")),
-        ("REASON", Cell::At("/reason")),
-        ("BYTES", Cell::At("/bytes")),
-        ("ENTRIES", Cell::At("/entries")),
-        ("ATTACHMENTS", Cell::At("/attachments")),
-        ("ID", Cell::At("/id")),
+        ("CREATED", CellSource::At("/createdAt")),
+        ("REASON", CellSource::At("/reason")),
+        ("BYTES", CellSource::At("/bytes")),
+        ("ENTRIES", CellSource::At("/entries")),
+        ("ATTACHMENTS", CellSource::At("/attachments")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const MADE: View = View {
+const MADE: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Id", Cell::At("/id")),
-        ("Created", Cell::At("/createdAt")),
-        ("Bytes", Cell::At("/bytes")),
-        ("Entries", Cell::At("/entries")),
-        ("Attachments", Cell::At("/attachments")),
+        ("Id", CellSource::At("/id")),
+        ("Created", CellSource::At("/createdAt")),
+        ("Bytes", CellSource::At("/bytes")),
+        ("Entries", CellSource::At("/entries")),
+        ("Attachments", CellSource::At("/attachments")),
     ],
 };
 
-const VERIFIED: View = View {
+const VERIFIED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
-        ("Id", Cell::At("/backup/id")),
-        ("Created", Cell::At("/backup/createdAt")),
-        ("Whole", Cell::At("/isWhole")),
-        ("Problem", Cell::At("/problem")),
-        ("Damaged attachments", Cell::At("/attachmentsDamaged")),
+        ("Id", CellSource::At("/backup/id")),
+        ("Created", CellSource::At("/backup/createdAt")),
+        ("Whole", CellSource::At("/isWhole")),
+        ("Problem", CellSource::At("/problem")),
+        ("Damaged attachments", CellSource::At("/attachmentsDamaged")),
     ],
 };
 
-const STARTED: View = View {
+const STARTED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
-        ("Restores", Cell::At("/backup/id")),
-        ("Created", Cell::At("/backup/createdAt")),
-        ("Entries", Cell::At("/backup/entries")),
+        ("Restores", CellSource::At("/backup/id")),
+        ("Created", CellSource::At("/backup/createdAt")),
+        ("Entries", CellSource::At("/backup/entries")),
     ],
 };
 
-const RESTORED: View = View {
+const RESTORED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
-        ("Restored", Cell::At("/backup/createdAt")),
-        ("At", Cell::At("/at")),
-        ("Problem", Cell::At("/problem")),
-        ("Data of before", Cell::At("/setAside")),
-        ("Missing attachments", Cell::At("/attachmentsMissing")),
+        ("Restored", CellSource::At("/backup/createdAt")),
+        ("At", CellSource::At("/at")),
+        ("Problem", CellSource::At("/problem")),
+        ("Data of before", CellSource::At("/setAside")),
+        ("Missing attachments", CellSource::At("/attachmentsMissing")),
     ],
 };
 
 /// For programs: the whole answer.
-const LAST: View = View {
+const LAST: TableLayout = TableLayout {
     list: None,
     id: "/restore/backup/id",
     columns: &[],
 };
 
-const REVIVED: View = View {
+const REVIVED: TableLayout = TableLayout {
     list: Some("revived"),
     id: "/id",
     columns: &[
-        ("COUNTS AGAIN", Cell::At("/kind")),
-        ("LABEL", Cell::At("/label")),
-        ("OF", Cell::At("/holder")),
-        ("ID", Cell::At("/id")),
+        ("COUNTS AGAIN", CellSource::At("/kind")),
+        ("LABEL", CellSource::At("/label")),
+        ("OF", CellSource::At("/holder")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Now(_) => {
             let answer = desk.post_anew(&backups(), None).await?;
@@ -200,7 +200,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     Ok(0)
 }
 
-async fn restore(desk: &Desk, ask: &Restore) -> Result<(), Failure> {
+async fn restore(desk: &CliContext, ask: &Restore) -> Result<(), Failure> {
     let target = target(desk, &ask.which).await?.then("restore");
     if !ask.yes {
         let question = "Restart the server from this backup? What was written since is set aside, \
@@ -214,7 +214,7 @@ async fn restore(desk: &Desk, ask: &Restore) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show_restored(desk: &Desk) -> Result<(), Failure> {
+async fn show_restored(desk: &CliContext) -> Result<(), Failure> {
     let answer = desk.get(&last_restore()).await?;
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &LAST);
@@ -228,7 +228,7 @@ async fn show_restored(desk: &Desk) -> Result<(), Failure> {
     show_revived(desk, restore)
 }
 
-fn show_revived(desk: &Desk, restore: &Value) -> Result<(), Failure> {
+fn show_revived(desk: &CliContext, restore: &Value) -> Result<(), Failure> {
     match restore["revived"].as_array() {
         None => desk
             .output
@@ -243,7 +243,7 @@ fn show_revived(desk: &Desk, restore: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn decide(desk: &Desk, ask: &Decide) -> Result<(), Failure> {
+async fn decide(desk: &CliContext, ask: &Decide) -> Result<(), Failure> {
     let ids = match ask.credential.as_str() {
         "all" => {
             let last: Value = desk.get(&last_restore()).await?.json()?;
@@ -272,7 +272,7 @@ async fn decide(desk: &Desk, ask: &Decide) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn target(desk: &Desk, which: &Which) -> Result<Target, Failure> {
+async fn target(desk: &CliContext, which: &BackupArg) -> Result<RequestTarget, Failure> {
     if which.backup != "latest" {
         return Ok(backups().then(&which.backup));
     }
@@ -283,10 +283,10 @@ async fn target(desk: &Desk, which: &Which) -> Result<Target, Failure> {
     }
 }
 
-fn backups() -> Target {
-    Target::new("/api/backups")
+fn backups() -> RequestTarget {
+    RequestTarget::new("/api/backups")
 }
 
-fn last_restore() -> Target {
-    Target::new("/api/restore")
+fn last_restore() -> RequestTarget {
+    RequestTarget::new("/api/restore")
 }

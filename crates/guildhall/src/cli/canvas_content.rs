@@ -14,14 +14,14 @@ use super::{
 
 /// What a document shows.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Content {
+pub(crate) struct ContentArgs {
     /// What kind of thing it is
     #[arg(
         value_enum,
         required_unless_present = "content",
         conflicts_with = "content"
     )]
-    kind: Option<Kind>,
+    kind: Option<ContentKind>,
     /// The thing: an address or a path; of markdown, json and widget a file that holds it, or `-`
     /// for standard input; of mcp_app the view's URI
     #[arg(required_unless_present = "content", requires = "kind")]
@@ -54,7 +54,7 @@ pub(crate) struct Content {
 
 /// What kind of thing a document shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum ContentKind {
     /// A page of the web.
     Url,
     /// A page for the embedded browser.
@@ -96,7 +96,7 @@ enum MediaKind {
     Image,
 }
 
-impl Content {
+impl ContentArgs {
     /// The content as the server takes it.
     ///
     /// # Errors
@@ -126,21 +126,25 @@ impl Content {
     }
 
     /// An option that the server would drop silently is a mistake.
-    fn only_options_of(&self, kind: Kind) -> Result<(), Failure> {
+    fn only_options_of(&self, kind: ContentKind) -> Result<(), Failure> {
         for (option, is_given, of) in [
-            ("source-path", self.source_path.is_some(), Kind::Markdown),
-            ("language", self.language.is_some(), Kind::File),
-            ("read-only", self.read_only, Kind::File),
-            ("media-kind", self.media_kind.is_some(), Kind::Diff),
-            ("alt", self.alt.is_some(), Kind::Image),
-            ("server", self.server.is_some(), Kind::McpApp),
+            (
+                "source-path",
+                self.source_path.is_some(),
+                ContentKind::Markdown,
+            ),
+            ("language", self.language.is_some(), ContentKind::File),
+            ("read-only", self.read_only, ContentKind::File),
+            ("media-kind", self.media_kind.is_some(), ContentKind::Diff),
+            ("alt", self.alt.is_some(), ContentKind::Image),
+            ("server", self.server.is_some(), ContentKind::McpApp),
         ] {
             if is_given && kind != of {
                 let of = common_args::word(of).unwrap_or_default();
                 return Err(Failure::Usage(format!("--{option} is for {of} alone.")));
             }
         }
-        if kind == Kind::McpApp && self.server.is_none() {
+        if kind == ContentKind::McpApp && self.server.is_none() {
             return Err(Failure::Usage("mcp_app needs --server.".to_owned()));
         }
         Ok(())
@@ -148,20 +152,23 @@ impl Content {
 }
 
 /// The field that holds the thing, and its value.
-fn thing(kind: Kind, what: &str) -> Result<(&'static str, Value), Failure> {
+fn thing(kind: ContentKind, what: &str) -> Result<(&'static str, Value), Failure> {
     Ok(match kind {
-        Kind::Url | Kind::Browser => ("url", what.into()),
-        Kind::Markdown => (
+        ContentKind::Url | ContentKind::Browser => ("url", what.into()),
+        ContentKind::Markdown => (
             "content",
             terminal_input::document_of(Path::new(what))?.into(),
         ),
-        Kind::File | Kind::Diff => ("sourcePath", absolute(Path::new(what))?.into()),
-        Kind::Json => ("data", json_of(what)?),
-        Kind::Widget => ("definition", json_of(what)?),
-        Kind::Image | Kind::Pdf | Kind::Model3d | Kind::Audio | Kind::Video | Kind::Csv => {
-            ("src", source(what)?.into())
-        }
-        Kind::McpApp => ("uri", what.into()),
+        ContentKind::File | ContentKind::Diff => ("sourcePath", absolute(Path::new(what))?.into()),
+        ContentKind::Json => ("data", json_of(what)?),
+        ContentKind::Widget => ("definition", json_of(what)?),
+        ContentKind::Image
+        | ContentKind::Pdf
+        | ContentKind::Model3d
+        | ContentKind::Audio
+        | ContentKind::Video
+        | ContentKind::Csv => ("src", source(what)?.into()),
+        ContentKind::McpApp => ("uri", what.into()),
     })
 }
 

@@ -8,13 +8,15 @@ use http::{HeaderName, Method, header};
 use serde_json::Value;
 
 use super::{
-    common_args::{self, Common, IfMatch, Once},
+    common_args::{self, CommonArgs, IdempotencyArgs, IfMatchArg},
     failure::Failure,
-    http_client::{Answer, Client, Gated, Load, Opened, bearer, secret},
+    http_client::{
+        ApprovalOptions, Client, HttpResponse, RequestParts, StreamingResponse, bearer, secret,
+    },
     output::Output,
-    request_body::Payload,
-    request_target::Target,
-    server_discovery::Server,
+    request_body::RequestBody,
+    request_target::RequestTarget,
+    server_discovery::ServerLocation,
 };
 
 /// The variable that makes a command speak as an agent.
@@ -28,20 +30,20 @@ const SERVICE_AGENT: HeaderName = HeaderName::from_static("x-service-agent");
 
 /// A server to ask and a place to print.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct CliContext {
     /// Asks the server.
     pub(super) client: Client,
     /// Prints what it answers.
     pub(super) output: Output,
 }
 
-impl Desk {
+impl CliContext {
     /// The desk that the arguments and the environment describe.
     ///
     /// # Errors
     /// [`Failure::Usage`] when they name no server.
-    pub(super) fn new(common: Common) -> Result<Self, Failure> {
-        let server = Server::named(common.url.as_deref(), common.data_dir)?;
+    pub(super) fn new(common: CommonArgs) -> Result<Self, Failure> {
+        let server = ServerLocation::named(common.url.as_deref(), common.data_dir)?;
         // Never an argument: arguments are seen by everybody who lists processes.
         let credential = match (
             variable(AGENT_TOKEN)?,
@@ -63,10 +65,10 @@ impl Desk {
     ///
     /// # Errors
     /// [`Failure::Answered`] when the server says no.
-    pub(super) async fn get(&self, target: &Target) -> Result<Answer, Failure> {
+    pub(super) async fn get(&self, target: &RequestTarget) -> Result<HttpResponse, Failure> {
         let answer = self
             .client
-            .ask(Method::GET, target.as_str(), Load::default())
+            .ask(Method::GET, target.as_str(), RequestParts::default())
             .await?;
         answer.success()
     }
@@ -77,10 +79,10 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no, or that a person is needed first.
     pub(super) async fn post(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         body: Option<&Value>,
-        once: &Once,
-    ) -> Result<Answer, Failure> {
+        once: &IdempotencyArgs,
+    ) -> Result<HttpResponse, Failure> {
         self.post_under(once.key(), target, body).await
     }
 
@@ -91,9 +93,9 @@ impl Desk {
     pub(super) async fn post_under(
         &self,
         key: String,
-        target: &Target,
+        target: &RequestTarget,
         body: Option<&Value>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         let payload = body.map(json).unwrap_or_default();
         self.post_payload(target, payload, key).await
     }
@@ -104,10 +106,10 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no.
     pub(super) async fn put_once(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         body: &Value,
-        once: &Once,
-    ) -> Result<Answer, Failure> {
+        once: &IdempotencyArgs,
+    ) -> Result<HttpResponse, Failure> {
         self.send_under(once.key(), Method::PUT, target, json(body))
             .await
     }
@@ -118,10 +120,10 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no, or that a person is needed first.
     pub(super) async fn post_payload(
         &self,
-        target: &Target,
-        payload: Payload,
+        target: &RequestTarget,
+        payload: RequestBody,
         key: String,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         self.send_under(key, Method::POST, target, payload).await
     }
 
@@ -129,13 +131,13 @@ impl Desk {
         &self,
         key: String,
         method: Method,
-        target: &Target,
-        payload: Payload,
-    ) -> Result<Answer, Failure> {
-        let load = Load {
+        target: &RequestTarget,
+        payload: RequestBody,
+    ) -> Result<HttpResponse, Failure> {
+        let load = RequestParts {
             payload,
             idempotency_key: Some(key.clone()),
-            ..Load::default()
+            ..RequestParts::default()
         };
         let asked = self.client.ask(method, target.as_str(), load).await;
         let answer = asked.map_err(|failure| match failure {
@@ -154,9 +156,9 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no.
     pub(super) async fn post_anew(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         body: Option<&Value>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         self.send(Method::POST, target, body, None).await
     }
 
@@ -167,14 +169,14 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no.
     pub(super) async fn post_and_wait(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         body: &Value,
         seconds: u32,
-    ) -> Result<Answer, Failure> {
-        let load = Load {
+    ) -> Result<HttpResponse, Failure> {
+        let load = RequestParts {
             payload: json(body),
             wait: Some(seconds),
-            ..Load::default()
+            ..RequestParts::default()
         };
         let answer = self.client.ask(Method::POST, target.as_str(), load).await?;
         answer.success()
@@ -186,9 +188,9 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no.
     pub(super) async fn put(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         body: Option<&Value>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         self.send(Method::PUT, target, body, None).await
     }
 
@@ -198,11 +200,11 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no.
     pub(super) async fn patch(
         &self,
-        target: &Target,
+        target: &RequestTarget,
         body: &Value,
-        if_match: Option<&IfMatch>,
-    ) -> Result<Answer, Failure> {
-        let if_match = if_match.and_then(IfMatch::tags);
+        if_match: Option<&IfMatchArg>,
+    ) -> Result<HttpResponse, Failure> {
+        let if_match = if_match.and_then(IfMatchArg::tags);
         self.send(Method::PATCH, target, Some(body), if_match).await
     }
 
@@ -212,10 +214,10 @@ impl Desk {
     /// [`Failure::Answered`] when the server says no.
     pub(super) async fn delete(
         &self,
-        target: &Target,
-        if_match: Option<&IfMatch>,
-    ) -> Result<Answer, Failure> {
-        let if_match = if_match.and_then(IfMatch::tags);
+        target: &RequestTarget,
+        if_match: Option<&IfMatchArg>,
+    ) -> Result<HttpResponse, Failure> {
+        let if_match = if_match.and_then(IfMatchArg::tags);
         self.send(Method::DELETE, target, None, if_match).await
     }
 
@@ -226,17 +228,17 @@ impl Desk {
     pub(super) async fn gated(
         &self,
         method: Method,
-        target: &Target,
+        target: &RequestTarget,
         body: Option<&Value>,
-        gated: Gated,
-    ) -> Result<Answer, Failure> {
-        let load = Load {
+        gated: ApprovalOptions,
+    ) -> Result<HttpResponse, Failure> {
+        let load = RequestParts {
             payload: body.map(json).unwrap_or_default(),
             idempotency_key: gated.idempotency_key,
             if_match: gated.if_match,
             wait: gated.wait,
             approval: gated.token,
-            ..Load::default()
+            ..RequestParts::default()
         };
         let answer = self.client.ask(method, target.as_str(), load).await?;
         answer.success()
@@ -245,14 +247,14 @@ impl Desk {
     async fn send(
         &self,
         method: Method,
-        target: &Target,
+        target: &RequestTarget,
         body: Option<&Value>,
         if_match: Option<String>,
-    ) -> Result<Answer, Failure> {
-        let load = Load {
+    ) -> Result<HttpResponse, Failure> {
+        let load = RequestParts {
             payload: body.map(json).unwrap_or_default(),
             if_match,
-            ..Load::default()
+            ..RequestParts::default()
         };
         let answer = self.client.ask(method, target.as_str(), load).await?;
         answer.success()
@@ -262,10 +264,10 @@ impl Desk {
     ///
     /// # Errors
     /// [`Failure::Answered`] when the server says no.
-    pub(super) async fn open(&self, target: &Target) -> Result<Opened, Failure> {
+    pub(super) async fn open(&self, target: &RequestTarget) -> Result<StreamingResponse, Failure> {
         let opened = self
             .client
-            .open(Method::GET, target.as_str(), Load::default())
+            .open(Method::GET, target.as_str(), RequestParts::default())
             .await?;
         if opened.status.is_success() {
             return Ok(opened);
@@ -281,7 +283,7 @@ impl Desk {
         if is_id(named) {
             return Ok(named.to_owned());
         }
-        let target = Target::new("/api/rooms").query("includeArchived", Some(true));
+        let target = RequestTarget::new("/api/rooms").query("includeArchived", Some(true));
         let listing: Value = self.get(&target).await?.json()?;
         let rooms = items(&listing, "rooms");
         let slug = named.strip_prefix('#').unwrap_or(named);
@@ -306,7 +308,7 @@ impl Desk {
             return Ok(named.to_owned());
         }
         if named == "me" {
-            let own: Value = self.get(&Target::author("me")).await?.json()?;
+            let own: Value = self.get(&RequestTarget::author("me")).await?.json()?;
             return Ok(own["id"].as_str().unwrap_or_default().to_owned());
         }
         let handle = named.strip_prefix('@').unwrap_or(named);
@@ -328,7 +330,7 @@ impl Desk {
         if is_id(named) {
             return Ok(named.to_owned());
         }
-        let target = Target::new("/api/agents").query("includeRetired", Some(true));
+        let target = RequestTarget::new("/api/agents").query("includeRetired", Some(true));
         let listing: Value = self.get(&target).await?.json()?;
         let agents = items(&listing, "agents");
         let handle = named.strip_prefix('@').unwrap_or(named);
@@ -345,10 +347,13 @@ impl Desk {
     ///
     /// # Errors
     /// [`Failure::Usage`] when two rooms bear the room's name.
-    pub(super) async fn entry(&self, named: &common_args::Entry) -> Result<Target, Failure> {
+    pub(super) async fn entry(
+        &self,
+        named: &common_args::EntryArg,
+    ) -> Result<RequestTarget, Failure> {
         let room = self.room_id(&named.room.room).await?;
         let entry = self.entry_id(&room, &named.entry).await?;
-        Ok(Target::room(&room).then("entries").then(&entry))
+        Ok(RequestTarget::room(&room).then("entries").then(&entry))
     }
 
     /// The id of the entry that `named` means in a room: its id, or its number there.
@@ -357,7 +362,7 @@ impl Desk {
             Ok(seq) if seq > 0 => seq,
             _ => return Ok(named.to_owned()),
         };
-        let page = Target::room(room)
+        let page = RequestTarget::room(room)
             .then("entries")
             .query("after", Some(seq - 1))
             .query("limit", Some(1));
@@ -373,7 +378,7 @@ impl Desk {
     /// [`Failure::Usage`] when two documents bear the title.
     pub(super) async fn document_id(
         &self,
-        canvas: &Target,
+        canvas: &RequestTarget,
         named: &str,
     ) -> Result<String, Failure> {
         if is_id(named) {
@@ -393,7 +398,7 @@ impl Desk {
     /// What people call each author and each room.
     pub(super) async fn names(&self) -> Result<HashMap<String, String>, Failure> {
         let mut names = self.author_names().await?;
-        let target = Target::new("/api/rooms").query("includeArchived", Some(true));
+        let target = RequestTarget::new("/api/rooms").query("includeArchived", Some(true));
         let listing: Value = self.get(&target).await?.json()?;
         for room in items(&listing, "rooms") {
             if let Some(id) = room["id"].as_str() {
@@ -408,7 +413,7 @@ impl Desk {
         let mut authors = Vec::new();
         let mut cursor: Option<String> = None;
         loop {
-            let target = Target::new("/api/rooms/authors")
+            let target = RequestTarget::new("/api/rooms/authors")
                 .query("q", part)
                 .query("includeRetired", Some(true))
                 .query("limit", Some(200))
@@ -458,8 +463,8 @@ pub(super) fn room_name(room: &Value) -> String {
     }
 }
 
-fn json(body: &Value) -> Payload {
-    Payload::json(body.to_string().into_bytes())
+fn json(body: &Value) -> RequestBody {
+    RequestBody::json(body.to_string().into_bytes())
 }
 
 fn items<'a>(listing: &'a Value, list: &str) -> &'a [Value] {

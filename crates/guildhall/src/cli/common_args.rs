@@ -7,26 +7,26 @@ use guildhall_world::ids;
 
 /// A noun with its verbs.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Noun<V: Subcommand> {
+pub(crate) struct NounCommand<V: Subcommand> {
     #[command(subcommand)]
     pub(super) verb: V,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// A command without verbs.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Single<A: Args> {
+pub(crate) struct SingleCommand<A: Args> {
     #[command(flatten)]
     pub(super) ask: A,
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArgs,
 }
 
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Server and output")]
-pub(crate) struct Common {
+pub(crate) struct CommonArgs {
     /// Address of the server [default: the one that uses the data folder]
     #[arg(long, global = true, env = "GUILDHALL_URL", value_name = "URL")]
     pub(super) url: Option<String>,
@@ -34,12 +34,12 @@ pub(crate) struct Common {
     #[arg(long, global = true, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     pub(super) data_dir: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) printing: Printing,
+    pub(super) printing: OutputArgs,
 }
 
 /// In which form the answer is printed.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Printing {
+pub(crate) struct OutputArgs {
     /// Print the server's answer, byte for byte
     #[arg(long, global = true, conflicts_with_all = ["jsonl", "quiet"])]
     pub(super) json: bool,
@@ -56,11 +56,11 @@ pub(crate) struct Printing {
 
 /// No arguments of its own.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Nothing {}
+pub(crate) struct NoArgs {}
 
 /// A room, as a person names one.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Room {
+pub(crate) struct RoomArg {
     /// The room: its id, its slug (`ops` or `#ops`), or its title
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) room: String,
@@ -68,7 +68,7 @@ pub(crate) struct Room {
 
 /// An author, as a person names one.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Author {
+pub(crate) struct AuthorArg {
     /// The author: its id, its handle (`ada` or `@ada`), its name, or `me`
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) author: String,
@@ -76,7 +76,7 @@ pub(crate) struct Author {
 
 /// An agent, as a person names one.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Agent {
+pub(crate) struct AgentArg {
     /// The agent: its id, its handle (`ada` or `@ada`), or its name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) agent: String,
@@ -84,9 +84,9 @@ pub(crate) struct Agent {
 
 /// An entry of a room, as a person names one.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Entry {
+pub(crate) struct EntryArg {
     #[command(flatten)]
-    pub(super) room: Room,
+    pub(super) room: RoomArg,
     /// The entry: its id or its number in the room
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) entry: String,
@@ -94,7 +94,7 @@ pub(crate) struct Entry {
 
 /// Which page of a list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Page {
+pub(crate) struct PageArgs {
     /// How many, 1 to 200 [default: 50]
     #[arg(long, value_name = "N")]
     pub(super) limit: Option<u32>,
@@ -105,7 +105,7 @@ pub(crate) struct Page {
 
 /// What makes a post happen once, however often it is sent.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Once {
+pub(crate) struct IdempotencyArgs {
     /// Key of an earlier try: sent again with it, the same happens once [default: a new key]
     #[arg(long, value_name = "KEY", value_parser = key)]
     idempotency_key: Option<String>,
@@ -113,13 +113,13 @@ pub(crate) struct Once {
 
 /// What keeps a change from undoing one that the caller has not seen.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct IfMatch {
+pub(crate) struct IfMatchArg {
     /// Change it only while this is its ETag, as `show` prints it
     #[arg(long, value_name = "ETAG", value_parser = tags)]
     if_match: Option<String>,
 }
 
-impl Once {
+impl IdempotencyArgs {
     /// The key given, else a new one.
     pub(super) fn key(&self) -> String {
         let given = self.idempotency_key.clone();
@@ -127,7 +127,7 @@ impl Once {
     }
 }
 
-impl IfMatch {
+impl IfMatchArg {
     /// What `If-Match` says.
     pub(super) fn tags(&self) -> Option<String> {
         self.if_match.clone()
@@ -151,7 +151,7 @@ pub(crate) enum ResponseMode {
 
 /// Beginning or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Switch {
+pub(crate) enum OnOff {
     /// On.
     On,
     /// Off.

@@ -6,7 +6,7 @@ use std::io;
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{approval_cards, escaped_text, http_client::Answer};
+use super::{approval_cards, escaped_text, http_client::HttpResponse};
 
 /// The exit code of a refusal: any 4xx, or a success that says no inside.
 const REFUSED: u8 = 1;
@@ -29,12 +29,12 @@ pub(super) enum Failure {
     /// The server, or the way to it, went away before the answer was whole.
     CutOff(String),
     /// The server answered something else than a success.
-    Answered(Answer),
+    Answered(HttpResponse),
     /// The owner must approve it, and was not there to be asked: the card as the server answered
     /// it, and where it is on the page.
     Unapproved {
         /// The approval.
-        card: Box<Answer>,
+        card: Box<HttpResponse>,
         /// Its address.
         page: String,
     },
@@ -103,7 +103,7 @@ pub(super) fn code_of(status: StatusCode) -> u8 {
 }
 
 /// The envelope for a person: its sentence, its code, the request's id, and what each field lacks.
-fn sentence(answer: &Answer) -> String {
+fn sentence(answer: &HttpResponse) -> String {
     let envelope: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     if answer.status == StatusCode::ACCEPTED {
         return approval_needed(&envelope);
@@ -153,7 +153,7 @@ fn approval_needed(body: &Value) -> String {
 }
 
 /// The card, and what whoever has read it does next.
-fn unapproved(card: &Answer, page: &str) -> String {
+fn unapproved(card: &HttpResponse, page: &str) -> String {
     let approval: Value = serde_json::from_slice(&card.body).unwrap_or_default();
     let mut lines = approval_cards::of_approval(&approval);
     lines.push("guildhall: nothing was done: approve what this card shows first.".to_owned());

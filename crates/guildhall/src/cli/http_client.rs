@@ -23,9 +23,9 @@ use tokio::{
 
 use super::{
     failure::Failure,
-    request_body::Payload,
-    request_target::Target,
-    server_discovery::{Found, Server},
+    request_body::RequestBody,
+    request_target::RequestTarget,
+    server_discovery::{RunningServer, ServerLocation},
 };
 
 /// How long a server may take to accept a connection.
@@ -43,14 +43,14 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// Asks one server.
 #[derive(Debug)]
 pub(super) struct Client {
-    server: Server,
+    server: ServerLocation,
     /// The header the command shows, when the environment names one.
     credential: Option<(HeaderName, HeaderValue)>,
 }
 
 /// An answer, read whole.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpResponse {
     /// Its status.
     pub(super) status: StatusCode,
     /// Its `X-Request-Id`, under which the server's log tells of it.
@@ -64,19 +64,19 @@ pub(super) struct Answer {
 }
 
 /// An answer whose body comes bit by bit.
-pub(super) struct Opened {
+pub(super) struct StreamingResponse {
     /// Its status.
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: Incoming,
-    line: Line,
+    line: ConnectionDriver,
 }
 
 /// What a request carries besides its target.
 #[derive(Default)]
-pub(super) struct Load {
+pub(super) struct RequestParts {
     /// Its body.
-    pub(super) payload: Payload,
+    pub(super) payload: RequestBody,
     /// `Last-Event-ID`.
     pub(super) last_event_id: Option<u64>,
     /// `Idempotency-Key`.
@@ -92,7 +92,7 @@ pub(super) struct Load {
 /// What goes along with a request that a person may have to approve. Without `Debug`, because a
 /// token is a secret.
 #[derive(Clone, Default)]
-pub(super) struct Gated {
+pub(super) struct ApprovalOptions {
     /// `Prefer: wait`, in seconds.
     pub(super) wait: Option<u32>,
     /// `X-Service-Approval`.
@@ -106,7 +106,10 @@ pub(super) struct Gated {
 impl Client {
     /// A client of `server_discovery` that shows `credential`; without one it shows what the server's data
     /// folder has for programs of its owner.
-    pub(super) fn new(server: Server, credential: Option<(HeaderName, HeaderValue)>) -> Self {
+    pub(super) fn new(
+        server: ServerLocation,
+        credential: Option<(HeaderName, HeaderValue)>,
+    ) -> Self {
         Self { server, credential }
     }
 
@@ -127,8 +130,8 @@ impl Client {
         &self,
         method: Method,
         target: &str,
-        load: Load,
-    ) -> Result<Answer, Failure> {
+        load: RequestParts,
+    ) -> Result<HttpResponse, Failure> {
         let within = ANSWER_TIME_MAX + Duration::from_secs(load.wait.unwrap_or_default().into());
         let deadline = Instant::now() + within;
         let work = async { self.open(method, target, load).await?.whole().await };
@@ -150,9 +153,9 @@ impl Client {
         &self,
         method: Method,
         target: &str,
-        load: Load,
-    ) -> Result<Opened, Failure> {
-        let Found { url, local_token } = self.server.find()?;
+        load: RequestParts,
+    ) -> Result<StreamingResponse, Failure> {
+        let RunningServer { url, local_token } = self.server.find()?;
         let credential = match (&self.credential, local_token) {
             (Some(credential), _) => Some(credential.clone()),
             (None, Some(token)) => Some(bearer(&token)?),
@@ -165,10 +168,10 @@ impl Client {
         let (mut sender, connection) = http1::handshake(TokioIo::new(socket))
             .await
             .map_err(|error| broke(&error))?;
-        let mut line = Line(Some(Box::pin(connection)));
+        let mut line = ConnectionDriver(Some(Box::pin(connection)));
         let answer = line.drive(sender.send_request(request)).await;
         let (head, body) = answer.map_err(|error| broke(&error))?.into_parts();
-        Ok(Opened {
+        Ok(StreamingResponse {
             status: head.status,
             headers: head.headers,
             body,
@@ -186,9 +189,9 @@ impl Client {
 
     /// The log's id as the server names it, when it answers.
     pub(super) async fn log_id(&self) -> Result<String, Failure> {
-        let target = Target::new("/api/health");
+        let target = RequestTarget::new("/api/health");
         let answer = self
-            .ask(Method::GET, target.as_str(), Load::default())
+            .ask(Method::GET, target.as_str(), RequestParts::default())
             .await?;
         let health: serde_json::Value = answer.success()?.json()?;
         Ok(health["logId"].as_str().unwrap_or_default().to_owned())
@@ -221,8 +224,8 @@ fn request(
     credential: Option<(HeaderName, HeaderValue)>,
     method: Method,
     target: &str,
-    load: Load,
-) -> Result<Request<Payload>, Failure> {
+    load: RequestParts,
+) -> Result<Request<RequestBody>, Failure> {
     let host = url.authority().map_or("", |authority| authority.as_str());
     let mut request = Request::builder()
         .method(method)
@@ -260,7 +263,7 @@ fn request(
         .map_err(|error| Failure::Usage(format!("this is no request: {error}.")))
 }
 
-impl Answer {
+impl HttpResponse {
     /// The answer when it is a success.
     ///
     /// # Errors
@@ -284,7 +287,7 @@ impl Answer {
     }
 }
 
-impl Opened {
+impl StreamingResponse {
     /// Whether the body is a stream of events.
     pub(super) fn is_stream(&self) -> bool {
         let kind = self.headers.get(header::CONTENT_TYPE);
@@ -300,7 +303,7 @@ impl Opened {
     ///
     /// # Errors
     /// [`Failure::CutOff`] when the connection breaks before the end.
-    pub(super) async fn whole(self) -> Result<Answer, Failure> {
+    pub(super) async fn whole(self) -> Result<HttpResponse, Failure> {
         let Self {
             status,
             headers,
@@ -316,7 +319,7 @@ impl Opened {
         // What stands behind the first `;` is for browsers.
         let cookie =
             text("set-cookie").and_then(|cookie| cookie.split(';').next().map(str::to_owned));
-        Ok(Answer {
+        Ok(HttpResponse {
             status,
             request_id: text("x-request-id"),
             etag: text("etag"),
@@ -340,9 +343,9 @@ impl Opened {
 }
 
 /// A connection at work: it moves only while somebody waits for what it brings.
-struct Line(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
+struct ConnectionDriver(Option<Pin<Box<dyn Future<Output = hyper::Result<()>>>>>);
 
-impl Line {
+impl ConnectionDriver {
     async fn drive<T>(&mut self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         poll_fn(|context| {

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::{
     approval_cards,
-    approvals::{self, Seen, beginning},
-    cli_context::Desk,
-    common_args::Once,
+    approvals::{self, ShownDigestArgs, beginning},
+    cli_context::CliContext,
+    common_args::IdempotencyArgs,
     events,
     failure::Failure,
-    output::{Cell, View},
+    output::{CellSource, TableLayout},
     request_bodies::given,
-    request_target::Target,
+    request_target::RequestTarget,
     terminal_input,
 };
 
@@ -25,57 +25,57 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall asks list\n  guildhall asks list --kind capability --state denied"
     )]
-    List(approvals::List),
+    List(approvals::ListArgs),
     /// Lists the tool calls and questions that wait, with the answers they offer
     #[command(after_help = "Example:\n  guildhall asks calls")]
     Calls,
     /// Follows what begins to wait for you and what becomes of it
     #[command(after_help = "Example:\n  guildhall asks watch --jsonl")]
-    Watch(events::Position),
+    Watch(events::StreamPositionArgs),
     /// Shows an ask as a whole: what is to be done, with its input and the full change
     #[command(after_help = "Example:\n  guildhall asks show call_1")]
-    Show(Named),
+    Show(AskArg),
     /// Shows a tool call or another deed and approves it, this once
     #[command(
         after_help = "Examples:\n  guildhall asks approve call_1\n  guildhall asks approve call_1 --digest 5f1c09ab\n  guildhall asks approve call_1 --always --option allow-npm"
     )]
-    Approve(Approve),
+    Approve(ApproveArgs),
     /// Shows a deed that no session asks for and approves it
     #[command(
         after_help = "Examples:\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --digest 5f1c09ab"
     )]
-    Grant(approvals::Grant),
+    Grant(approvals::GrantArgs),
     /// Denies a deed that no session asks for
     #[command(
         after_help = "Example:\n  guildhall asks refuse 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --reason 'not that one'"
     )]
-    Refuse(approvals::Refuse),
+    Refuse(approvals::RefuseArgs),
     /// Takes back what you asked for
     #[command(
         after_help = "Example:\n  guildhall asks withdraw 01a1fe26-ce7a-77e6-9c51-69b26c991bbe"
     )]
-    Withdraw(approvals::Withdraw),
+    Withdraw(approvals::WithdrawArgs),
     /// Denies a tool call or another deed
     #[command(
         after_help = "Example:\n  guildhall asks deny call_1 --reason 'not on a Friday' --tell-agent"
     )]
-    Deny(Deny),
+    Deny(DenyArgs),
     /// Answers a question, or declines to
     #[command(
         after_help = "Examples:\n  guildhall asks answer call_1 way=left steps=3\n  guildhall asks answer call_1 --decline"
     )]
-    Answer(Answer),
+    Answer(AnswerArgs),
     /// Shows several tool calls of one session and approves them, this once
     #[command(after_help = "Example:\n  guildhall asks batch-approve call_1 call_2")]
-    BatchApprove(BatchApprove),
+    BatchApprove(BatchApproveArgs),
     /// Denies several tool calls of one session
     #[command(after_help = "Example:\n  guildhall asks batch-deny call_1 call_2")]
-    BatchDeny(Batch),
+    BatchDeny(BatchArgs),
 }
 
 /// An ask, as a person names one.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Named {
+pub(crate) struct AskArg {
     /// The ask: its id, or the id of its tool call
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     ask: String,
@@ -86,9 +86,9 @@ pub(crate) struct Named {
 
 /// A yes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Approve {
+pub(crate) struct ApproveArgs {
     #[command(flatten)]
-    named: Named,
+    named: AskArg,
     /// Allow all that is like it, too
     #[arg(long)]
     always: bool,
@@ -96,16 +96,16 @@ pub(crate) struct Approve {
     #[arg(long, value_name = "ID")]
     option: Option<String>,
     #[command(flatten)]
-    seen: Seen,
+    seen: ShownDigestArgs,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A no.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Deny {
+pub(crate) struct DenyArgs {
     #[command(flatten)]
-    named: Named,
+    named: AskArg,
     /// Why, at most 1000 characters
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -113,14 +113,14 @@ pub(crate) struct Deny {
     #[arg(long, requires = "reason")]
     tell_agent: bool,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// An answer.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Answer {
+pub(crate) struct AnswerArgs {
     #[command(flatten)]
-    named: Named,
+    named: AskArg,
     /// The answers; name a question again to choose several options
     #[arg(value_name = "QUESTION=ANSWER", conflicts_with = "decline")]
     answers: Vec<String>,
@@ -131,12 +131,12 @@ pub(crate) struct Answer {
     #[arg(long)]
     digest: Option<String>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// Several asks.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Batch {
+pub(crate) struct BatchArgs {
     /// The asks: ids, or ids of tool calls
     #[arg(required = true, num_args = 1..=50, value_parser = NonEmptyStringValueParser::new())]
     asks: Vec<String>,
@@ -144,11 +144,11 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-impl From<Approve> for approvals::Grant {
-    fn from(ask: Approve) -> Self {
+impl From<ApproveArgs> for approvals::GrantArgs {
+    fn from(ask: ApproveArgs) -> Self {
         Self {
             approval: ask.named.ask,
             seen: ask.seen,
@@ -157,8 +157,8 @@ impl From<Approve> for approvals::Grant {
     }
 }
 
-impl From<Deny> for approvals::Refuse {
-    fn from(ask: Deny) -> Self {
+impl From<DenyArgs> for approvals::RefuseArgs {
+    fn from(ask: DenyArgs) -> Self {
         Self {
             approval: ask.named.ask,
             reason: ask.reason,
@@ -169,54 +169,54 @@ impl From<Deny> for approvals::Refuse {
 
 /// Several yeses.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct BatchApprove {
+pub(crate) struct BatchApproveArgs {
     #[command(flatten)]
-    batch: Batch,
+    batch: BatchArgs,
     /// The first 8 or more characters of the digest of what you saw, once for each ask and in
     /// their order; nobody is asked again
     #[arg(long = "digest", value_name = "DIGEST", value_parser = beginning)]
     digests: Vec<String>,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("interactions"),
     id: "/id",
     columns: &[
-        ("ASK", Cell::At("/toolCallId")),
-        ("KIND", Cell::At("/kind")),
-        ("TOOL", Cell::At("/toolName")),
-        ("SAYS", Cell::At("/title")),
-        ("PARKED", Cell::At("/parked")),
-        ("REFUSED AT", Cell::At("/expiresAt")),
-        ("SESSION", Cell::At("/sessionId")),
-        ("ID", Cell::At("/id")),
+        ("ASK", CellSource::At("/toolCallId")),
+        ("KIND", CellSource::At("/kind")),
+        ("TOOL", CellSource::At("/toolName")),
+        ("SAYS", CellSource::At("/title")),
+        ("PARKED", CellSource::At("/parked")),
+        ("REFUSED AT", CellSource::At("/expiresAt")),
+        ("SESSION", CellSource::At("/sessionId")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const RESULTS: View = View {
+const RESULTS: TableLayout = TableLayout {
     list: Some("results"),
     id: "/toolCallId",
     columns: &[
-        ("ASK", Cell::At("/toolCallId")),
-        ("DONE", Cell::At("/ok")),
-        ("CODE", Cell::At("/code")),
+        ("ASK", CellSource::At("/toolCallId")),
+        ("DONE", CellSource::At("/ok")),
+        ("CODE", CellSource::At("/code")),
     ],
 };
 
 /// What a decision is answered with has nothing to show.
-const DONE: View = View {
+const DONE: TableLayout = TableLayout {
     list: None,
     id: "/ok",
     columns: &[],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => approvals::list(desk, ask).await,
         Verb::Watch(position) => {
             let is_ask =
                 |event: &str| event.starts_with("interaction_") || event.starts_with("approval_");
-            let target = Target::new("/api/events");
+            let target = RequestTarget::new("/api/events");
             events::follow_only(desk, target, position, is_ask).await
         }
         Verb::Grant(ask) => approvals::grant(desk, ask).await,
@@ -236,7 +236,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             };
             match (desk.output.is_for_people(), desk.output.is_ids()) {
                 (true, _) => show(desk, &ask),
-                (false, true) => desk.output.show_value(&ask, &View { list: None, ..LIST }),
+                (false, true) => desk
+                    .output
+                    .show_value(&ask, &TableLayout { list: None, ..LIST }),
                 (false, false) => desk.output.json_line(&ask.to_string()),
             }
         }
@@ -258,7 +260,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn approve(desk: &Desk, ask: Approve) -> Result<(), Failure> {
+async fn approve(desk: &CliContext, ask: ApproveArgs) -> Result<(), Failure> {
     let found = match find_or_take(desk, &ask.named).await {
         Err(Failure::Usage(_)) if approvals::is_id(&ask.named.ask) => {
             return approvals::grant(desk, ask.into()).await;
@@ -309,7 +311,7 @@ fn all_seen(asks: &[Value], digests: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn deny(desk: &Desk, ask: Deny) -> Result<(), Failure> {
+async fn deny(desk: &CliContext, ask: DenyArgs) -> Result<(), Failure> {
     let found = match find_or_take(desk, &ask.named).await {
         Err(Failure::Usage(_)) if approvals::is_id(&ask.named.ask) => {
             return approvals::refuse(desk, ask.into()).await;
@@ -324,7 +326,7 @@ async fn deny(desk: &Desk, ask: Deny) -> Result<(), Failure> {
     decide(desk, &found, "deny", &body, &ask.once, "Denied.").await
 }
 
-async fn answer(desk: &Desk, ask: Answer) -> Result<(), Failure> {
+async fn answer(desk: &CliContext, ask: AnswerArgs) -> Result<(), Failure> {
     let found = find_or_take(desk, &ask.named).await?;
     let digest = ask.digest.map_or(found["digest"].clone(), Value::from);
     let body = given(json!({
@@ -342,11 +344,11 @@ async fn answer(desk: &Desk, ask: Answer) -> Result<(), Failure> {
 }
 
 async fn decide(
-    desk: &Desk,
+    desk: &CliContext,
     ask: &Value,
     verb: &str,
     body: &Value,
-    once: &Once,
+    once: &IdempotencyArgs,
     said: &str,
 ) -> Result<(), Failure> {
     let answer = desk.post(&route(ask, verb), Some(body), once).await?;
@@ -359,7 +361,12 @@ async fn decide(
     desk.output.show(&answer, &DONE)
 }
 
-async fn batch(desk: &Desk, asks: &[Value], verb: &str, once: &Once) -> Result<(), Failure> {
+async fn batch(
+    desk: &CliContext,
+    asks: &[Value],
+    verb: &str,
+    once: &IdempotencyArgs,
+) -> Result<(), Failure> {
     let Some(first) = asks.first() else {
         return Ok(());
     };
@@ -370,7 +377,7 @@ async fn batch(desk: &Desk, asks: &[Value], verb: &str, once: &Once) -> Result<(
 }
 
 /// Shows a card to people; to programs nothing, whose answer is the server's alone.
-fn show(desk: &Desk, ask: &Value) -> Result<(), Failure> {
+fn show(desk: &CliContext, ask: &Value) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return Ok(());
     }
@@ -397,7 +404,7 @@ fn answers(pairs: &[String]) -> Result<Value, Failure> {
 }
 
 /// The asks of a batch, all of one session.
-async fn all(desk: &Desk, batch: &Batch) -> Result<Vec<Value>, Failure> {
+async fn all(desk: &CliContext, batch: &BatchArgs) -> Result<Vec<Value>, Failure> {
     let waiting = waiting(desk).await?;
     let asks: Vec<Value> = batch
         .asks
@@ -416,7 +423,7 @@ async fn all(desk: &Desk, batch: &Batch) -> Result<Vec<Value>, Failure> {
 
 /// The ask that is named; one that waits no more and whose session is named goes to the server
 /// as it is, so that the refusal is the server's own.
-async fn find_or_take(desk: &Desk, named: &Named) -> Result<Value, Failure> {
+async fn find_or_take(desk: &CliContext, named: &AskArg) -> Result<Value, Failure> {
     let found = find(desk, &named.ask, named.session.as_deref()).await;
     match (found, &named.session) {
         (Err(Failure::Usage(_)), Some(session)) => {
@@ -426,7 +433,7 @@ async fn find_or_take(desk: &Desk, named: &Named) -> Result<Value, Failure> {
     }
 }
 
-async fn find(desk: &Desk, named: &str, session: Option<&str>) -> Result<Value, Failure> {
+async fn find(desk: &CliContext, named: &str, session: Option<&str>) -> Result<Value, Failure> {
     only(&waiting(desk).await?, named, session)
 }
 
@@ -452,7 +459,7 @@ fn only(waiting: &[Value], named: &str, session: Option<&str>) -> Result<Value, 
     }
 }
 
-async fn waiting(desk: &Desk) -> Result<Vec<Value>, Failure> {
+async fn waiting(desk: &CliContext) -> Result<Vec<Value>, Failure> {
     let mut listing: Value = desk.get(&pending()).await?.json()?;
     match listing["interactions"].take() {
         Value::Array(waiting) => Ok(waiting),
@@ -460,13 +467,13 @@ async fn waiting(desk: &Desk) -> Result<Vec<Value>, Failure> {
     }
 }
 
-fn pending() -> Target {
-    Target::new("/api/sessions/pending-interactions")
+fn pending() -> RequestTarget {
+    RequestTarget::new("/api/sessions/pending-interactions")
 }
 
-fn route(ask: &Value, verb: &str) -> Target {
+fn route(ask: &Value, verb: &str) -> RequestTarget {
     let session = ask["sessionId"].as_str().unwrap_or_default();
-    Target::new("/api/sessions").then(session).then(verb)
+    RequestTarget::new("/api/sessions").then(session).then(verb)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::failure::Failure;
 
 /// For which shell.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Completions {
+pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
@@ -17,13 +17,13 @@ pub(crate) struct Completions {
 
 /// Where the pages go.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Man {
+pub(crate) struct ManArgs {
     /// An existing folder
     folder: PathBuf,
 }
 
 /// Prints the completions of `command`.
-pub(super) fn completions(mut command: Command, ask: Completions) -> Result<(), Failure> {
+pub(super) fn completions(mut command: Command, ask: CompletionsArgs) -> Result<(), Failure> {
     // Into memory first: the generator cannot tell of a pipe that was closed.
     let mut script = Vec::new();
     let name = command.get_name().to_owned();
@@ -33,7 +33,7 @@ pub(super) fn completions(mut command: Command, ask: Completions) -> Result<(), 
 }
 
 /// Writes a page for `command` and one for each of its verbs.
-pub(super) fn man(command: Command, ask: &Man) -> Result<(), Failure> {
+pub(super) fn man(command: Command, ask: &ManArgs) -> Result<(), Failure> {
     clap_mangen::generate_to(command, &ask.folder).map_err(|error| {
         let folder = ask.folder.display();
         Failure::Usage(format!(

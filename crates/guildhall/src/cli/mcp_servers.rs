@@ -11,17 +11,17 @@ use http::Method;
 use serde_json::{Value, json};
 
 use self::{
-    connection_args::{Connection, variable},
-    terminal_approval::{Approving, Change},
+    connection_args::{ConnectionArgs, variable},
+    terminal_approval::{GatedChange, TerminalApprovalArgs},
 };
 use super::{
-    cli_context::Desk,
-    common_args::{self, IfMatch, Once},
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs, IfMatchArg},
     failure::Failure,
-    http_client::Gated,
-    output::{Cell, View},
+    http_client::ApprovalOptions,
+    output::{CellSource, TableLayout},
     request_bodies::{changes, given},
-    request_target::Target,
+    request_target::RequestTarget,
     terminal_input,
 };
 
@@ -30,59 +30,59 @@ use super::{
 pub(crate) enum Verb {
     /// Lists an agent's tool servers
     #[command(after_help = "Example:\n  guildhall mcp list ada")]
-    List(common_args::Agent),
+    List(common_args::AgentArg),
     /// Shows one tool server
     #[command(after_help = "Example:\n  guildhall mcp show ada files")]
-    Show(Named),
+    Show(ServerArg),
     /// Adds a tool server to an agent, once its card is approved
     #[command(
         after_help = "A command goes behind `--`, an address into --address. At a terminal the owner is shown the card and asked; elsewhere --yes names the digest of the card that was seen.\n\nExamples:\n  guildhall mcp add ada everything -- npx -y @modelcontextprotocol/server-everything\n  guildhall mcp add ada issues --address https://example.org/mcp --header-from Authorization=ISSUES_AUTH\n  guildhall mcp add ada files --env-from API_TOKEN -- ./files-server\n  pass show api | guildhall mcp add ada files --env-file API_TOKEN=- -- ./files-server\n  guildhall mcp add ada files --yes 3f9a1c07 -- ./files-server"
     )]
-    Add(Box<Add>),
+    Add(Box<AddServerArgs>),
     /// Changes how a tool server is reached; what is not named of its connection goes
     #[command(
         after_help = "A value that is *** keeps the stored one.\n\nExample:\n  guildhall mcp update ada files --env 'API_TOKEN=***' -- ./files-server --verbose"
     )]
-    Update(Box<Update>),
+    Update(Box<UpdateServerArgs>),
     /// Removes a tool server with its secrets
     #[command(after_help = "Example:\n  guildhall mcp remove ada files")]
-    Remove(Remove),
+    Remove(RemoveServerArgs),
     /// Switches a tool server on
     #[command(after_help = "Example:\n  guildhall mcp enable ada files")]
-    Enable(Enable),
+    Enable(EnableServerArgs),
     /// Switches a tool server off
     #[command(after_help = "Example:\n  guildhall mcp disable ada files")]
-    Disable(Disable),
+    Disable(DisableServerArgs),
     /// Reaches a tool server and lists its tools; exits with 1 when that fails
     #[command(after_help = "Example:\n  guildhall mcp test ada files")]
-    Test(Test),
+    Test(TestServerArgs),
     /// Starts a sign-in with a tool server: shows the link that the owner opens in a browser
     #[command(after_help = "Example:\n  guildhall mcp signin ada issues")]
-    Signin(Signin),
+    Signin(StartSigninArgs),
     /// Says how a sign-in stands; exits with 1 when it failed
     #[command(
         after_help = "Example:\n  guildhall mcp poll ada issues 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Poll(Poll),
+    Poll(PollSigninArgs),
     /// Signs out of a tool server
     #[command(after_help = "Example:\n  guildhall mcp signout ada issues")]
-    Signout(Named),
+    Signout(ServerArg),
     /// The client you registered at a tool server's sign-in page
     #[command(subcommand)]
-    Client(Client),
+    Client(ClientVerb),
     /// Lists the tool servers that the agent's folder names in .mcp.json
     #[command(after_help = "Example:\n  guildhall mcp discover ada")]
-    Discover(common_args::Agent),
+    Discover(common_args::AgentArg),
     /// Adds a tool server that the agent's folder names in .mcp.json
     #[command(after_help = "Example:\n  guildhall mcp import ada files")]
-    Import(Import),
+    Import(ImportServerArgs),
 }
 
 /// One tool server.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Named {
+pub(crate) struct ServerArg {
     #[command(flatten)]
-    agent: common_args::Agent,
+    agent: common_args::AgentArg,
     /// The server's name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     server: String,
@@ -91,7 +91,7 @@ pub(crate) struct Named {
 /// How a command waits for a person.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "When a person must approve it")]
-pub(crate) struct Waiting {
+pub(crate) struct ApprovalWaitArgs {
     /// How long to wait for it, 0 to 600 [default: 50; the owner is shown the card at once]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(0..=600))]
     wait: Option<u32>,
@@ -102,111 +102,111 @@ pub(crate) struct Waiting {
 
 /// A new tool server.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArgs,
     #[command(flatten)]
-    approving: Approving,
+    approving: TerminalApprovalArgs,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A tool server and how it is reached from now on.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    connection: Connection,
+    connection: ConnectionArgs,
     #[command(flatten)]
-    approving: Approving,
+    approving: TerminalApprovalArgs,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A tool server that goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Remove {
+pub(crate) struct RemoveServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    waiting: Waiting,
+    waiting: ApprovalWaitArgs,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A tool server that is switched on.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Enable {
+pub(crate) struct EnableServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    approving: Approving,
+    approving: TerminalApprovalArgs,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A tool server that is switched off.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Disable {
+pub(crate) struct DisableServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    waiting: Waiting,
+    waiting: ApprovalWaitArgs,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A tool server that is tried out.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Test {
+pub(crate) struct TestServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A sign-in that is started.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Signin {
+pub(crate) struct StartSigninArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     /// The session that is told when it is finished
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A sign-in that is asked after.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Poll {
+pub(crate) struct PollSigninArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     /// The sign-in's id
     flow: String,
 }
 
 /// What can be done with the client of a tool server.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum Client {
+pub(crate) enum ClientVerb {
     /// Saves it; the sign-in of before is dropped
     #[command(
         after_help = "The secret comes from a file, or `-` for standard input.\n\nExample:\n  pass show issues | guildhall mcp client set ada issues my-client --secret-file -"
     )]
-    Set(SetClient),
+    Set(SetClientArgs),
     /// Forgets it, with the sign-in
     #[command(after_help = "Example:\n  guildhall mcp client remove ada issues")]
-    Remove(Named),
+    Remove(ServerArg),
 }
 
 /// A client that is saved.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SetClient {
+pub(crate) struct SetClientArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     /// Its id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     id: String,
@@ -217,109 +217,109 @@ pub(crate) struct SetClient {
 
 /// A tool server of the agent's folder.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Import {
+pub(crate) struct ImportServerArgs {
     #[command(flatten)]
-    named: Named,
+    named: ServerArg,
     #[command(flatten)]
-    approving: Approving,
+    approving: TerminalApprovalArgs,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some(""),
     id: "/name",
     columns: &[
-        ("NAME", Cell::At("/name")),
-        ("STATUS", Cell::At("/status")),
-        ("REACHED BY", Cell::Of(reached_by)),
-        ("TOOLS", Cell::At("/toolCount")),
-        ("ADDED", Cell::At("/addedAt")),
+        ("NAME", CellSource::At("/name")),
+        ("STATUS", CellSource::At("/status")),
+        ("REACHED BY", CellSource::Of(reached_by)),
+        ("TOOLS", CellSource::At("/toolCount")),
+        ("ADDED", CellSource::At("/addedAt")),
     ],
 };
 
-const SERVER: View = View {
+const SERVER: TableLayout = TableLayout {
     list: None,
     id: "/name",
     columns: &[
-        ("Name", Cell::At("/name")),
-        ("Status", Cell::At("/status")),
-        ("Detail", Cell::At("/statusDetail")),
-        ("Transport", Cell::At("/connection/transport")),
-        ("Reached by", Cell::Of(reached_by)),
-        ("Env", Cell::Of(env)),
-        ("Headers", Cell::Of(headers)),
-        ("Sign-in", Cell::At("/authStatus")),
-        ("Tools", Cell::At("/toolCount")),
-        ("Program", Cell::At("/pin/executablePath")),
-        ("SHA-256", Cell::At("/pin/executableSha256")),
-        ("Script", Cell::At("/pin/scriptPath")),
-        ("Added", Cell::At("/addedAt")),
-        ("Added by", Cell::At("/addedBy")),
-        ("ETag", Cell::Tag),
+        ("Name", CellSource::At("/name")),
+        ("Status", CellSource::At("/status")),
+        ("Detail", CellSource::At("/statusDetail")),
+        ("Transport", CellSource::At("/connection/transport")),
+        ("Reached by", CellSource::Of(reached_by)),
+        ("Env", CellSource::Of(env)),
+        ("Headers", CellSource::Of(headers)),
+        ("Sign-in", CellSource::At("/authStatus")),
+        ("Tools", CellSource::At("/toolCount")),
+        ("Program", CellSource::At("/pin/executablePath")),
+        ("SHA-256", CellSource::At("/pin/executableSha256")),
+        ("Script", CellSource::At("/pin/scriptPath")),
+        ("Added", CellSource::At("/addedAt")),
+        ("Added by", CellSource::At("/addedBy")),
+        ("ETag", CellSource::Tag),
     ],
 };
 
-const TOOLS: View = View {
+const TOOLS: TableLayout = TableLayout {
     list: Some("tools"),
     id: "/name",
     columns: &[
-        ("TOOL", Cell::At("/name")),
-        ("TITLE", Cell::At("/title")),
-        ("READS ONLY", Cell::At("/readOnly")),
-        ("MAY DESTROY", Cell::At("/destructive")),
+        ("TOOL", CellSource::At("/name")),
+        ("TITLE", CellSource::At("/title")),
+        ("READS ONLY", CellSource::At("/readOnly")),
+        ("MAY DESTROY", CellSource::At("/destructive")),
     ],
 };
 
-const STARTED: View = View {
+const STARTED: TableLayout = TableLayout {
     list: None,
     id: "/flowId",
     columns: &[
-        ("Sign-in", Cell::At("/flowId")),
-        ("Open this", Cell::At("/signInUrl")),
-        ("Connected", Cell::At("/alreadyConnected")),
-        ("Until", Cell::At("/expiresAt")),
-        ("Know", Cell::At("/disclosure")),
-        ("Next", Cell::At("/message")),
+        ("Sign-in", CellSource::At("/flowId")),
+        ("Open this", CellSource::At("/signInUrl")),
+        ("Connected", CellSource::At("/alreadyConnected")),
+        ("Until", CellSource::At("/expiresAt")),
+        ("Know", CellSource::At("/disclosure")),
+        ("Next", CellSource::At("/message")),
     ],
 };
 
-const SIGNIN: View = View {
+const SIGNIN: TableLayout = TableLayout {
     list: None,
     id: "/status",
     columns: &[
-        ("Status", Cell::At("/status")),
-        ("Phase", Cell::At("/phase")),
-        ("Code", Cell::At("/code")),
-        ("Why", Cell::At("/error")),
-        ("Tools", Cell::At("/toolCount")),
+        ("Status", CellSource::At("/status")),
+        ("Phase", CellSource::At("/phase")),
+        ("Code", CellSource::At("/code")),
+        ("Why", CellSource::At("/error")),
+        ("Tools", CellSource::At("/toolCount")),
     ],
 };
 
-const SIGNED_OUT: View = View {
+const SIGNED_OUT: TableLayout = TableLayout {
     list: None,
     id: "/signedOut",
-    columns: &[("Signed out", Cell::At("/signedOut"))],
+    columns: &[("Signed out", CellSource::At("/signedOut"))],
 };
 
-const SAVED: View = View {
+const SAVED: TableLayout = TableLayout {
     list: None,
     id: "/saved",
-    columns: &[("Saved", Cell::At("/saved"))],
+    columns: &[("Saved", CellSource::At("/saved"))],
 };
 
-const DISCOVERED: View = View {
+const DISCOVERED: TableLayout = TableLayout {
     list: Some("servers"),
     id: "/name",
     columns: &[
-        ("NAME", Cell::At("/name")),
-        ("REACHED BY", Cell::Of(reached_by)),
-        ("ADDED", Cell::At("/alreadyAdded")),
+        ("NAME", CellSource::At("/name")),
+        ("REACHED BY", CellSource::Of(reached_by)),
+        ("ADDED", CellSource::At("/alreadyAdded")),
     ],
 };
 
 /// The exit code, or why it was not done.
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     let done = match verb {
         Verb::List(agent) => {
             let target = of_agent(desk, &agent).await?.then("mcp-servers");
@@ -338,8 +338,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             desk.output
                 .show(&desk.delete(&target, None).await?, &SIGNED_OUT)
         }
-        Verb::Client(Client::Set(ask)) => set_client(desk, &ask).await,
-        Verb::Client(Client::Remove(named)) => {
+        Verb::Client(ClientVerb::Set(ask)) => set_client(desk, &ask).await,
+        Verb::Client(ClientVerb::Remove(named)) => {
             let target = target(desk, &named).await?.then("client");
             desk.delete(&target, None).await?;
             desk.output.done("The client is forgotten.")
@@ -352,7 +352,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
                     .ok_or_else(|| Failure::Usage(NO_CONNECTION.to_owned()))?,
             });
             let target = of_agent(desk, &ask.named.agent).await?.then("mcp-servers");
-            let change = Change {
+            let change = GatedChange {
                 method: Method::POST,
                 target: &target,
                 body: Some(&body),
@@ -364,7 +364,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
             let body = json!({"name": ask.named.server});
             let target = of_agent(desk, &ask.named.agent).await?.then("mcp-import");
-            let change = Change {
+            let change = GatedChange {
                 method: Method::POST,
                 target: &target,
                 body: Some(&body),
@@ -377,7 +377,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             let body = given(json!({"connection": ask.connection.named()?}));
             let body = changes(body, "mcp update")?;
             let target = target(desk, &ask.named).await?;
-            let change = Change {
+            let change = GatedChange {
                 method: Method::PATCH,
                 target: &target,
                 body: Some(&body),
@@ -388,7 +388,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Enable(ask) => {
             let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
             let target = target(desk, &ask.named).await?.then("enable");
-            let change = Change {
+            let change = GatedChange {
                 method: Method::POST,
                 target: &target,
                 body: None,
@@ -399,7 +399,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Disable(ask) => {
             let gated = gated(&ask.waiting, Some(&ask.once), None)?;
             let target = target(desk, &ask.named).await?.then("disable");
-            let change = Change {
+            let change = GatedChange {
                 method: Method::POST,
                 target: &target,
                 body: None,
@@ -410,7 +410,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Remove(ask) => {
             let gated = gated(&ask.waiting, None, Some(&ask.if_match))?;
             let target = target(desk, &ask.named).await?;
-            let change = Change {
+            let change = GatedChange {
                 method: Method::DELETE,
                 target: &target,
                 body: None,
@@ -426,12 +426,16 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
 const NO_CONNECTION: &str = "say how it is reached: --address <URL>, or -- <COMMAND> [ARGS]...";
 
 /// Sends what needs a card and shows the servers it leaves.
-async fn approved(desk: &Desk, change: Change<'_>, approving: &Approving) -> Result<(), Failure> {
+async fn approved(
+    desk: &CliContext,
+    change: GatedChange<'_>,
+    approving: &TerminalApprovalArgs,
+) -> Result<(), Failure> {
     let answer = change.send_with_card(desk, approving.yes.as_deref());
     desk.output.show(&answer.await?, &LIST)
 }
 
-async fn signin(desk: &Desk, ask: &Signin) -> Result<(), Failure> {
+async fn signin(desk: &CliContext, ask: &StartSigninArgs) -> Result<(), Failure> {
     let target = target(desk, &ask.named).await?.then("signin");
     let body = given(json!({"sessionId": ask.session}));
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
@@ -439,7 +443,7 @@ async fn signin(desk: &Desk, ask: &Signin) -> Result<(), Failure> {
 }
 
 /// Whether it failed is the exit code, so that a script can tell.
-async fn poll(desk: &Desk, ask: &Poll) -> Result<u8, Failure> {
+async fn poll(desk: &CliContext, ask: &PollSigninArgs) -> Result<u8, Failure> {
     let target = target(desk, &ask.named).await?;
     let answer = desk.get(&target.then("signin").then(&ask.flow)).await?;
     desk.output.show(&answer, &SIGNIN)?;
@@ -447,7 +451,7 @@ async fn poll(desk: &Desk, ask: &Poll) -> Result<u8, Failure> {
     Ok(u8::from(flow["status"] == "failed"))
 }
 
-async fn set_client(desk: &Desk, ask: &SetClient) -> Result<(), Failure> {
+async fn set_client(desk: &CliContext, ask: &SetClientArgs) -> Result<(), Failure> {
     let secret = ask
         .secret_file
         .as_deref()
@@ -460,7 +464,7 @@ async fn set_client(desk: &Desk, ask: &SetClient) -> Result<(), Failure> {
 }
 
 /// Whether it could be reached is the exit code, so that a script can tell.
-async fn test(desk: &Desk, ask: &Test) -> Result<u8, Failure> {
+async fn test(desk: &CliContext, ask: &TestServerArgs) -> Result<u8, Failure> {
     let target = target(desk, &ask.named).await?.then("test");
     let answer = desk.post(&target, None, &ask.once).await?;
     desk.output.show(&answer, &TOOLS)?;
@@ -475,7 +479,7 @@ async fn test(desk: &Desk, ask: &Test) -> Result<u8, Failure> {
     Ok(1)
 }
 
-async fn discover(desk: &Desk, agent: &common_args::Agent) -> Result<(), Failure> {
+async fn discover(desk: &CliContext, agent: &common_args::AgentArg) -> Result<(), Failure> {
     let target = of_agent(desk, agent).await?.then("mcp-discovered");
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &DISCOVERED)?;
@@ -489,26 +493,29 @@ async fn discover(desk: &Desk, agent: &common_args::Agent) -> Result<(), Failure
     Ok(())
 }
 
-async fn of_agent(desk: &Desk, agent: &common_args::Agent) -> Result<Target, Failure> {
-    Ok(Target::agent(&desk.agent_id(&agent.agent).await?))
+async fn of_agent(
+    desk: &CliContext,
+    agent: &common_args::AgentArg,
+) -> Result<RequestTarget, Failure> {
+    Ok(RequestTarget::agent(&desk.agent_id(&agent.agent).await?))
 }
 
-async fn target(desk: &Desk, named: &Named) -> Result<Target, Failure> {
+async fn target(desk: &CliContext, named: &ServerArg) -> Result<RequestTarget, Failure> {
     let agent = of_agent(desk, &named.agent).await?;
     Ok(agent.then("mcp-servers").then(&named.server))
 }
 
 pub(super) fn gated(
-    waiting: &Waiting,
-    once: Option<&Once>,
-    if_match: Option<&IfMatch>,
-) -> Result<Gated, Failure> {
+    waiting: &ApprovalWaitArgs,
+    once: Option<&IdempotencyArgs>,
+    if_match: Option<&IfMatchArg>,
+) -> Result<ApprovalOptions, Failure> {
     let token = waiting.approval_from.as_deref().map(variable).transpose()?;
-    Ok(Gated {
+    Ok(ApprovalOptions {
         wait: waiting.wait,
         token,
-        idempotency_key: once.map(Once::key),
-        if_match: if_match.and_then(IfMatch::tags),
+        idempotency_key: once.map(IdempotencyArgs::key),
+        if_match: if_match.and_then(IfMatchArg::tags),
     })
 }
 

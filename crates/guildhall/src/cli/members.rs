@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    cli_context::{Desk, name_of},
-    common_args::{self, Once, ResponseMode},
+    cli_context::{CliContext, name_of},
+    common_args::{self, IdempotencyArgs, ResponseMode},
     failure::Failure,
-    output::{Cell, View},
+    output::{CellSource, TableLayout},
     request_bodies::given,
-    request_target::Target,
+    request_target::RequestTarget,
     turns,
 };
 
@@ -18,89 +18,89 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the members of a room
     #[command(after_help = "Example:\n  guildhall members list ops")]
-    List(common_args::Room),
+    List(common_args::RoomArg),
     /// Adds an author to a room
     #[command(after_help = "Example:\n  guildhall members add ops ada --mode mention-only")]
-    Add(Add),
+    Add(AddMemberArgs),
     /// Changes when an agent answers in a room
     #[command(after_help = "Example:\n  guildhall members update ops ada --mode always")]
-    Update(Update),
+    Update(UpdateMemberArgs),
     /// Takes an author out of a room
     #[command(after_help = "Example:\n  guildhall members remove ops ada")]
-    Remove(Member),
+    Remove(MemberArg),
     /// Stops an agent in a room; what it writes later is not taken
     #[command(after_help = "Example:\n  guildhall members halt ops ada")]
-    Halt(Halt),
+    Halt(HaltAgentArgs),
 }
 
 /// An agent that shall stop.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Halt {
+pub(crate) struct HaltAgentArgs {
     #[command(flatten)]
-    member: Member,
+    member: MemberArg,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A member of a room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Member {
+pub(crate) struct MemberArg {
     #[command(flatten)]
-    room: common_args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    author: common_args::Author,
+    author: common_args::AuthorArg,
 }
 
 /// A new member.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddMemberArgs {
     #[command(flatten)]
-    member: Member,
+    member: MemberArg,
     /// When an agent answers here [default: its own mode, `always` in a direct message]
     #[arg(long, value_enum)]
     mode: Option<ResponseMode>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A member and what becomes of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateMemberArgs {
     #[command(flatten)]
-    member: Member,
+    member: MemberArg,
     /// When an agent answers here
     #[arg(long, value_enum)]
     mode: ResponseMode,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("members"),
     id: "/authorId",
     columns: &[
-        ("AUTHOR", Cell::Of(name)),
-        ("NAME", Cell::At("/author/displayName")),
-        ("KIND", Cell::At("/author/kind")),
-        ("ANSWERS", Cell::Of(mode)),
-        ("READ TO", Cell::At("/lastReadSeq")),
-        ("JOINED", Cell::At("/joinedAt")),
-        ("ID", Cell::At("/authorId")),
+        ("AUTHOR", CellSource::Of(name)),
+        ("NAME", CellSource::At("/author/displayName")),
+        ("KIND", CellSource::At("/author/kind")),
+        ("ANSWERS", CellSource::Of(mode)),
+        ("READ TO", CellSource::At("/lastReadSeq")),
+        ("JOINED", CellSource::At("/joinedAt")),
+        ("ID", CellSource::At("/authorId")),
     ],
 };
 
-const MEMBER: View = View {
+const MEMBER: TableLayout = TableLayout {
     list: None,
     id: "/authorId",
     columns: &[
-        ("Author", Cell::Of(name)),
-        ("Name", Cell::At("/author/displayName")),
-        ("Kind", Cell::At("/author/kind")),
-        ("Answers", Cell::Of(mode)),
-        ("Joined", Cell::At("/joinedAt")),
-        ("Id", Cell::At("/authorId")),
+        ("Author", CellSource::Of(name)),
+        ("Name", CellSource::At("/author/displayName")),
+        ("Kind", CellSource::At("/author/kind")),
+        ("Answers", CellSource::Of(mode)),
+        ("Joined", CellSource::At("/joinedAt")),
+        ("Id", CellSource::At("/authorId")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(room) => {
             let target = members(desk, &room).await?;
@@ -121,7 +121,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&answer, &MEMBER)
         }
         Verb::Halt(ask) => {
-            let Member { room, author } = &ask.member;
+            let MemberArg { room, author } = &ask.member;
             turns::halt(desk, room, Some(author), &ask.once).await
         }
         Verb::Remove(ask) => {
@@ -134,12 +134,12 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn members(desk: &Desk, room: &common_args::Room) -> Result<Target, Failure> {
+async fn members(desk: &CliContext, room: &common_args::RoomArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&room.room).await?;
-    Ok(Target::room(&room).then("members"))
+    Ok(RequestTarget::room(&room).then("members"))
 }
 
-async fn member(desk: &Desk, ask: &Member) -> Result<Target, Failure> {
+async fn member(desk: &CliContext, ask: &MemberArg) -> Result<RequestTarget, Failure> {
     let members = members(desk, &ask.room).await?;
     Ok(members.then(&desk.author_id(&ask.author.author).await?))
 }

@@ -3,7 +3,7 @@
 
 /// One operation and its command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operation {
+pub(crate) struct OperationCommand {
     /// The operation's `operationId` in the OpenAPI document.
     pub(crate) id: &'static str,
     /// The command's words behind `guildhall`.
@@ -11,7 +11,7 @@ pub(crate) struct Operation {
 }
 
 /// Every operation, in the order of the OpenAPI document.
-pub(crate) const OPERATIONS: &[Operation] = &[
+pub(crate) const OPERATIONS: &[OperationCommand] = &[
     operation("listAgents", "agents list"),
     operation("registerAgent", "agents add"),
     operation("retireAgent", "agents retire"),
@@ -230,6 +230,6 @@ pub(crate) fn command_of(id: &str) -> Option<&'static str> {
     Some(found.words)
 }
 
-const fn operation(id: &'static str, words: &'static str) -> Operation {
-    Operation { id, words }
+const fn operation(id: &'static str, words: &'static str) -> OperationCommand {
+    OperationCommand { id, words }
 }

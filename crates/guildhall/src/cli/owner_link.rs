@@ -10,30 +10,30 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    cli_context::Desk,
+    cli_context::CliContext,
     failure::Failure,
-    output::{Cell, View},
-    request_target::Target,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What to do with the address.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct OpenArgs {
     /// Prints the address, and opens no browser
     #[arg(long)]
     print: bool,
 }
 
-const LINK: View = View {
+const LINK: TableLayout = TableLayout {
     list: None,
     id: "/url",
     columns: &[
-        ("Address", Cell::At("/url")),
-        ("Counts once, until", Cell::At("/expiresAt")),
+        ("Address", CellSource::At("/url")),
+        ("Counts once, until", CellSource::At("/expiresAt")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, ask: OpenArgs) -> Result<(), Failure> {
     let answer = desk.post_anew(&target(), None).await?;
     if !desk.output.is_for_people() && !desk.output.is_ids() {
         return desk.output.show(&answer, &LINK);
@@ -50,14 +50,14 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
 }
 
 /// Runs `guildhall forget-browsers`.
-pub(super) async fn forget(desk: &Desk) -> Result<(), Failure> {
+pub(super) async fn forget(desk: &CliContext) -> Result<(), Failure> {
     desk.delete(&target(), None).await?;
     desk.output
         .done("Every browser that an address of guildhall open made yours is forgotten.")
 }
 
-fn target() -> Target {
-    Target::new("/api/auth/open")
+fn target() -> RequestTarget {
+    RequestTarget::new("/api/auth/open")
 }
 
 /// Whether there is a desktop to hand the address to. Without one `xdg-open` takes a browser of

@@ -6,11 +6,11 @@ use clap::Args;
 use http::{Method, Uri};
 
 use super::{
-    cli_context::Desk,
-    common_args::{self, IfMatch},
+    cli_context::CliContext,
+    common_args::{self, IfMatchArg},
     failure::{Failure, code_of},
-    http_client::Load,
-    request_body::Payload,
+    http_client::RequestParts,
+    request_body::RequestBody,
 };
 
 /// Bytes of a body taken from standard input: above what any route takes.
@@ -18,7 +18,7 @@ const STDIN_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// A request.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct RawRequestArgs {
     /// The method: GET, POST, PATCH, PUT or DELETE
     #[arg(value_parser = method)]
     method: Method,
@@ -32,10 +32,10 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "KEY", value_parser = common_args::key)]
     idempotency_key: Option<String>,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
-pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, ask: RawRequestArgs) -> Result<u8, Failure> {
     let json = match ask.data.as_deref() {
         Some("-") => {
             let mut body = Vec::new();
@@ -52,11 +52,11 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<u8, Failure> {
         Some(json) => Some(json.as_bytes().to_vec()),
         None => None,
     };
-    let load = Load {
-        payload: json.map(Payload::json).unwrap_or_default(),
+    let load = RequestParts {
+        payload: json.map(RequestBody::json).unwrap_or_default(),
         idempotency_key: ask.idempotency_key,
         if_match: ask.if_match.tags(),
-        ..Load::default()
+        ..RequestParts::default()
     };
     let mut opened = desk.client.open(ask.method, &ask.path, load).await?;
     let status = opened.status;

@@ -22,13 +22,13 @@ const FILES: &str = "files";
 
 /// The body of a request.
 #[derive(Debug, Default)]
-pub(super) struct Payload {
+pub(super) struct RequestBody {
     kind: Option<HeaderValue>,
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<BodyPart>,
 }
 
 #[derive(Debug)]
-enum Piece {
+enum BodyPart {
     Bytes(Bytes),
     File {
         file: File,
@@ -39,12 +39,12 @@ enum Piece {
     },
 }
 
-impl Payload {
+impl RequestBody {
     /// JSON text.
     pub(super) fn json(text: Vec<u8>) -> Self {
         Self {
             kind: Some(HeaderValue::from_static("application/json")),
-            pieces: [Piece::Bytes(text.into())].into(),
+            pieces: [BodyPart::Bytes(text.into())].into(),
         }
     }
 
@@ -63,12 +63,12 @@ impl Payload {
                  filename=\"{}\"\r\n\r\n",
                 quoted(&name)
             );
-            pieces.push_back(Piece::Bytes(head.into()));
+            pieces.push_back(BodyPart::Bytes(head.into()));
             let name = path.display().to_string();
-            pieces.push_back(Piece::File { file, name, left });
-            pieces.push_back(Piece::Bytes(Bytes::from_static(b"\r\n")));
+            pieces.push_back(BodyPart::File { file, name, left });
+            pieces.push_back(BodyPart::Bytes(Bytes::from_static(b"\r\n")));
         }
-        pieces.push_back(Piece::Bytes(format!("--{boundary}--\r\n").into()));
+        pieces.push_back(BodyPart::Bytes(format!("--{boundary}--\r\n").into()));
         let kind = format!("multipart/form-data; boundary={boundary}");
         let kind = HeaderValue::try_from(kind)
             .map_err(|_| Failure::Usage("this is no boundary of a form.".to_owned()))?;
@@ -85,17 +85,17 @@ impl Payload {
 
     fn next(&mut self) -> Option<io::Result<Bytes>> {
         match self.pieces.front_mut()? {
-            Piece::File { left: 0, .. } => {
+            BodyPart::File { left: 0, .. } => {
                 self.pieces.pop_front();
                 self.next()
             }
-            Piece::File { file, name, left } => {
+            BodyPart::File { file, name, left } => {
                 let read = chunk(file, *left).inspect(|bytes| *left -= bytes.len() as u64);
                 Some(read.map_err(|error| {
                     io::Error::other(format!("{name} cannot be read to its end: {error}"))
                 }))
             }
-            Piece::Bytes(bytes) => {
+            BodyPart::Bytes(bytes) => {
                 let bytes = std::mem::take(bytes);
                 self.pieces.pop_front();
                 Some(Ok(bytes))
@@ -105,14 +105,14 @@ impl Payload {
 
     fn len(&self) -> u64 {
         let lengths = self.pieces.iter().map(|piece| match piece {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::File { left, .. } => *left,
+            BodyPart::Bytes(bytes) => bytes.len() as u64,
+            BodyPart::File { left, .. } => *left,
         });
         lengths.sum()
     }
 }
 
-impl Body for Payload {
+impl Body for RequestBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use guildhall_world::scratch::Scratch;
 
-    fn read(mut payload: Payload) -> Vec<u8> {
+    fn read(mut payload: RequestBody) -> Vec<u8> {
         let length = payload.len();
         let mut bytes = Vec::new();
         while let Some(piece) = payload.next() {
@@ -192,7 +192,7 @@ mod tests {
         std::fs::write(&large, vec![b'x'; 200_000]).unwrap();
         std::fs::write(&empty, "").unwrap();
         let files = [plain, large, empty];
-        let payload = Payload::form("B1", &files).unwrap();
+        let payload = RequestBody::form("B1", &files).unwrap();
         assert_eq!(payload.kind().unwrap(), "multipart/form-data; boundary=B1");
         let bytes = read(payload);
         let expected = format!(
@@ -204,7 +204,7 @@ mod tests {
             "x".repeat(200_000)
         );
         assert!(bytes == expected.as_bytes());
-        assert!(read(Payload::form("B1", &files).unwrap()) == bytes);
+        assert!(read(RequestBody::form("B1", &files).unwrap()) == bytes);
     }
 
     #[test]
@@ -212,10 +212,14 @@ mod tests {
         let scratch = Scratch::new("form");
         let file = scratch.path().join("file");
         for path in [scratch.path(), &file] {
-            assert!(Payload::form("B", &[path]).is_err(), "{}", path.display());
+            assert!(
+                RequestBody::form("B", &[path]).is_err(),
+                "{}",
+                path.display()
+            );
         }
         std::fs::write(&file, "hello").unwrap();
-        let mut payload = Payload::form("B", &[&file]).unwrap();
+        let mut payload = RequestBody::form("B", &[&file]).unwrap();
         std::fs::write(&file, "").unwrap();
         assert!(payload.next().unwrap().is_ok());
         let error = payload.next().unwrap().unwrap_err().to_string();

@@ -3,16 +3,16 @@
 
 use std::fmt::{Display, Write};
 
-use super::common_args::Page;
+use super::common_args::PageArgs;
 
 /// The path and query of one request.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct RequestTarget {
     text: String,
     has_query: bool,
 }
 
-impl Target {
+impl RequestTarget {
     /// Begins with a fixed path.
     pub(super) fn new(path: &str) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Target {
     }
 
     /// Adds which page of a list is asked for.
-    pub(super) fn page(self, page: Page) -> Self {
+    pub(super) fn page(self, page: PageArgs) -> Self {
         self.query("limit", page.limit).query("cursor", page.cursor)
     }
 
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn no_argument_breaks_out_of_its_place() {
-        let target = Target::room("a/../b?c#d é")
+        let target = RequestTarget::room("a/../b?c#d é")
             .then("..")
             .query("none", None::<u8>)
             .query("q", Some("a&b=c"))

@@ -1,27 +1,30 @@
 //! `guildhall rooms export`: a room as lines, checked against the digest in its last one.
 
 use clap::Args;
-use guildhall_world::digests::Digesting;
+use guildhall_world::digests::DigestBuilder;
 use serde_json::Value;
 
 use super::{
-    cli_context::Desk, common_args, downloads::Place, failure::Failure, request_target::Target,
+    cli_context::CliContext, common_args, downloads::DownloadTarget, failure::Failure,
+    request_target::RequestTarget,
 };
 
 /// A room, and where its export goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct ExportArgs {
     #[command(flatten)]
-    room: common_args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
-pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, ask: ExportArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
     let mut arriving = ask.place.begin()?;
-    let mut opened = desk.open(&Target::room(&room).then("export")).await?;
-    let mut check = Check::default();
+    let mut opened = desk
+        .open(&RequestTarget::room(&room).then("export"))
+        .await?;
+    let mut check = ExportVerifier::default();
     while let Some(bytes) = opened.next().await? {
         check.add(&bytes);
         arriving.write(&bytes)?;
@@ -38,13 +41,13 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
 
 /// Whether an export is whole: its last line tells the digest of all before it.
 #[derive(Default)]
-struct Check {
-    before: Digesting,
+struct ExportVerifier {
+    before: DigestBuilder,
     /// The line that came last; held back, for it may be the last one.
     line: Vec<u8>,
 }
 
-impl Check {
+impl ExportVerifier {
     fn add(&mut self, bytes: &[u8]) {
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             if self.line.ends_with(b"\n") {
@@ -80,13 +83,13 @@ mod tests {
     use super::*;
 
     fn digest(text: &str) -> String {
-        let mut digest = Digesting::default();
+        let mut digest = DigestBuilder::default();
         digest.add(text.as_bytes());
         digest.finish().to_string()
     }
 
     fn checked(export: &str, size: usize) -> Result<u64, Failure> {
-        let mut check = Check::default();
+        let mut check = ExportVerifier::default();
         for bytes in export.as_bytes().chunks(size) {
             check.add(bytes);
         }

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use crate::config;
 
 /// Where a server listens, and what its own computer's programs show it in mode `login`.
-pub(super) struct Found {
+pub(super) struct RunningServer {
     /// Its address.
     pub(super) url: Uri,
     /// The token that stands for the owner; only the data folder tells it.
@@ -19,14 +19,14 @@ pub(super) struct Found {
 
 /// A server, by its address or by its data folder.
 #[derive(Clone, Debug)]
-pub(super) enum Server {
+pub(super) enum ServerLocation {
     /// At this address.
     At(Uri),
     /// The one that uses this data folder, wherever it listens now.
     Of(PathBuf),
 }
 
-impl Server {
+impl ServerLocation {
     /// The server that the arguments and the environment name.
     ///
     /// # Errors
@@ -44,17 +44,17 @@ impl Server {
     ///
     /// # Errors
     /// [`Failure::Unreached`] when no server uses the data folder.
-    pub(super) fn find(&self) -> Result<Found, Failure> {
+    pub(super) fn find(&self) -> Result<RunningServer, Failure> {
         let data_dir = match self {
             Self::At(url) => {
                 let (url, local_token) = (url.clone(), None);
-                return Ok(Found { url, local_token });
+                return Ok(RunningServer { url, local_token });
             }
             Self::Of(data_dir) => data_dir,
         };
         let announced = data_dir::discover(data_dir).and_then(|json| {
             let server: Value = serde_json::from_str(&json).ok()?;
-            Some(Found {
+            Some(RunningServer {
                 url: server["url"].as_str()?.parse().ok()?,
                 local_token: server["localToken"].as_str().map(str::to_owned),
             })

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::{cli_context::Desk, failure::Failure, operation_commands, request_target::Target};
+use super::{
+    cli_context::CliContext, failure::Failure, operation_commands, request_target::RequestTarget,
+};
 
 /// Runs `guildhall openapi`: for people each operation with its command, else the document.
-pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
-    let answer = desk.get(&Target::new("/api/openapi.json")).await?;
+pub(super) async fn run(desk: &CliContext) -> Result<(), Failure> {
+    let answer = desk.get(&RequestTarget::new("/api/openapi.json")).await?;
     if !desk.output.is_for_people() && !desk.output.is_ids() {
         return desk.output.body(&answer.body);
     }
@@ -35,7 +37,7 @@ pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
 }
 
 /// Runs `guildhall metrics`.
-pub(super) async fn metrics(desk: &Desk) -> Result<(), Failure> {
-    let answer = desk.get(&Target::new("/metrics")).await?;
+pub(super) async fn metrics(desk: &CliContext) -> Result<(), Failure> {
+    let answer = desk.get(&RequestTarget::new("/metrics")).await?;
     desk.output.body(&answer.body)
 }

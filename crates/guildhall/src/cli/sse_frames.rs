@@ -6,7 +6,7 @@ const FRAME_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// One frame.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frame {
+pub(crate) struct SseFrame {
     /// The position it moves the reader to.
     pub(crate) id: Option<u64>,
     /// Its name; empty for a frame without data.
@@ -17,28 +17,28 @@ pub(crate) struct Frame {
 
 /// Makes frames out of bytes.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub(crate) struct SseParser {
     /// The line that has not ended yet.
     line: Vec<u8>,
     /// The frame that has not ended yet.
-    frame: Frame,
+    frame: SseFrame,
 }
 
 /// The stream holds something that no frame can be.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct TooLong;
+pub(crate) struct FrameTooLong;
 
-impl Frames {
+impl SseParser {
     /// The frames that `bytes` complete.
     ///
     /// # Errors
-    /// [`TooLong`] when a frame does not end within 64 MiB.
-    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<Frame>, TooLong> {
+    /// [`FrameTooLong`] when a frame does not end within 64 MiB.
+    pub(crate) fn take(&mut self, bytes: &[u8]) -> Result<Vec<SseFrame>, FrameTooLong> {
         let mut frames = Vec::new();
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let held = self.frame.data.as_ref().map_or(0, String::len);
             if held + self.line.len() + part.len() > FRAME_BYTES_MAX {
-                return Err(TooLong);
+                return Err(FrameTooLong);
             }
             self.line.extend_from_slice(part);
             if part.ends_with(b"\n") {
@@ -50,10 +50,10 @@ impl Frames {
         Ok(frames)
     }
 
-    fn end_of_line(&mut self, line: &str) -> Option<Frame> {
+    fn end_of_line(&mut self, line: &str) -> Option<SseFrame> {
         if line.is_empty() {
             let frame = std::mem::take(&mut self.frame);
-            return (frame != Frame::default()).then_some(frame);
+            return (frame != SseFrame::default()).then_some(frame);
         }
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
@@ -83,23 +83,23 @@ mod tests {
         let stream = ": connected\nretry: 1000\n\nid: 7\nevent: entry_added\ndata: {\"é\":1}\n\n\
                       : keepalive\n\nid: 9\n\nevent: reset\r\ndata: a\r\ndata: b\r\n\r\nid: 10\n";
         let expected = [
-            Frame {
+            SseFrame {
                 id: Some(7),
                 event: "entry_added".to_owned(),
                 data: Some("{\"é\":1}".to_owned()),
             },
-            Frame {
+            SseFrame {
                 id: Some(9),
-                ..Frame::default()
+                ..SseFrame::default()
             },
-            Frame {
+            SseFrame {
                 id: None,
                 event: "reset".to_owned(),
                 data: Some("a\nb".to_owned()),
             },
         ];
         for size in 1..stream.len() {
-            let mut frames = Frames::default();
+            let mut frames = SseParser::default();
             let mut found = Vec::new();
             for bytes in stream.as_bytes().chunks(size) {
                 found.extend(frames.take(bytes).unwrap());

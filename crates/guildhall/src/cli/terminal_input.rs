@@ -169,7 +169,7 @@ fn ask_unseen(name: &str) -> Result<Vec<u8>, Failure> {
             "there is no terminal to ask for the {name} on; pipe it in."
         )));
     }
-    let _unseen = Unseen::begin()?;
+    let _unseen = EchoOff::begin()?;
     prompt(&format!("{name}: "))?;
     let mut line = Vec::new();
     while let Some(byte) = next_byte()? {
@@ -200,9 +200,9 @@ fn next_byte() -> io::Result<Option<u8>> {
 }
 
 /// A terminal that shows nothing of what is typed, until this is dropped.
-struct Unseen(Termios);
+struct EchoOff(Termios);
 
-impl Unseen {
+impl EchoOff {
     fn begin() -> io::Result<Self> {
         let before = termios::tcgetattr(io::stdin())?;
         let mut unseen = before.clone();
@@ -215,7 +215,7 @@ impl Unseen {
     }
 }
 
-impl Drop for Unseen {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         // Without a terminal there is nothing left to restore, and nobody to tell.
         let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &self.0);

@@ -8,7 +8,7 @@ const PAIRS_MAX: usize = 4_000_000;
 
 /// One line of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step<'a> {
+enum DiffLine<'a> {
     Same(&'a str),
     Gone(&'a str),
     New(&'a str),
@@ -20,7 +20,7 @@ pub(super) fn unified(path: &str, old: Option<&str>, new: &str) -> Vec<String> {
     let steps = steps(old.unwrap_or_default(), new);
     let from = if old.is_some() { path } else { "/dev/null" };
     let mut lines = vec![format!("--- {from}"), format!("+++ {path}")];
-    let is_change = |step: &Step<'_>| !matches!(step, Step::Same(_));
+    let is_change = |step: &DiffLine<'_>| !matches!(step, DiffLine::Same(_));
     let mut at = 0;
     while let Some(change) = steps.iter().skip(at).position(is_change) {
         let start = (at + change).saturating_sub(AROUND).max(at);
@@ -39,9 +39,9 @@ pub(super) fn unified(path: &str, old: Option<&str>, new: &str) -> Vec<String> {
     if at == 0 { Vec::new() } else { lines }
 }
 
-fn hunk(steps: &[Step<'_>], start: usize, end: usize, lines: &mut Vec<String>) {
-    let old = |step: &&Step<'_>| !matches!(step, Step::New(_));
-    let new = |step: &&Step<'_>| !matches!(step, Step::Gone(_));
+fn hunk(steps: &[DiffLine<'_>], start: usize, end: usize, lines: &mut Vec<String>) {
+    let old = |step: &&DiffLine<'_>| !matches!(step, DiffLine::New(_));
+    let new = |step: &&DiffLine<'_>| !matches!(step, DiffLine::Gone(_));
     let (before, within) = (&steps[..start], &steps[start..end]);
     let range = |first: usize, count: usize| match count {
         0 => format!("{first},0"),
@@ -60,9 +60,9 @@ fn hunk(steps: &[Step<'_>], start: usize, end: usize, lines: &mut Vec<String>) {
     ));
     for step in within {
         let (sign, line) = match step {
-            Step::Same(line) => (' ', line),
-            Step::Gone(line) => ('-', line),
-            Step::New(line) => ('+', line),
+            DiffLine::Same(line) => (' ', line),
+            DiffLine::Gone(line) => ('-', line),
+            DiffLine::New(line) => ('+', line),
         };
         lines.push(format!("{sign}{}", line.strip_suffix('\n').unwrap_or(line)));
         if !line.ends_with('\n') {
@@ -71,7 +71,7 @@ fn hunk(steps: &[Step<'_>], start: usize, end: usize, lines: &mut Vec<String>) {
     }
 }
 
-fn steps<'a>(old: &'a str, new: &'a str) -> Vec<Step<'a>> {
+fn steps<'a>(old: &'a str, new: &'a str) -> Vec<DiffLine<'a>> {
     let old: Vec<&str> = old.split_inclusive('\n').collect();
     let new: Vec<&str> = new.split_inclusive('\n').collect();
     let equal = |(one, other): &(&&str, &&str)| one == other;
@@ -81,18 +81,18 @@ fn steps<'a>(old: &'a str, new: &'a str) -> Vec<Step<'a>> {
     let tail = backwards.take_while(equal).count();
     let (old_middle, old_tail) = old_rest.split_at(old_rest.len() - tail);
     let (new_middle, _) = new_rest.split_at(new_rest.len() - tail);
-    let mut steps: Vec<Step<'a>> = old[..head].iter().copied().map(Step::Same).collect();
+    let mut steps: Vec<DiffLine<'a>> = old[..head].iter().copied().map(DiffLine::Same).collect();
     steps.extend(middle(old_middle, new_middle));
-    steps.extend(old_tail.iter().copied().map(Step::Same));
+    steps.extend(old_tail.iter().copied().map(DiffLine::Same));
     steps
 }
 
 /// The shortest way from `old` to `new`, by the longest common subsequence.
-fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Step<'a>> {
+fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<DiffLine<'a>> {
     let (rows, columns) = (old.len(), new.len());
     if rows.saturating_mul(columns) > PAIRS_MAX {
-        let gone = old.iter().copied().map(Step::Gone);
-        return gone.chain(new.iter().copied().map(Step::New)).collect();
+        let gone = old.iter().copied().map(DiffLine::Gone);
+        return gone.chain(new.iter().copied().map(DiffLine::New)).collect();
     }
     let width = columns + 1;
     let mut common = vec![0_u32; (rows + 1) * width];
@@ -109,15 +109,15 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Step<'a>> {
     let mut steps = Vec::with_capacity(rows.max(columns));
     while row < rows || column < columns {
         if row < rows && column < columns && old[row] == new[column] {
-            steps.push(Step::Same(old[row]));
+            steps.push(DiffLine::Same(old[row]));
             (row, column) = (row + 1, column + 1);
         } else if column == columns
             || row < rows && common[(row + 1) * width + column] >= common[row * width + column + 1]
         {
-            steps.push(Step::Gone(old[row]));
+            steps.push(DiffLine::Gone(old[row]));
             row += 1;
         } else {
-            steps.push(Step::New(new[column]));
+            steps.push(DiffLine::New(new[column]));
             column += 1;
         }
     }
@@ -183,12 +183,12 @@ mod tests {
             let (mut before, mut after) = (String::new(), String::new());
             for step in steps(&old, &new) {
                 match step {
-                    Step::Same(line) => {
+                    DiffLine::Same(line) => {
                         before.push_str(line);
                         after.push_str(line);
                     }
-                    Step::Gone(line) => before.push_str(line),
-                    Step::New(line) => after.push_str(line),
+                    DiffLine::Gone(line) => before.push_str(line),
+                    DiffLine::New(line) => after.push_str(line),
                 }
             }
             assert_eq!((before, after), (old, new));

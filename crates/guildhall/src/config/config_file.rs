@@ -5,16 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::settings::{self, Source, Value};
-use guildhall_hall::Configured;
+use guildhall_domain::settings::{self, SettingSource, SettingValue};
+use guildhall_hall::ConfiguredSettings;
 use serde::Deserialize;
 
-use super::{Auth, ConfigError, PeerCheckMode};
+use super::{AuthArg, ConfigError, PeerCheckMode};
 
 /// The file `guildhall.toml` in the data folder. An unknown key stops the start.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct File {
+pub(super) struct ConfigFile {
     pub(super) server: ServerTable,
     pub(super) auth: AuthTable,
     pub(super) browser: BrowserTable,
@@ -43,7 +43,7 @@ pub(super) struct ServerTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub(super) struct AuthTable {
-    pub(super) mode: Option<Auth>,
+    pub(super) mode: Option<AuthArg>,
     pub(super) peer_check: Option<PeerCheckMode>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct LimitsTable {
     pub(super) streams_per_agent_max: Option<usize>,
 }
 
-impl File {
+impl ConfigFile {
     pub(super) fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -111,7 +111,7 @@ impl File {
     }
 
     /// The settings that the file names.
-    pub(super) fn settings(&self) -> Result<Configured, ConfigError> {
+    pub(super) fn settings(&self) -> Result<ConfiguredSettings, ConfigError> {
         let tables = [
             ("agents", self.agents.clone()),
             ("browser", self.browser.settings()),
@@ -123,7 +123,7 @@ impl File {
             ("storage", self.storage.clone()),
             ("workbench", self.workbench.clone()),
         ];
-        let mut configured = Configured::new();
+        let mut configured = ConfiguredSettings::new();
         for (table, values) in tables {
             for (name, value) in values {
                 let key = format!("{table}.{name}");
@@ -135,7 +135,7 @@ impl File {
                 let value =
                     value_of(value).ok_or_else(|| fail("has no fitting form".to_owned()))?;
                 setting.check(&value).map_err(fail)?;
-                configured.push((setting, Source::File, value));
+                configured.push((setting, SettingSource::File, value));
             }
         }
         Ok(configured)
@@ -172,16 +172,16 @@ fn named<const N: usize>(values: [(&str, &Option<toml::Value>); N]) -> toml::Tab
     there.collect()
 }
 
-fn value_of(value: toml::Value) -> Option<Value> {
+fn value_of(value: toml::Value) -> Option<SettingValue> {
     match value {
-        toml::Value::Boolean(flag) => Some(Value::Flag(flag)),
-        toml::Value::Integer(number) => number.try_into().ok().map(Value::Number),
-        toml::Value::String(text) => Some(Value::Text(text)),
+        toml::Value::Boolean(flag) => Some(SettingValue::Flag(flag)),
+        toml::Value::Integer(number) => number.try_into().ok().map(SettingValue::Number),
+        toml::Value::String(text) => Some(SettingValue::Text(text)),
         toml::Value::Array(items) => items
             .into_iter()
             .map(|item| item.as_str().map(str::to_owned))
             .collect::<Option<_>>()
-            .map(Value::Texts),
+            .map(SettingValue::Texts),
         toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Table(_) => None,
     }
 }

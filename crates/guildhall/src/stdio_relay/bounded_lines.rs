@@ -8,7 +8,7 @@ pub(super) const LINE_BYTES_MAX: usize = 1024 * 1024;
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineRead {
     /// A line without its end.
     Whole(Vec<u8>),
     /// A line that was longer than [`LINE_BYTES_MAX`], and is gone.
@@ -16,14 +16,14 @@ pub(super) enum Line {
 }
 
 /// Lines of `from`.
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     from: R,
     /// The line that has not ended yet.
     line: Vec<u8>,
     is_too_long: bool,
 }
 
-impl<R: AsyncBufRead + Unpin> Lines<R> {
+impl<R: AsyncBufRead + Unpin> LineReader<R> {
     /// The lines that `from` brings.
     pub(super) fn of(from: R) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     ///
     /// # Errors
     /// When the reader fails.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(super) async fn next(&mut self) -> io::Result<Option<LineRead>> {
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
@@ -61,10 +61,10 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             }
             let line = std::mem::take(&mut self.line);
             if std::mem::take(&mut self.is_too_long) {
-                return Ok(Some(Line::TooLong));
+                return Ok(Some(LineRead::TooLong));
             }
             if !line.trim_ascii().is_empty() {
-                return Ok(Some(Line::Whole(line)));
+                return Ok(Some(LineRead::Whole(line)));
             }
         }
     }
@@ -82,13 +82,13 @@ mod tests {
         let full = "y".repeat(LINE_BYTES_MAX);
         let text = format!("one\n\n  \r\n{long}\ntwo\n{full}\ncut off");
         for capacity in [1, 7, 8 * 1024] {
-            let mut lines = Lines::of(BufReader::with_capacity(capacity, text.as_bytes()));
+            let mut lines = LineReader::of(BufReader::with_capacity(capacity, text.as_bytes()));
             let mut found = Vec::new();
             while let Some(line) = lines.next().await.unwrap() {
                 found.push(line);
             }
-            let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
-            let expected = [whole("one"), Line::TooLong, whole("two"), whole(&full)];
+            let whole = |text: &str| LineRead::Whole(text.as_bytes().to_vec());
+            let expected = [whole("one"), LineRead::TooLong, whole("two"), whole(&full)];
             assert_eq!(found, expected, "{capacity}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use guildhall_domain::browser::tools::Tool;
+use guildhall_domain::browser::tools::BrowserTool;
 use guildhall_hall::launch_config::LOOK_OF_BRIDGE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Value, json};
@@ -20,11 +20,11 @@ const UNREADABLE: i64 = -32_700;
 const TOO_LONG: i64 = -32_600;
 
 /// What a client says.
-pub(super) struct Message {
+pub(super) struct JsonRpcMessage {
     json: Value,
 }
 
-impl Message {
+impl JsonRpcMessage {
     /// Reads a line; `None` when it is no message.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         let json: Value = serde_json::from_slice(line).ok()?;
@@ -54,8 +54,10 @@ impl Message {
     /// Whether it calls a tool that acts in the browser: such a call has no key, and would be done
     /// a second time.
     pub(super) fn acts_in_browser(&self) -> bool {
-        let tool = self.json["params"]["name"].as_str().and_then(Tool::find);
-        self.method() == "tools/call" && tool.is_some_and(Tool::acts)
+        let tool = self.json["params"]["name"]
+            .as_str()
+            .and_then(BrowserTool::find);
+        self.method() == "tools/call" && tool.is_some_and(BrowserTool::acts)
     }
 
     /// What goes along with it: the revision in force, what it is about, and a key under which it
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     fn headers(message: &Value, version: Option<&str>) -> Vec<String> {
-        let message = Message::read(message.to_string().as_bytes()).unwrap();
+        let message = JsonRpcMessage::read(message.to_string().as_bytes()).unwrap();
         let headers = message.headers(version, "k");
         let line = |(name, value): (&HeaderName, &HeaderValue)| {
             format!("{name}: {}", value.to_str().unwrap())
@@ -215,7 +217,7 @@ mod tests {
             ("tools/list", "browser_click", false),
         ] {
             let message = json!({"id": 1, "method": method, "params": {"name": name}});
-            let message = Message::read(message.to_string().as_bytes()).unwrap();
+            let message = JsonRpcMessage::read(message.to_string().as_bytes()).unwrap();
             assert_eq!(message.acts_in_browser(), acts, "{method} {name}");
         }
     }
@@ -251,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_only_tells_is_waited_for_by_nobody() {
-        let read = |json: Value| Message::read(json.to_string().as_bytes()).unwrap();
+        let read = |json: Value| JsonRpcMessage::read(json.to_string().as_bytes()).unwrap();
         assert_eq!(
             read(json!({"method": "notifications/initialized"})).id(),
             None
@@ -263,6 +265,6 @@ mod tests {
         );
         let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 3}});
         assert_eq!(read(cancel).takes_back(), Some(&json!(3)));
-        assert!(Message::read(b"[1]").is_none() && Message::read(b"{").is_none());
+        assert!(JsonRpcMessage::read(b"[1]").is_none() && JsonRpcMessage::read(b"{").is_none());
     }
 }

@@ -34,11 +34,11 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(2)
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// A connection at work; it moves only while it is waited for.
-pub(super) type Connection = Pin<Box<dyn Future<Output = ()>>>;
+pub(super) type RelayConnection = Pin<Box<dyn Future<Output = ()>>>;
 
 /// How a message may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum ResendPolicy {
     /// As long as no answer came: it is done once however often it is sent.
     Always,
     /// The same, for a client that waits for it before it does anything.
@@ -48,7 +48,7 @@ pub(super) enum Again {
 }
 
 /// What the server answered.
-pub(super) enum Answer {
+pub(super) enum RelayResponse {
     /// One body.
     Whole(StatusCode, Bytes),
     /// A stream of events.
@@ -56,13 +56,13 @@ pub(super) enum Answer {
 }
 
 /// Why no answer came.
-struct Lost {
+struct SendError {
     error: io::Error,
     /// Whether a server may have got the message.
     is_sent: bool,
 }
 
-impl Lost {
+impl SendError {
     fn unsent(error: io::Error) -> Self {
         Self {
             error,
@@ -72,17 +72,17 @@ impl Lost {
 }
 
 /// The way to one address of the server.
-pub(super) struct Wire {
+pub(super) struct RelayClient {
     url: Uri,
     target: String,
     credential: header::HeaderValue,
     /// Connections that nobody uses now.
     idle: RefCell<Vec<SendRequest<Full<Bytes>>>>,
     /// Hands new connections to whoever drives them.
-    born: mpsc::UnboundedSender<Connection>,
+    born: mpsc::UnboundedSender<RelayConnection>,
 }
 
-impl Wire {
+impl RelayClient {
     /// The way to `target` at `url`, showing `token`; new connections go to `born`.
     ///
     /// `None` when `url` is no plain address or `token` cannot be one.
@@ -90,7 +90,7 @@ impl Wire {
         url: &str,
         target: String,
         token: &str,
-        born: mpsc::UnboundedSender<Connection>,
+        born: mpsc::UnboundedSender<RelayConnection>,
     ) -> Option<Self> {
         let url: Uri = url.parse().ok()?;
         let mut credential = header::HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
@@ -115,26 +115,26 @@ impl Wire {
         &self,
         body: &Bytes,
         headers: &HeaderMap,
-        again: Again,
-    ) -> io::Result<Answer> {
+        again: ResendPolicy,
+    ) -> io::Result<RelayResponse> {
         let end = Instant::now()
             + match again {
-                Again::Always | Again::Unsent => AGAIN_MAX,
-                Again::Shortly => GREETING_AGAIN_MAX,
+                ResendPolicy::Always | ResendPolicy::Unsent => AGAIN_MAX,
+                ResendPolicy::Shortly => GREETING_AGAIN_MAX,
             };
         let [mut pause, longest] = PAUSES;
         loop {
             let (answer, is_sent) = match self.attempt(body, headers, end).await {
                 Ok(answer) => (Ok(answer), true),
-                Err(Lost { error, is_sent }) => (Err(error), is_sent),
+                Err(SendError { error, is_sent }) => (Err(error), is_sent),
             };
             let is_settled = match &answer {
-                Ok(Answer::Whole(status, _)) => {
+                Ok(RelayResponse::Whole(status, _)) => {
                     *status != StatusCode::SERVICE_UNAVAILABLE
                         && *status != StatusCode::TOO_MANY_REQUESTS
                 }
-                Ok(Answer::Stream(_)) => true,
-                Err(_) => is_sent && again == Again::Unsent,
+                Ok(RelayResponse::Stream(_)) => true,
+                Err(_) => is_sent && again == ResendPolicy::Unsent,
             };
             if is_settled || Instant::now() + pause > end {
                 return answer;
@@ -150,17 +150,17 @@ impl Wire {
         body: &Bytes,
         headers: &HeaderMap,
         end: Instant,
-    ) -> Result<Answer, Lost> {
+    ) -> Result<RelayResponse, SendError> {
         loop {
             let kept = self.idle.borrow_mut().pop();
             let is_kept = kept.is_some();
             let mut sender = match kept {
                 Some(sender) => sender,
-                None => self.connect(end).await.map_err(Lost::unsent)?,
+                None => self.connect(end).await.map_err(SendError::unsent)?,
             };
             match self.exchange(&mut sender, body, headers).await {
                 Ok(answer) => {
-                    if matches!(answer, Answer::Whole(..)) {
+                    if matches!(answer, RelayResponse::Whole(..)) {
                         self.idle.borrow_mut().push(sender);
                     }
                     return Ok(answer);
@@ -177,7 +177,7 @@ impl Wire {
         sender: &mut SendRequest<Full<Bytes>>,
         body: &Bytes,
         headers: &HeaderMap,
-    ) -> Result<Answer, Lost> {
+    ) -> Result<RelayResponse, SendError> {
         let host = self.url.authority().map_or("", |host| host.as_str());
         let mut request = Request::post(&self.target)
             .header(header::HOST, host)
@@ -185,28 +185,28 @@ impl Wire {
             .header(header::ACCEPT, "application/json, text/event-stream")
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(body.clone()))
-            .map_err(|error| Lost::unsent(io::Error::other(error)))?;
+            .map_err(|error| SendError::unsent(io::Error::other(error)))?;
         request.headers_mut().extend(headers.clone());
         let ready = sender.ready().await;
-        ready.map_err(|error| Lost::unsent(io::Error::other(error)))?;
+        ready.map_err(|error| SendError::unsent(io::Error::other(error)))?;
         let answer = sender.try_send_request(request).await;
         // A request that is given back was not even begun to be written.
-        let answer = answer.map_err(|mut error| Lost {
+        let answer = answer.map_err(|mut error| SendError {
             is_sent: error.take_message().is_none(),
             error: io::Error::other(error.into_error()),
         });
         let (head, body) = answer?.into_parts();
         let kind = head.headers.get(header::CONTENT_TYPE);
         if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
-            return Ok(Answer::Stream(body));
+            return Ok(RelayResponse::Stream(body));
         }
         let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
-        let body = body.map_err(|error| Lost {
+        let body = body.map_err(|error| SendError {
             error: io::Error::other(error),
             is_sent: true,
         });
         let body = body?.to_bytes();
-        Ok(Answer::Whole(head.status, body))
+        Ok(RelayResponse::Whole(head.status, body))
     }
 
     async fn connect(&self, end: Instant) -> io::Result<SendRequest<Full<Bytes>>> {

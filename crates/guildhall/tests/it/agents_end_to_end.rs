@@ -12,7 +12,7 @@ use std::{
 use rustix::{event, process};
 use serde_json::json;
 
-use crate::workspace::{Workspace, until};
+use crate::workspace::{ServerWithFolder, until};
 
 /// How long a process may outlive its server or agent. Source: contract 3.12 (10).
 const AFTERLIFE: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ fn command(words: &[&str]) -> String {
 
 #[test]
 fn of_racing_decisions_one_counts_and_the_tool_runs_at_most_once() {
-    let t = Workspace::open("race");
+    let t = ServerWithFolder::open("race");
     let session = t.session();
     let mut approved = 0;
     for turn in 1..=6 {
@@ -83,7 +83,7 @@ fn an_agent_sees_the_listed_variables_of_the_server_and_no_other() {
         ("LD_PRELOAD_OF_NOBODY", "canary"),
         ("LC_TIME", "C"),
     ];
-    let t = Workspace::open_with("variables", &canaries);
+    let t = ServerWithFolder::open_with("variables", &canaries);
     let session = t.unattended();
     t.send(
         &session,
@@ -171,8 +171,8 @@ fn an_agent_that_kills_its_keeper_ends_itself_and_decides_nothing() {
 
 /// A server with an agent whose command left a process in a session of its own, without
 /// environment and without parents; answers all processes below the server.
-fn deep(what: &str) -> (Workspace, String, Vec<i32>) {
-    let t = Workspace::open(what);
+fn deep(what: &str) -> (ServerWithFolder, String, Vec<i32>) {
+    let t = ServerWithFolder::open(what);
     let session = t.unattended();
     let script = "setsid env -i sh -c 'echo $$ > part; mv part deep; exec sleep 600' \
                   > /dev/null 2>&1 < /dev/null &";

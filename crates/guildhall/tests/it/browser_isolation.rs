@@ -7,10 +7,10 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    browser_observation::{Viewer, below, raw, tab_of, text},
-    browser_server::{BROWSER, House, is_installed},
+    browser_observation::{StreamViewer, below, raw, tab_of, text},
+    browser_server::{BROWSER, ServerWithChromium, is_installed},
     server_process,
-    test_sites::{Page, Site},
+    test_sites::{SitePage, TestSite},
 };
 
 /// What stands in no event, log or answer.
@@ -18,7 +18,9 @@ const CANARY: &str = "correct-horse-canary-staple";
 
 #[test]
 fn who_may_not_open_it_starts_no_process() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let port = house.server.port();
     let before = house.state();
     let own = format!("Host: 127.0.0.1:{port}");
@@ -83,14 +85,16 @@ fn who_may_not_open_it_starts_no_process() {
 
 #[test]
 fn looking_starts_nothing_and_changes_nothing() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let before = (house.state(), server_process::head(house.server.port()));
     let nothing = "0192f0c1-2d3e-7abc-8def-0123456789ab";
     for path in ["selection", "screenshot"] {
         let path = format!("/tabs/{nothing}/{path}");
         assert_eq!(house.ask("GET", &path, &Value::Null).0, 404);
     }
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     assert_eq!(viewer.words("state")["revision"], before.0["revision"]);
     viewer.say(&json!({"type": "view", "tabId": nothing}));
     let refused = viewer.input(1, 1, &json!([{"type": "text", "text": "x"}]));
@@ -105,18 +109,18 @@ fn looking_starts_nothing_and_changes_nothing() {
 
 /// How many requests were answered.
 #[derive(Debug, Default)]
-struct Answered {
+struct ResponseCounts {
     refused_reads: u64,
     refused_posts: u64,
     /// Everything that was not refused.
     others: u64,
 }
 
-fn answered(port: u16) -> Answered {
+fn answered(port: u16) -> ResponseCounts {
     let head = format!("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}");
     let (status, text) = raw(port, &head, "");
     assert_eq!(status, 200);
-    let mut answered = Answered::default();
+    let mut answered = ResponseCounts::default();
     for line in text.lines() {
         let Some(rest) = line.strip_prefix("guildhall_requests_total{") else {
             continue;
@@ -191,10 +195,10 @@ const WORKER: &str = "onmessage = async ({data}) => { try { \
 #[test]
 fn where_the_kernel_is_not_asked_the_server_is_out_of_reach() {
     let env = [("GUILDHALL_PEER_CHECK", "off")];
-    let Some(house) = House::with(&env) else {
+    let Some(house) = ServerWithChromium::with(&env) else {
         return;
     };
-    let site = Site::page("<title>elsewhere</title>");
+    let site = TestSite::page("<title>elsewhere</title>");
     house.connected(json!({"mode": "embedded", "url": site.url("/")}));
     house.until_title("elsewhere");
     let tab = house.shown();
@@ -215,7 +219,9 @@ fn where_the_kernel_is_not_asked_the_server_is_out_of_reach() {
 
 #[test]
 fn a_page_reaches_nothing_of_the_main_listener_whatever_it_tries() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let folder = house.scratch.path().join("site");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("index.html"), "<title>served words</title>").unwrap();
@@ -225,10 +231,10 @@ fn a_page_reaches_nothing_of_the_main_listener_whatever_it_tries() {
     let (target, served) = (house.server.url.clone(), text(&signed["url"]));
     let (_, place) = served.split_once("/api/").unwrap();
     let served = format!("{target}/api/{place}");
-    let site = Site::new(move |asked| match asked.path.as_str() {
-        "/worker.js" => Page::of("text/javascript", WORKER),
-        "/to-rooms" => Page::redirect(&format!("{target}/api/rooms")),
-        _ => Page::html(HOSTILE.replace("OWN", &target)),
+    let site = TestSite::new(move |asked| match asked.path.as_str() {
+        "/worker.js" => SitePage::of("text/javascript", WORKER),
+        "/to-rooms" => SitePage::redirect(&format!("{target}/api/rooms")),
+        _ => SitePage::html(HOSTILE.replace("OWN", &target)),
     });
     house.connected(json!({"mode": "embedded"}));
     let tab = house.shown();
@@ -288,7 +294,7 @@ fn opener(to: &str, how: &str) -> String {
     )
 }
 
-fn click(house: &House, tab: &str) {
+fn click(house: &ServerWithChromium, tab: &str) {
     let step = json!({"type": "click", "x": 100, "y": 100, "button": "left", "count": 1});
     let ask = json!({"connectionId": house.state()["connectionId"], "steps": [step]});
     house.post(&format!("/tabs/{tab}/input"), ask);
@@ -296,18 +302,20 @@ fn click(house: &House, tab: &str) {
 
 #[test]
 fn a_page_that_goes_to_the_main_listener_reads_its_refusal_alone() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let own = house.server.url.clone();
     let target = own.clone();
-    let site = Site::new(move |asked| match asked.path.as_str() {
-        "/redirect" => Page::redirect(&format!("{target}/api/local-browser")),
-        "/form" => Page::html(format!(
+    let site = TestSite::new(move |asked| match asked.path.as_str() {
+        "/redirect" => SitePage::redirect(&format!("{target}/api/local-browser")),
+        "/form" => SitePage::html(format!(
             "<form method=post action=\"{target}/api/local-browser/close\" enctype=text/plain>\
              <input name='{{\"a' value='\":1}}'></form><script>document.forms[0].submit()</script>"
         )),
-        "/moved" => Page::html(format!("<script>location = '{target}/'</script>")),
-        "/link" => Page::html(opener(&format!("{target}/api/rooms"), "target=_blank")),
-        _ => Page::html(opener(&format!("{target}/"), "data-window=1")),
+        "/moved" => SitePage::html(format!("<script>location = '{target}/'</script>")),
+        "/link" => SitePage::html(opener(&format!("{target}/api/rooms"), "target=_blank")),
+        _ => SitePage::html(opener(&format!("{target}/"), "data-window=1")),
     });
     house.connected(json!({"mode": "embedded"}));
     // Who posts across origins meets the rule against that first.
@@ -342,7 +350,9 @@ fn a_page_that_goes_to_the_main_listener_reads_its_refusal_alone() {
 
 #[test]
 fn other_schemes_show_nothing_by_route_redirect_frame_or_pop_up() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let secret = house.scratch.path().join("secret.html");
     fs::write(&secret, format!("<title>{CANARY}</title>{CANARY}")).unwrap();
     let addresses = [
@@ -354,24 +364,24 @@ fn other_schemes_show_nothing_by_route_redirect_frame_or_pop_up() {
         format!("javascript:document.write('{CANARY}')"),
     ];
     let known: Mutex<Vec<String>> = Mutex::new(addresses.to_vec());
-    let site = Site::new(move |asked| {
+    let site = TestSite::new(move |asked| {
         let known = known.lock().unwrap();
         let (how, number) = asked.path[1..].split_once('/').unwrap_or_default();
         let Some(address) = number.parse::<usize>().ok().and_then(|at| known.get(at)) else {
-            return Page::html("<title>elsewhere</title>");
+            return SitePage::html("<title>elsewhere</title>");
         };
         match how {
-            "redirect" => Page::redirect(address),
-            "go" => Page::html(format!(
+            "redirect" => SitePage::redirect(address),
+            "go" => SitePage::html(format!(
                 "<title>going</title><script>try {{ location = \"{address}\" }} catch {{}}</script>"
             )),
-            "frame" => Page::html(format!(
+            "frame" => SitePage::html(format!(
                 "<title>framing</title><iframe id=f src=\"{address}\"></iframe><script>onload = () => {{\
                  let words = ''; try {{ words = f.contentDocument.title + f.contentDocument.body.innerText }}\
                  catch {{}} document.title = 'framed ' + words }}</script>"
             )),
-            "link" => Page::html(opener(address, "target=_blank")),
-            _ => Page::html(opener(address, "data-window=1")),
+            "link" => SitePage::html(opener(address, "target=_blank")),
+            _ => SitePage::html(opener(address, "data-window=1")),
         }
     });
     house.connected(json!({"mode": "embedded"}));
@@ -444,9 +454,9 @@ fn what_a_person_types_into_a_password_field_is_told_nowhere() {
     let scratch = Scratch::new("browser");
     let log = scratch.path().join("log");
     let file = fs::File::create(&log).unwrap();
-    let server = House::begin(&scratch, &[], Some(file));
-    let house = House { scratch, server };
-    let site = Site::page(
+    let server = ServerWithChromium::begin(&scratch, &[], Some(file));
+    let house = ServerWithChromium { scratch, server };
+    let site = TestSite::page(
         "<title>empty</title><input type=password autofocus \
          oninput='document.title = this.value.length'>",
     );
@@ -455,7 +465,7 @@ fn what_a_person_types_into_a_password_field_is_told_nowhere() {
     house.connected(ask);
     let state = house.until_title("empty");
     let tab = text(&state["selectedTabId"]);
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     let first = viewer.words("state");
     let view = viewer.view(&tab);
     let (half, rest) = CANARY.split_at(8);

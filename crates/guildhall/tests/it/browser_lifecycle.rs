@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 
 use crate::{
     browser_observation::{
-        Seen, below, chromium, kill, kill_group_of, program, seen_below, tab_of, text, until_some,
+        ProcessAndStart, below, chromium, kill, kill_group_of, program, seen_below, tab_of, text,
+        until_some,
     },
-    browser_server::{BROWSER, House},
+    browser_server::{BROWSER, ServerWithChromium},
     server_process,
-    test_sites::{Page, Site},
+    test_sites::{SitePage, TestSite},
 };
 
 const PAGE: &str = "<title>a page</title><p>words";
@@ -36,7 +37,7 @@ fn twenty_opens_at_once_are_one_browser_and_another_mode_has_to_wait() {
     // It says that it was started, and goes on when the test says so.
     let lines =
         r#"echo started >> "$HOME/starts"; read -r _ < "$HOME/gate"; exec "$CHROMIUM" "$@""#;
-    let made = House::made(|folder| {
+    let made = ServerWithChromium::made(|folder| {
         let gate = folder.join("gate");
         let made = Command::new("mkfifo").arg(gate).status().unwrap();
         assert!(made.success());
@@ -73,7 +74,7 @@ fn twenty_opens_at_once_are_one_browser_and_another_mode_has_to_wait() {
 #[test]
 fn a_fresh_open_says_what_was_asked_with_a_browser_and_without() {
     for env in [&[("GUILDHALL_BROWSER", "/nowhere/chromium")][..], &[]] {
-        let Some(house) = House::with(env) else {
+        let Some(house) = ServerWithChromium::with(env) else {
             return;
         };
         let session = house.session();
@@ -119,7 +120,7 @@ fn listening() -> Vec<String> {
 }
 
 /// Demands that no process of a browser listens at a TCP port.
-pub(crate) fn listens_nowhere(house: &House) {
+pub(crate) fn listens_nowhere(house: &ServerWithChromium) {
     let main = house.main_process().expect("Chromium runs");
     assert!(fs::read_dir(format!("/proc/{main}/fd")).is_ok());
     let listening = listening();
@@ -135,8 +136,10 @@ pub(crate) fn listens_nowhere(house: &House) {
 
 #[test]
 fn no_port_is_opened_and_the_profile_is_the_users_alone() {
-    let site = Site::page(PAGE);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PAGE);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     house.connected(json!({"mode": "embedded", "url": site.url("/")}));
     house.until_title("a page");
     listens_nowhere(&house);
@@ -146,7 +149,7 @@ fn no_port_is_opened_and_the_profile_is_the_users_alone() {
 }
 
 /// A browser with a page in it, and all its processes.
-fn with_a_page(house: &House, site: &Site) -> Vec<Seen> {
+fn with_a_page(house: &ServerWithChromium, site: &TestSite) -> Vec<ProcessAndStart> {
     house.connected(json!({"mode": "embedded", "url": site.url("/")}));
     house.until_title("a page");
     let seen = seen_below(house.server.pid());
@@ -159,10 +162,12 @@ fn with_a_page(house: &House, site: &Site) -> Vec<Seen> {
 
 #[test]
 fn however_it_ends_nothing_of_it_is_left_and_it_opens_again() {
-    let site = Site::page(PAGE);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PAGE);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let (closed, crashed) = (Value::Null, json!("BROWSER_CRASHED"));
-    type End = (&'static str, fn(&House));
+    type End = (&'static str, fn(&ServerWithChromium));
     let ends: [(End, Value); 4] = [
         (
             ("close", |house| {
@@ -227,8 +232,10 @@ fn however_it_ends_nothing_of_it_is_left_and_it_opens_again() {
 
 #[test]
 fn a_kill_shows_at_once() {
-    let site = Site::page(PAGE);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PAGE);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let seen = with_a_page(&house, &site);
     let began = Instant::now();
     kill(house.main_process().unwrap());
@@ -244,15 +251,17 @@ fn a_kill_shows_at_once() {
 
 #[test]
 fn nothing_outlives_a_server_that_stops_or_is_killed() {
-    let site = Site::page(PAGE);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PAGE);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let seen = with_a_page(&house, &site);
     let house = house.again(|server| {
         assert_eq!(server.stop(), Some(0));
     });
     house.gone(&seen);
     let seen = with_a_page(&house, &site);
-    let house = house.again(server_process::Server::kill);
+    let house = house.again(server_process::ServerProcess::kill);
     house.gone(&seen);
     assert_eq!(house.state()["status"], "disconnected");
     let told = house.told();
@@ -263,8 +272,10 @@ fn nothing_outlives_a_server_that_stops_or_is_killed() {
 
 #[test]
 fn a_tab_whose_page_crashed_says_so_and_loads_again() {
-    let site = Site::page(PAGE);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PAGE);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     with_a_page(&house, &site);
     let tab = house.shown();
     for pid in house.of_type(Some("--type=renderer")) {
@@ -284,7 +295,9 @@ fn a_tab_whose_page_crashed_says_so_and_loads_again() {
 
 #[test]
 fn a_profile_in_use_is_refused_and_a_dead_lock_is_not() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     house.connected(json!({"mode": "embedded"}));
     house.post("/close", json!({}));
     house.until(|state| state["status"] == "disconnected");
@@ -335,7 +348,9 @@ fn a_profile_in_use_is_refused_and_a_dead_lock_is_not() {
 
 #[test]
 fn a_share_that_a_kill_ended_is_told_at_the_next_start() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let session = house.session();
     let state = house.connected(json!({"mode": "embedded", "sessionId": session}));
     assert_eq!(state["sessionId"], session.as_str());
@@ -343,7 +358,7 @@ fn a_share_that_a_kill_ended_is_told_at_the_next_start() {
     let connection = text(&shared["connectionId"]);
     house.post("/pause", json!({"paused": true}));
     let before = house.told().len();
-    let house = house.again(server_process::Server::kill);
+    let house = house.again(server_process::ServerProcess::kill);
     let after = house.state();
     assert_eq!(
         (&after["sessionId"], &after["paused"]),
@@ -359,13 +374,15 @@ fn a_share_that_a_kill_ended_is_told_at_the_next_start() {
     ];
     assert_eq!(told[before..], expected);
     // What was told is not told again.
-    let house = house.again(server_process::Server::kill);
+    let house = house.again(server_process::ServerProcess::kill);
     assert_eq!(house.told().len(), told.len());
 }
 
 #[test]
 fn a_share_ends_with_its_session_its_tab_and_its_browser() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let (one, two) = (house.session(), house.session());
     house.connected(json!({"mode": "embedded", "sessionId": one}));
     // Another session replaces the first.
@@ -416,12 +433,12 @@ fn a_share_ends_with_its_session_its_tab_and_its_browser() {
 }
 
 /// Looks at the state all the while: it must never contradict itself.
-struct Watcher {
+struct StateWatcher {
     is_over: Arc<AtomicBool>,
     watching: thread::JoinHandle<BTreeMap<u64, Value>>,
 }
 
-impl Watcher {
+impl StateWatcher {
     /// Watches a server; `known` is what was seen of those before it.
     fn start(port: u16, mut known: BTreeMap<u64, Value>) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -451,20 +468,21 @@ impl Watcher {
 
 #[test]
 fn the_revision_never_falls_and_names_one_state_over_restarts_too() {
-    let site = Site::page("<script>setInterval(() => document.title = Math.random(), 30)</script>");
-    let Some(mut house) = House::open() else {
+    let site =
+        TestSite::page("<script>setInterval(() => document.title = Math.random(), 30)</script>");
+    let Some(mut house) = ServerWithChromium::open() else {
         return;
     };
     let mut known = BTreeMap::new();
-    type End = fn(server_process::Server);
+    type End = fn(server_process::ServerProcess);
     let ends: [End; 2] = [
         |server| {
             server.stop();
         },
-        server_process::Server::kill,
+        server_process::ServerProcess::kill,
     ];
     for end in ends {
-        let watcher = Watcher::start(house.server.port(), known);
+        let watcher = StateWatcher::start(house.server.port(), known);
         house.connected(json!({"mode": "embedded", "url": site.url("/")}));
         let before = house.state()["revision"].as_u64().unwrap();
         // It changes by itself, as often as Chromium comes to it, and by what is done.
@@ -473,15 +491,15 @@ fn the_revision_never_falls_and_names_one_state_over_restarts_too() {
         known = watcher.end();
         house = house.again(end);
     }
-    let watcher = Watcher::start(house.server.port(), known);
+    let watcher = StateWatcher::start(house.server.port(), known);
     house.connected(json!({"mode": "embedded"}));
     assert!(watcher.end().len() > 4, "each server's states are seen");
 }
 
 /// Numbers that look random and are the same for the same seed (splitmix64).
-struct Dice(u64);
+struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -493,7 +511,7 @@ impl Dice {
 
 /// What a person does last before Chromium is hit.
 #[derive(Clone, Copy, Debug)]
-enum Before {
+enum LastAction {
     /// It is looked for, or just starts.
     Opening,
     /// Its first process runs.
@@ -503,12 +521,12 @@ enum Before {
     Closing,
 }
 
-const MOMENTS: [Before; 5] = [
-    Before::Opening,
-    Before::Starting,
-    Before::Open,
-    Before::Navigating,
-    Before::Closing,
+const MOMENTS: [LastAction; 5] = [
+    LastAction::Opening,
+    LastAction::Starting,
+    LastAction::Open,
+    LastAction::Navigating,
+    LastAction::Closing,
 ];
 
 const VICTIMS: [Option<&str>; 4] = [
@@ -520,40 +538,42 @@ const VICTIMS: [Option<&str>; 4] = [
 
 #[test]
 fn twenty_kills_at_any_moment_each_end_in_a_named_state_and_leave_nothing() {
-    let site = Site::new(|_| Page::html(PAGE));
-    let Some(house) = House::open() else { return };
+    let site = TestSite::new(|_| SitePage::html(PAGE));
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let seed = std::env::var("GUILDHALL_TEST_SEED").ok();
     let seed = seed.and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
         let [_, .., a, b, c] = guildhall_world::ids::new().into_bytes();
         u64::from_be_bytes([0, 0, 0, 0, 0, a, b, c])
     });
     println!("GUILDHALL_TEST_SEED={seed}");
-    let mut dice = Dice(seed);
-    let watcher = Watcher::start(house.server.port(), BTreeMap::new());
+    let mut dice = SeededRandom(seed);
+    let watcher = StateWatcher::start(house.server.port(), BTreeMap::new());
     for round in 0..20 {
         // Every moment comes four times, each time with another victim.
         let (moment, victim) = (MOMENTS[round % 5], VICTIMS[(round / 5 + round) % 4]);
         let what = format!("round {round} of {seed}: {moment:?}, {victim:?}");
         house.post("/open", json!({"mode": "embedded", "url": site.url("/")}));
         match moment {
-            Before::Opening => {}
-            Before::Starting => {
+            LastAction::Opening => {}
+            LastAction::Starting => {
                 until_some(&what, || house.main_process());
             }
-            Before::Open | Before::Navigating | Before::Closing => {
+            LastAction::Open | LastAction::Navigating | LastAction::Closing => {
                 house.until(|state| state["status"] == "connected");
             }
         }
         let tab = text(&house.state()["selectedTabId"]);
         match moment {
-            Before::Navigating => {
+            LastAction::Navigating => {
                 let ask = json!({"url": site.url("/next")});
                 house.ask("POST", &format!("/tabs/{tab}/navigate"), &ask);
             }
-            Before::Closing => {
+            LastAction::Closing => {
                 house.post("/close", json!({}));
             }
-            Before::Opening | Before::Starting | Before::Open => {}
+            LastAction::Opening | LastAction::Starting | LastAction::Open => {}
         }
         // Any moment of the next: as many looks as the dice say.
         for _ in 0..dice.below(8) {

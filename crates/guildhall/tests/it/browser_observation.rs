@@ -13,7 +13,7 @@ use std::{
 };
 
 use guildhall_world::{
-    chromium::{self, Places},
+    chromium::{self, SearchPaths},
     scratch::Scratch,
 };
 use rustix::process;
@@ -23,8 +23,8 @@ use tokio_tungstenite::tungstenite::{
 };
 
 use crate::{
-    browser_server::{BROWSER, House, is_installed},
-    server_process::{self, Server},
+    browser_server::{BROWSER, ServerWithChromium, is_installed},
+    server_process::{self, ServerProcess},
 };
 
 /// How long a process may outlive its browser or server: contract 7.12 (6) says six seconds, and
@@ -49,7 +49,7 @@ fn within<T>(patience: Duration, what: &str, mut look: impl FnMut() -> Option<T>
     }
 }
 
-impl House {
+impl ServerWithChromium {
     /// A house whose server has further variables.
     pub(crate) fn with(env: &[(&str, &str)]) -> Option<Self> {
         Self::made(|_| env.iter().map(|(n, v)| (*n, (*v).to_owned())).collect())
@@ -68,7 +68,11 @@ impl House {
     }
 
     /// Starts a server in a folder, with these variables beside the usual ones.
-    pub(crate) fn begin(scratch: &Scratch, more: &[(&str, &str)], log: Option<fs::File>) -> Server {
+    pub(crate) fn begin(
+        scratch: &Scratch,
+        more: &[(&str, &str)],
+        log: Option<fs::File>,
+    ) -> ServerProcess {
         let home = scratch.path().to_str().unwrap();
         let mut env = vec![("HOME", home), ("GUILDHALL_FILES_ROOTS", home)];
         if !chromium::can_be_sandboxed() {
@@ -76,11 +80,11 @@ impl House {
         }
         env.extend(more);
         let args = ["--bind", "127.0.0.1:0"];
-        Server::start_as(&scratch.path().join("data"), &args, &env, log)
+        ServerProcess::start_as(&scratch.path().join("data"), &args, &env, log)
     }
 
     /// Ends the server as `end` does, and starts another one on the same data.
-    pub(crate) fn again(self, end: impl FnOnce(Server)) -> Self {
+    pub(crate) fn again(self, end: impl FnOnce(ServerProcess)) -> Self {
         let Self { scratch, server } = self;
         end(server);
         let server = Self::begin(&scratch, &[], None);
@@ -203,7 +207,7 @@ impl House {
     }
 
     /// Waits until everything of these has ended.
-    pub(crate) fn gone(&self, processes: &[Seen]) {
+    pub(crate) fn gone(&self, processes: &[ProcessAndStart]) {
         within(AFTERLIFE, "their end", || {
             processes.iter().all(|seen| !lives(*seen)).then_some(())
         });
@@ -212,10 +216,10 @@ impl House {
 }
 
 /// A process of the moment it was seen in: its number and when it began.
-pub(crate) type Seen = (u32, u64);
+pub(crate) type ProcessAndStart = (u32, u64);
 
 /// Every process below this one, as they are now.
-pub(crate) fn seen_below(root: u32) -> Vec<Seen> {
+pub(crate) fn seen_below(root: u32) -> Vec<ProcessAndStart> {
     let known = below(root).into_iter();
     known.filter_map(|pid| Some((pid, stat(pid)?.1))).collect()
 }
@@ -248,7 +252,7 @@ fn stat(pid: u32) -> Option<(u32, u64)> {
     (!matches!(state, "Z" | "X")).then_some((parent, begun))
 }
 
-fn lives((pid, begun): Seen) -> bool {
+fn lives((pid, begun): ProcessAndStart) -> bool {
     stat(pid).is_some_and(|(_, now)| now == begun)
 }
 
@@ -281,9 +285,9 @@ pub(crate) fn kill_group_of(pid: u32) {
 
 /// Chromium as it is found here.
 pub(crate) fn chromium() -> PathBuf {
-    chromium::executable(&Places {
+    chromium::executable(&SearchPaths {
         path: std::env::var_os("PATH"),
-        ..Places::default()
+        ..SearchPaths::default()
     })
     .unwrap()
 }
@@ -299,15 +303,15 @@ pub(crate) fn program(folder: &Path, lines: &str) -> String {
 }
 
 /// Chromium, with all it is told written down in the file `said` of the house's folder.
-pub(crate) fn overheard() -> Option<House> {
-    House::made(|folder| {
+pub(crate) fn overheard() -> Option<ServerWithChromium> {
+    ServerWithChromium::made(|folder| {
         let lines = r#"exec 3< <(exec tee -a "$HOME/said" <&3); exec "$CHROMIUM" "$@""#;
         vec![("GUILDHALL_BROWSER", program(folder, lines))]
     })
 }
 
 /// How often an overheard Chromium was told this.
-pub(crate) fn times_said(house: &House, method: &str) -> usize {
+pub(crate) fn times_said(house: &ServerWithChromium, method: &str) -> usize {
     let said = fs::read(house.scratch.path().join("said")).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     said.matches(&format!("\"method\":\"{method}\"")).count()
@@ -341,24 +345,24 @@ pub(crate) fn raw(port: u16, head: &str, body: &str) -> (u16, String) {
 }
 
 /// Who looks on at the stream.
-pub(crate) struct Viewer(WebSocket<TcpStream>);
+pub(crate) struct StreamViewer(WebSocket<TcpStream>);
 
 /// What a viewer hears.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum ViewerMessage {
     Words(Value),
     Picture(Vec<u8>),
     /// It was closed, with this code.
     Closed(u16),
 }
 
-impl Viewer {
-    pub(crate) fn open(house: &House) -> Self {
+impl StreamViewer {
+    pub(crate) fn open(house: &ServerWithChromium) -> Self {
         Self::try_open(house).unwrap_or_else(|status| panic!("refused with {status}"))
     }
 
     /// Asks to look on; answers the status of a refusal.
-    pub(crate) fn try_open(house: &House) -> Result<Self, u16> {
+    pub(crate) fn try_open(house: &ServerWithChromium) -> Result<Self, u16> {
         let port = house.server.port();
         let socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -382,15 +386,15 @@ impl Viewer {
         }
     }
 
-    pub(crate) fn next(&mut self) -> Heard {
+    pub(crate) fn next(&mut self) -> ViewerMessage {
         loop {
             match self.0.read().expect("a message") {
                 Message::Text(text) => {
-                    return Heard::Words(serde_json::from_str(text.as_str()).unwrap());
+                    return ViewerMessage::Words(serde_json::from_str(text.as_str()).unwrap());
                 }
-                Message::Binary(bytes) => return Heard::Picture(bytes.to_vec()),
+                Message::Binary(bytes) => return ViewerMessage::Picture(bytes.to_vec()),
                 Message::Close(frame) => {
-                    return Heard::Closed(frame.expect("a code").code.into());
+                    return ViewerMessage::Closed(frame.expect("a code").code.into());
                 }
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
             }
@@ -406,9 +410,11 @@ impl Viewer {
         let end = Instant::now() + PATIENCE;
         loop {
             match self.next() {
-                Heard::Words(words) if words["type"] == kind && is_so(&words) => return words,
-                Heard::Closed(code) => panic!("closed with {code}"),
-                Heard::Words(_) | Heard::Picture(_) => {
+                ViewerMessage::Words(words) if words["type"] == kind && is_so(&words) => {
+                    return words;
+                }
+                ViewerMessage::Closed(code) => panic!("closed with {code}"),
+                ViewerMessage::Words(_) | ViewerMessage::Picture(_) => {
                     assert!(Instant::now() < end, "{kind} did not come");
                 }
             }
@@ -419,9 +425,9 @@ impl Viewer {
     pub(crate) fn picture(&mut self) -> Vec<u8> {
         loop {
             match self.next() {
-                Heard::Picture(bytes) => return bytes,
-                Heard::Words(_) => {}
-                Heard::Closed(code) => panic!("closed with {code}"),
+                ViewerMessage::Picture(bytes) => return bytes,
+                ViewerMessage::Words(_) => {}
+                ViewerMessage::Closed(code) => panic!("closed with {code}"),
             }
         }
     }

@@ -6,21 +6,21 @@ use std::{
 };
 
 use guildhall_world::{
-    chromium::{self, Places},
+    chromium::{self, SearchPaths},
     scratch::Scratch,
 };
 use serde_json::Value;
 
-use crate::server_process::Server;
+use crate::server_process::ServerProcess;
 
 pub(crate) const BROWSER: &str = "/api/local-browser";
 
 /// Whether there is a Chromium to test with; in CI there must be one.
 #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
 pub(crate) fn is_installed() -> bool {
-    let found = chromium::executable(&Places {
+    let found = chromium::executable(&SearchPaths {
         path: std::env::var_os("PATH"),
-        ..Places::default()
+        ..SearchPaths::default()
     });
     if found.is_err() {
         assert!(
@@ -33,12 +33,12 @@ pub(crate) fn is_installed() -> bool {
 }
 
 /// A house with a browser in it.
-pub(crate) struct House {
+pub(crate) struct ServerWithChromium {
     pub(crate) scratch: Scratch,
-    pub(crate) server: Server,
+    pub(crate) server: ServerProcess,
 }
 
-impl House {
+impl ServerWithChromium {
     pub(crate) fn open() -> Option<Self> {
         if !is_installed() {
             return None;
@@ -48,14 +48,14 @@ impl House {
         Some(Self { scratch, server })
     }
 
-    pub(crate) fn start(scratch: &Scratch) -> Server {
+    pub(crate) fn start(scratch: &Scratch) -> ServerProcess {
         // Where a user's own files are, Chromium leaves some as well.
         let home = scratch.path().to_str().unwrap();
         let mut env = vec![("HOME", home)];
         if !chromium::can_be_sandboxed() {
             env.push(("GUILDHALL_BROWSER_NO_SANDBOX", "1"));
         }
-        Server::start_in(&scratch.path().join("data"), &env)
+        ServerProcess::start_in(&scratch.path().join("data"), &env)
     }
 
     pub(crate) fn post(&self, path: &str, body: Value) -> Value {

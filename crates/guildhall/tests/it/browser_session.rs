@@ -13,19 +13,19 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    browser_server::House,
+    browser_server::ServerWithChromium,
     server_process::{ask_as, frames, head},
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A site of some pages, which notes what is asked of it.
-pub(crate) struct Desk {
+pub(crate) struct RecordingSite {
     pub(crate) url: String,
     pub(crate) heard: Arc<Mutex<Vec<String>>>,
 }
 
-impl Desk {
+impl RecordingSite {
     pub(crate) fn new(pages: &'static [(&str, &str)]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -70,8 +70,8 @@ impl Desk {
 }
 
 /// A house with a browser, and a session of the scripted agent in it.
-pub(crate) struct Shop {
-    pub(crate) house: House,
+pub(crate) struct BrowserSession {
+    pub(crate) house: ServerWithChromium,
     pub(crate) session: String,
     /// The token of the session's own tool server.
     pub(crate) token: String,
@@ -79,9 +79,9 @@ pub(crate) struct Shop {
     pub(crate) process: String,
 }
 
-impl Shop {
+impl BrowserSession {
     pub(crate) fn open() -> Option<Self> {
-        let house = House::open()?;
+        let house = ServerWithChromium::open()?;
         let (session, token, process) = session(&house);
         Some(Self {
             house,
@@ -160,7 +160,7 @@ impl Shop {
 }
 
 /// Every event so far, from the hall's stream.
-pub(crate) fn events(house: &House) -> Vec<Value> {
+pub(crate) fn events(house: &ServerWithChromium) -> Vec<Value> {
     let port = house.server.port();
     // Something that is told, so that there is an end to read to.
     house.server.ask(
@@ -173,7 +173,7 @@ pub(crate) fn events(house: &House) -> Vec<Value> {
 }
 
 /// A session whose agent's process runs; answers its id, its token, and that of the process.
-pub(crate) fn session(house: &House) -> (String, String, String) {
+pub(crate) fn session(house: &ServerWithChromium) -> (String, String, String) {
     let folder = house.scratch.path().join("work");
     fs::create_dir_all(&folder).unwrap();
     let ask = json!({"cwd": folder, "runtime": "rehearsal", "permissionMode": "autopilot",
@@ -198,7 +198,7 @@ pub(crate) fn session(house: &House) -> (String, String, String) {
 }
 
 /// Has the agent of a session do these things, and waits until it did.
-pub(crate) fn turn(house: &House, session: &str, lines: &[&str]) {
+pub(crate) fn turn(house: &ServerWithChromium, session: &str, lines: &[&str]) {
     let path = format!("/api/sessions/{session}");
     let body = json!({"content": lines.join("\n")});
     let (status, sent) = house
@@ -217,7 +217,7 @@ pub(crate) fn turn(house: &House, session: &str, lines: &[&str]) {
 }
 
 /// The bridges to this house: their processes and tokens.
-pub(crate) fn bridges(house: &House) -> Vec<(u32, String)> {
+pub(crate) fn bridges(house: &ServerWithChromium) -> Vec<(u32, String)> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let url = format!("GUILDHALL_URL={}", house.server.agent_url());
@@ -236,7 +236,7 @@ pub(crate) fn bridges(house: &House) -> Vec<(u32, String)> {
     found.collect()
 }
 
-pub(crate) fn mcp(house: &House, token: &str, method: &str, params: &Value) -> Value {
+pub(crate) fn mcp(house: &ServerWithChromium, token: &str, method: &str, params: &Value) -> Value {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let shown = format!("Bearer {token}");
     let port = house.server.port();
@@ -246,7 +246,7 @@ pub(crate) fn mcp(house: &House, token: &str, method: &str, params: &Value) -> V
 }
 
 pub(crate) fn call(
-    house: &House,
+    house: &ServerWithChromium,
     token: &str,
     tool: &str,
     arguments: Value,

@@ -10,7 +10,7 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    server_process::{Server, ask},
+    server_process::{ServerProcess, ask},
     workspace::until,
 };
 
@@ -39,7 +39,7 @@ fn done(output: &Output) -> String {
 fn a_damaged_server_is_restored_by_one_command() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
     let entries = format!("/api/rooms/{team}/entries");
@@ -73,7 +73,7 @@ fn a_damaged_server_is_restored_by_one_command() {
     assert!(done(&guildhall(&data, &["restore"])).contains(listed.trim()));
     let said = done(&guildhall(&data, &["restore", "latest"]));
     assert!(said.contains("set-aside"), "{said}");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (status, page) = server.ask("GET", &entries, None);
     assert_eq!(
         (status, &page["entries"][0]["text"]),
@@ -85,7 +85,7 @@ fn a_damaged_server_is_restored_by_one_command() {
 fn a_running_server_restarts_from_a_backup_and_listens_where_it_did() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
     let entries = format!("/api/rooms/{team}/entries");

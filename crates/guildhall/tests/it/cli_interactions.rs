@@ -1,10 +1,10 @@
 //! Asks, from the terminal; what they decide is told in the tests of the front door.
 
-use crate::cli_server::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn what_waits_is_listed_and_what_does_not_is_not_decided() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let nothing = serde_json::json!([]);
     assert_eq!(house.json(&["asks", "list"])["approvals"], nothing);
     assert_eq!(house.json(&["asks", "calls"])["interactions"], nothing);
@@ -62,7 +62,7 @@ fn what_waits_is_listed_and_what_does_not_is_not_decided() {
 
 #[test]
 fn what_begins_to_wait_is_watched_and_a_yes_names_the_beginning_of_its_digest() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let token = house.run(&["tokens", "mint", "ada", "--label", "x"]).stdout;
     let mut watch = house.follow(&["asks", "watch", "--jsonl", "--after", "0"]);

@@ -10,26 +10,26 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::Value;
 
-use crate::{cli_terminal::AtTerminal, server_process::Server};
+use crate::{cli_terminal::TerminalCommand, server_process::ServerProcess};
 
 /// How long an answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A data folder and, while it runs, the server that uses it.
-pub(crate) struct House {
+pub(crate) struct ServerForCli {
     scratch: Scratch,
-    server: Option<Server>,
+    server: Option<ServerProcess>,
 }
 
 /// What a command said and how it ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Outcome {
+pub(crate) struct CommandOutput {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl House {
+impl ServerForCli {
     /// A house without a server.
     pub(crate) fn empty() -> Self {
         Self {
@@ -49,7 +49,11 @@ impl House {
     pub(crate) fn with_accounts() -> Self {
         let mut house = Self::empty();
         let data_dir = house.scratch.path().join("data");
-        house.server = Some(Server::start_with(&data_dir, 0, &["--auth", "login"]));
+        house.server = Some(ServerProcess::start_with(
+            &data_dir,
+            0,
+            &["--auth", "login"],
+        ));
         house
     }
 
@@ -61,7 +65,7 @@ impl House {
 
     /// Starts the server, wherever a port is free.
     pub(crate) fn start(&mut self) {
-        self.server = Some(Server::start(&self.scratch.path().join("data"), 0));
+        self.server = Some(ServerProcess::start(&self.scratch.path().join("data"), 0));
     }
 
     /// Starts the server of a user whose home is the house's folder.
@@ -72,7 +76,10 @@ impl House {
 
     /// Starts the server with variables set.
     pub(crate) fn start_where(&mut self, env: &[(&str, &str)]) {
-        self.server = Some(Server::start_in(&self.scratch.path().join("data"), env));
+        self.server = Some(ServerProcess::start_in(
+            &self.scratch.path().join("data"),
+            env,
+        ));
     }
 
     /// Asks the server to stop and waits for its end.
@@ -101,27 +108,32 @@ impl House {
     }
 
     /// Runs a command to its end.
-    pub(crate) fn run(&self, args: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, args: &[&str]) -> CommandOutput {
         outcome(&mut self.command(args))
     }
 
     /// Starts a command at a terminal of its own.
-    pub(crate) fn at_terminal(&self, args: &[&str]) -> AtTerminal {
-        AtTerminal::start(self.command(args))
+    pub(crate) fn at_terminal(&self, args: &[&str]) -> TerminalCommand {
+        TerminalCommand::start(self.command(args))
     }
 
     /// Runs a command that speaks with `token`.
-    pub(crate) fn run_as(&self, token: &str, args: &[&str]) -> Outcome {
+    pub(crate) fn run_as(&self, token: &str, args: &[&str]) -> CommandOutput {
         outcome(self.command(args).env("GUILDHALL_AGENT_TOKEN", token))
     }
 
     /// Runs a command that reads `input`.
-    pub(crate) fn run_with(&self, input: &[u8], args: &[&str]) -> Outcome {
+    pub(crate) fn run_with(&self, input: &[u8], args: &[&str]) -> CommandOutput {
         fed(&mut self.command(args), input)
     }
 
     /// Runs a command with a variable set, which reads `input`.
-    pub(crate) fn run_where(&self, variable: (&str, &str), input: &[u8], args: &[&str]) -> Outcome {
+    pub(crate) fn run_where(
+        &self,
+        variable: (&str, &str),
+        input: &[u8],
+        args: &[&str],
+    ) -> CommandOutput {
         fed(self.command(args).env(variable.0, variable.1), input)
     }
 
@@ -146,7 +158,7 @@ impl House {
         variable: (&str, &str),
         input: &[u8],
         args: &[&str],
-    ) -> Outcome {
+    ) -> CommandOutput {
         // Before anything that a command line ends with.
         let saying = |words: &[&str]| {
             let (verb, rest) = args.split_at(2);
@@ -180,7 +192,7 @@ impl House {
     }
 
     /// Starts a command that goes on, and hands out its lines.
-    pub(crate) fn follow(&self, args: &[&str]) -> Following {
+    pub(crate) fn follow(&self, args: &[&str]) -> RunningCommand {
         let mut child = self
             .command(args)
             .stdout(Stdio::piped())
@@ -188,7 +200,7 @@ impl House {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Following {
+        RunningCommand {
             child,
             lines: Some(lines),
         }
@@ -223,13 +235,13 @@ pub(crate) fn digest_of(card: &str) -> String {
 }
 
 /// A command that goes on until it is interrupted; killed when dropped.
-pub(crate) struct Following {
+pub(crate) struct RunningCommand {
     child: Child,
     /// `None` once nobody reads them any more.
     lines: Option<Lines<BufReader<ChildStdout>>>,
 }
 
-impl Following {
+impl RunningCommand {
     /// The next line.
     pub(crate) fn line(&mut self) -> String {
         let lines = self.lines.as_mut().unwrap();
@@ -263,7 +275,7 @@ impl Following {
     }
 }
 
-impl Drop for Following {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         // One that ended already is what we want.
         let _ = self.child.kill();
@@ -271,7 +283,7 @@ impl Drop for Following {
     }
 }
 
-impl From<std::process::Output> for Outcome {
+impl From<std::process::Output> for CommandOutput {
     fn from(output: std::process::Output) -> Self {
         Self {
             code: output.status.code().unwrap(),
@@ -281,7 +293,7 @@ impl From<std::process::Output> for Outcome {
     }
 }
 
-fn fed(command: &mut Command, input: &[u8]) -> Outcome {
+fn fed(command: &mut Command, input: &[u8]) -> CommandOutput {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -292,6 +304,6 @@ fn fed(command: &mut Command, input: &[u8]) -> Outcome {
     child.wait_with_output().unwrap().into()
 }
 
-fn outcome(command: &mut Command) -> Outcome {
+fn outcome(command: &mut Command) -> CommandOutput {
     command.output().unwrap().into()
 }

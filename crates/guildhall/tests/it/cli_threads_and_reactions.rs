@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::cli_server::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn a_reply_stands_in_the_thread_of_what_it_answers() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["post", "team", "why is it red?"]);
     house.done(&["post", "team", "--thread", "1", "it was the cache"]);
     let text = house.file("answer.txt", "and the\ndisk\n");
@@ -43,7 +43,7 @@ fn a_reply_stands_in_the_thread_of_what_it_answers() {
 
 #[test]
 fn a_reaction_is_given_once_and_taken_back() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["post", "team", "it is green"]);
     let me = house.json(&["authors", "me"])["id"].clone();
     for _ in 0..2 {
@@ -67,7 +67,7 @@ fn a_reaction_is_given_once_and_taken_back() {
 
 #[test]
 fn a_redaction_asks_first_and_takes_the_text_for_good() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["post", "team", "the password is swordfish"]);
     // Nobody is there to be asked.
     let unasked = house.run(&["entries", "redact", "team", "1"]);
@@ -92,7 +92,7 @@ fn a_redaction_asks_first_and_takes_the_text_for_good() {
 
 #[test]
 fn a_search_finds_words_in_all_rooms_or_in_one() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["rooms", "create", "Ops"]);
     for room in ["team", "ops"] {
         house.done(&["post", room, "the build is green"]);

@@ -12,9 +12,9 @@ use guildhall_world::{scratch::Scratch, secret_tokens};
 use serde_json::{Value, json};
 
 use crate::{
-    companion::{Companion, EMAIL, Person, Place},
-    intercepting_proxy::{Point, Way, paths},
-    server_process::{Server, ask},
+    companion::{AccountHolder, CompanionFolder, CompanionProcess, EMAIL},
+    intercepting_proxy::{InterceptingProxy, RequestProgress, paths},
+    server_process::{ServerProcess, ask},
 };
 
 /// Every state of a link.
@@ -22,14 +22,14 @@ const STATES: [&str; 6] = ["idle", "pending", "linked", "expired", "denied", "un
 
 /// Who is killed, and started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Victim {
+enum KilledProcess {
     Server,
     Companion,
 }
 
 /// The request during which somebody is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum KilledDuring {
     /// Where the companion is asked.
     Metadata,
     /// For a code.
@@ -52,7 +52,7 @@ enum Step {
     CancelWaiting,
 }
 
-impl Step {
+impl KilledDuring {
     const ALL: [Self; 10] = [
         Self::Metadata,
         Self::Device,
@@ -67,40 +67,42 @@ impl Step {
     ];
 
     /// Where the link may end.
-    fn ends(self, victim: Victim, point: Point) -> &'static [&'static str] {
+    fn ends(self, victim: KilledProcess, point: RequestProgress) -> &'static [&'static str] {
         match (self, victim, point) {
             // A code that came is kept; a request behind this one may bring it still.
-            (Self::Metadata, _, Point::Done) | (Self::Device, Victim::Server, Point::Done) => {
-                &["idle", "pending"]
-            }
-            (Self::Device, Victim::Companion, Point::Done) => &["pending"],
+            (Self::Metadata, _, RequestProgress::Done)
+            | (Self::Device, KilledProcess::Server, RequestProgress::Done) => &["idle", "pending"],
+            (Self::Device, KilledProcess::Companion, RequestProgress::Done) => &["pending"],
             (Self::Metadata | Self::Device, ..) => &["idle"],
             (Self::Waiting | Self::Heartbeat | Self::Replace, ..) => &["linked"],
             // It was never issued, and is asked for again.
-            (Self::Key, _, Point::Unsent | Point::HalfSent) => &["linked"],
-            (Self::Key, _, Point::Sent) | (Self::Key, Victim::Server, Point::Done) => {
-                &["linked", "expired"]
-            }
+            (Self::Key, _, RequestProgress::Unsent | RequestProgress::HalfSent) => &["linked"],
+            (Self::Key, _, RequestProgress::Sent)
+            | (Self::Key, KilledProcess::Server, RequestProgress::Done) => &["linked", "expired"],
             // It was issued and lost, which is heard when it is asked for again.
-            (Self::Key, _, Point::Answered | Point::HalfAnswered) => &["expired"],
-            (Self::Key | Self::Cancel, Victim::Companion, Point::Done) => &["linked"],
-            (Self::Cancel, Victim::Server, Point::Done) => &["linked", "idle"],
+            (Self::Key, _, RequestProgress::Answered | RequestProgress::HalfAnswered) => {
+                &["expired"]
+            }
+            (Self::Key | Self::Cancel, KilledProcess::Companion, RequestProgress::Done) => {
+                &["linked"]
+            }
+            (Self::Cancel, KilledProcess::Server, RequestProgress::Done) => &["linked", "idle"],
             (Self::Unlink | Self::GiveBack | Self::Cancel | Self::CancelWaiting, ..) => &["idle"],
         }
     }
 }
 
 /// Who waits for an answer: its status and its body, or that nobody answered.
-type Waiting = JoinHandle<Option<(u16, Value)>>;
+type PendingResponse = JoinHandle<Option<(u16, Value)>>;
 
 /// A server and its companion with a way between them, and whose account it is.
-struct Scene {
+struct ServerAndCompanion {
     home: Scratch,
-    way: Way,
-    place: Place,
-    companion: Option<Companion>,
-    server: Option<Server>,
-    person: Person,
+    way: InterceptingProxy,
+    place: CompanionFolder,
+    companion: Option<CompanionProcess>,
+    server: Option<ServerProcess>,
+    person: AccountHolder,
     /// The digest of the key that is given back.
     given_up: Vec<u8>,
     /// The digests of keys that count although nobody holds them: erased here while nobody could be
@@ -110,11 +112,11 @@ struct Scene {
     lost_max: usize,
 }
 
-impl Scene {
+impl ServerAndCompanion {
     fn open() -> Self {
         let home = Scratch::new("cloud-kills");
-        let way = Way::open();
-        let place = Place {
+        let way = InterceptingProxy::open();
+        let place = CompanionFolder {
             data_dir: home.path().join("companion"),
             public: way.url.clone(),
             args: Vec::new(),
@@ -123,7 +125,7 @@ impl Scene {
         std::fs::create_dir_all(home.path().join("data")).unwrap();
         let companion = place.start();
         way.lead_to(companion.port);
-        let person = Person::welcomed(companion.port, &place.invited(EMAIL));
+        let person = AccountHolder::welcomed(companion.port, &place.invited(EMAIL));
         let mut scene = Self {
             home,
             way,
@@ -145,20 +147,20 @@ impl Scene {
 
     fn start_server(&mut self) {
         let env = [("GUILDHALL_CLOUD_URL", self.way.url.as_str())];
-        self.server = Some(Server::start_in(&self.data(), &env));
+        self.server = Some(ServerProcess::start_in(&self.data(), &env));
     }
 
-    fn kill(&mut self, victim: Victim) {
+    fn kill(&mut self, victim: KilledProcess) {
         match victim {
-            Victim::Server => self.server.take().unwrap().kill(),
-            Victim::Companion => self.companion.take().unwrap().kill(),
+            KilledProcess::Server => self.server.take().unwrap().kill(),
+            KilledProcess::Companion => self.companion.take().unwrap().kill(),
         }
     }
 
-    fn start(&mut self, victim: Victim) {
+    fn start(&mut self, victim: KilledProcess) {
         match victim {
-            Victim::Server => self.start_server(),
-            Victim::Companion => {
+            KilledProcess::Server => self.start_server(),
+            KilledProcess::Companion => {
                 let companion = self.place.start();
                 self.way.lead_to(companion.port);
                 self.companion = Some(companion);
@@ -166,7 +168,7 @@ impl Scene {
         }
     }
 
-    fn server(&self) -> &Server {
+    fn server(&self) -> &ServerProcess {
         self.server.as_ref().unwrap()
     }
 
@@ -185,7 +187,7 @@ impl Scene {
     }
 
     /// The same, by somebody who waits for it elsewhere; `None` when nobody answered.
-    fn asks(&self, path: &'static str) -> Waiting {
+    fn asks(&self, path: &'static str) -> PendingResponse {
         let port = self.server().port();
         thread::spawn(move || ask(port, "POST", path, Some(&json!({}))))
     }
@@ -263,11 +265,11 @@ impl Scene {
     }
 
     /// Brings a request to the door; answers the code and who waits for an answer.
-    fn begun(&mut self, step: Step) -> (String, Option<Waiting>) {
+    fn begun(&mut self, step: KilledDuring) -> (String, Option<PendingResponse>) {
         let (mut code, mut waits) = (String::new(), None);
         match step {
-            Step::Metadata | Step::Device => {
-                let is_first = step == Step::Metadata;
+            KilledDuring::Metadata | KilledDuring::Device => {
+                let is_first = step == KilledDuring::Metadata;
                 let path = if is_first {
                     paths::METADATA
                 } else {
@@ -276,27 +278,30 @@ impl Scene {
                 self.way.catch(path);
                 waits = Some(self.asks("/api/cloud/link/start"));
             }
-            Step::Waiting | Step::Key | Step::Cancel | Step::CancelWaiting => {
+            KilledDuring::Waiting
+            | KilledDuring::Key
+            | KilledDuring::Cancel
+            | KilledDuring::CancelWaiting => {
                 self.way.catch(paths::TOKEN);
                 code = self.code();
             }
-            Step::Heartbeat => {
+            KilledDuring::Heartbeat => {
                 self.way.catch(paths::HEARTBEAT);
                 code = self.code();
                 self.approve(&code);
             }
-            Step::Unlink => {
+            KilledDuring::Unlink => {
                 self.linked();
                 self.way.catch(paths::REVOKE);
                 waits = Some(self.asks("/api/cloud/unlink"));
             }
-            Step::Replace => {
+            KilledDuring::Replace => {
                 self.linked();
                 self.way.catch(paths::REVOKE);
                 code = self.code();
                 self.approve(&code);
             }
-            Step::GiveBack => {
+            KilledDuring::GiveBack => {
                 self.way.catch(paths::TOKEN);
                 code = self.code();
                 self.way.caught();
@@ -304,16 +309,16 @@ impl Scene {
                 self.post("/api/cloud/unlink");
                 assert_eq!(self.link()["state"], "idle");
                 // It is lost, and the next one brings the key.
-                self.way.advance(Point::Unsent);
+                self.way.advance(RequestProgress::Unsent);
                 self.way.release();
                 self.way.catch(paths::REVOKE);
             }
         }
         self.way.caught();
-        if matches!(step, Step::Key | Step::Cancel) {
+        if matches!(step, KilledDuring::Key | KilledDuring::Cancel) {
             self.approve(&code);
         }
-        if matches!(step, Step::Cancel | Step::CancelWaiting) {
+        if matches!(step, KilledDuring::Cancel | KilledDuring::CancelWaiting) {
             waits = Some(self.asks("/api/cloud/link/cancel"));
             self.way.until("the cancel", || {
                 let flow = self.flow();
@@ -325,7 +330,7 @@ impl Scene {
     }
 
     /// Kills somebody at a point of a step, and sees what comes of it.
-    fn hit(&mut self, step: Step, victim: Victim, point: Point) {
+    fn hit(&mut self, step: KilledDuring, victim: KilledProcess, point: RequestProgress) {
         let what = format!("{step:?}, {point:?}, {victim:?} killed");
         let ends = step.ends(victim, point);
         let (code, waits) = self.begun(step);
@@ -333,13 +338,15 @@ impl Scene {
         self.kill(victim);
         self.way.release();
         let answer = waits.and_then(|waits| waits.join().unwrap());
-        if victim == Victim::Companion {
+        if victim == KilledProcess::Companion {
             let status = answer.as_ref().map(|(status, _)| *status);
-            let is_begun = point == Point::Done;
+            let is_begun = point == RequestProgress::Done;
             match step {
-                Step::Metadata if is_begun => assert!(matches!(status, Some(200 | 502)), "{what}"),
-                Step::Device if is_begun => assert_eq!(status, Some(200), "{what}"),
-                Step::Metadata | Step::Device => {
+                KilledDuring::Metadata if is_begun => {
+                    assert!(matches!(status, Some(200 | 502)), "{what}")
+                }
+                KilledDuring::Device if is_begun => assert_eq!(status, Some(200), "{what}"),
+                KilledDuring::Metadata | KilledDuring::Device => {
                     let (status, problem) = answer.unwrap();
                     let told = (status, &problem["code"]);
                     assert_eq!(
@@ -348,44 +355,56 @@ impl Scene {
                         "{what}: {problem}"
                     );
                 }
-                Step::Cancel | Step::CancelWaiting => {
+                KilledDuring::Cancel | KilledDuring::CancelWaiting => {
                     let (status, link) = answer.unwrap();
                     assert_eq!((status, &link["state"]), (200, &json!(ends[0])), "{what}");
                 }
-                Step::Unlink => assert_eq!(answer.unwrap().1, json!({"ok": true}), "{what}"),
-                Step::Waiting | Step::Key | Step::Heartbeat | Step::Replace | Step::GiveBack => {}
+                KilledDuring::Unlink => {
+                    assert_eq!(answer.unwrap().1, json!({"ok": true}), "{what}")
+                }
+                KilledDuring::Waiting
+                | KilledDuring::Key
+                | KilledDuring::Heartbeat
+                | KilledDuring::Replace
+                | KilledDuring::GiveBack => {}
             }
         }
         self.start(victim);
         match step {
-            Step::Metadata | Step::Device => {
+            KilledDuring::Metadata | KilledDuring::Device => {
                 let link = self.link();
                 let is_named = ends.iter().any(|state| link["state"] == *state);
                 assert!(is_named && self.living().is_empty(), "{what}: {link}");
             }
-            Step::Waiting => {
+            KilledDuring::Waiting => {
                 let link = self.link();
                 assert_eq!(link["state"], "pending", "{what}");
                 assert_eq!(link["pending"]["userCode"], json!(code), "{what}");
                 self.approve(&code);
             }
             // Somebody types it all the same.
-            Step::CancelWaiting => self.approve(&code),
+            KilledDuring::CancelWaiting => self.approve(&code),
             // Erasing comes first; whoever was killed before the companion knew cannot tell it.
-            Step::Unlink | Step::Replace => {
+            KilledDuring::Unlink | KilledDuring::Replace => {
                 let key = self.given_up.clone();
                 let does_count = self.living().contains(&key);
                 match point {
-                    Point::Unsent | Point::HalfSent => assert!(does_count, "{what}"),
-                    Point::Sent => {}
+                    RequestProgress::Unsent | RequestProgress::HalfSent => {
+                        assert!(does_count, "{what}")
+                    }
+                    RequestProgress::Sent => {}
                     _ => assert!(!does_count, "{what}"),
                 }
-                self.untold.extend((point <= Point::Sent).then_some(key));
+                self.untold
+                    .extend((point <= RequestProgress::Sent).then_some(key));
             }
-            Step::Key | Step::Heartbeat | Step::GiveBack | Step::Cancel => {}
+            KilledDuring::Key
+            | KilledDuring::Heartbeat
+            | KilledDuring::GiveBack
+            | KilledDuring::Cancel => {}
         }
         // After a cancel nothing more is asked, so a key whose answer was lost is nobody's.
-        self.lost_max = usize::from(step == Step::Cancel && point >= Point::Sent);
+        self.lost_max = usize::from(step == KilledDuring::Cancel && point >= RequestProgress::Sent);
         self.seen_out(&what, ends);
         if std::mem::take(&mut self.lost_max) > 0 {
             let lost = self.living();
@@ -402,8 +421,8 @@ impl Scene {
             if state == "linked" {
                 if self.link()["lastHeartbeatAt"].is_null() {
                     // The first one may be lost; another comes with the next start.
-                    self.kill(Victim::Server);
-                    self.start(Victim::Server);
+                    self.kill(KilledProcess::Server);
+                    self.start(KilledProcess::Server);
                 }
                 self.is_heard();
                 self.post("/api/cloud/unlink");
@@ -417,12 +436,12 @@ impl Scene {
 
 /// Kills `victim` at each point of each step. Most of it is waiting for the next poll, so that each
 /// step has its own scenes, all at the same time.
-fn killed_at_each_point(victim: Victim) {
+fn killed_at_each_point(victim: KilledProcess) {
     thread::scope(|scope| {
-        for step in Step::ALL {
-            for points in [Point::THERE, Point::BACK] {
+        for step in KilledDuring::ALL {
+            for points in [RequestProgress::THERE, RequestProgress::BACK] {
                 scope.spawn(move || {
-                    let mut scene = Scene::open();
+                    let mut scene = ServerAndCompanion::open();
                     for point in points {
                         scene.hit(step, victim, point);
                     }
@@ -434,10 +453,10 @@ fn killed_at_each_point(victim: Victim) {
 
 #[test]
 fn a_server_killed_at_any_point_is_in_a_named_state_and_each_key_that_counts_is_held() {
-    killed_at_each_point(Victim::Server);
+    killed_at_each_point(KilledProcess::Server);
 }
 
 #[test]
 fn a_companion_killed_at_any_point_leaves_a_named_state_and_each_key_that_counts_is_held() {
-    killed_at_each_point(Victim::Companion);
+    killed_at_each_point(KilledProcess::Companion);
 }

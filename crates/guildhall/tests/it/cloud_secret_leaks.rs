@@ -12,11 +12,11 @@ use guildhall_world::{scratch::Scratch, secret_tokens};
 use serde_json::{Value, json};
 
 use crate::{
-    companion::{Companion, EMAIL, PASSWORD, Person, Place},
-    intercepting_proxy::{Way, paths},
-    recording_client::{Listener, holds, is_at_rest, text},
-    server_process::{Server, frames, head},
-    test_sites::{Asked, Page, Site},
+    companion::{AccountHolder, CompanionFolder, CompanionProcess, EMAIL, PASSWORD},
+    intercepting_proxy::{InterceptingProxy, paths},
+    recording_client::{RecordingClient, holds, is_at_rest, text},
+    server_process::{ServerProcess, frames, head},
+    test_sites::{SitePage, SiteRequest, TestSite},
 };
 
 /// The key of the payment service.
@@ -25,9 +25,9 @@ const STRIPE_KEY: &str = "sk_test_canary_of_payments";
 const SLIP: &str = "canary-of-a-slip";
 
 /// A payment service that repeats what it was shown wherever it can.
-fn payments() -> Site {
-    Site::new(|asked: &Asked| {
-        let say = |value: Value| Page::of("application/json", value.to_string());
+fn payments() -> TestSite {
+    TestSite::new(|asked: &SiteRequest| {
+        let say = |value: Value| SitePage::of("application/json", value.to_string());
         let product = json!({"id": "prod_1", "active": true, "name": "Team",
             "metadata": {"guildhall": "1", "planId": "team"}});
         match asked.path.split('?').next().unwrap_or_default() {
@@ -44,31 +44,31 @@ fn payments() -> Site {
 }
 
 /// A server, its companion, and those who speak with them.
-struct Scene {
-    way: Way,
-    place: Place,
-    companion: Companion,
-    person: Person,
+struct LinkedServers {
+    way: InterceptingProxy,
+    place: CompanionFolder,
+    companion: CompanionProcess,
+    person: AccountHolder,
     data: PathBuf,
-    server: Server,
-    owner: Listener,
+    server: ServerProcess,
+    owner: RecordingClient,
     /// A program with the owner's key, which is shown no codes.
-    program: Listener,
+    program: RecordingClient,
     shown: String,
 }
 
-impl Scene {
-    fn open(home: &Path, payments: &Site) -> (Self, String) {
+impl LinkedServers {
+    fn open(home: &Path, payments: &TestSite) -> (Self, String) {
         let (data, key) = (home.join("data"), home.join("stripe-key"));
         std::fs::create_dir_all(&data).unwrap();
         std::fs::write(&key, STRIPE_KEY).unwrap();
-        let way = Way::open();
+        let way = InterceptingProxy::open();
         let args = [
             "--stripe-key-file",
             &key.display().to_string(),
             "--stripe-base",
         ];
-        let place = Place {
+        let place = CompanionFolder {
             data_dir: home.join("companion"),
             public: way.url.clone(),
             args: args
@@ -82,14 +82,14 @@ impl Scene {
         let companion = place.start();
         way.lead_to(companion.port);
         let link = place.invited(EMAIL);
-        let person = Person::welcomed(companion.port, &link);
+        let person = AccountHolder::welcomed(companion.port, &link);
         let env = [("GUILDHALL_CLOUD_URL", way.url.as_str())];
         let log = File::create(home.join("log")).unwrap();
-        let server = Server::start_as(&data, &["--bind", "127.0.0.1:0"], &env, Some(log));
-        let mut owner = Listener::at(server.port());
+        let server = ServerProcess::start_as(&data, &["--bind", "127.0.0.1:0"], &env, Some(log));
+        let mut owner = RecordingClient::at(server.port());
         let key = text(&owner.post("/api/auth/keys", &json!({"label": "program"}))["key"]);
         let scene = Self {
-            program: Listener::at(server.port()),
+            program: RecordingClient::at(server.port()),
             shown: format!("Authorization: Bearer {key}\r\n"),
             way,
             place,
@@ -159,10 +159,10 @@ impl Scene {
 }
 
 /// Where something was searched for, and what finds it there.
-type Searched<'a> = (&'a str, &'a dyn Fn(&str) -> bool);
+type SearchedPlace<'a> = (&'a str, &'a dyn Fn(&str) -> bool);
 
 /// Demands that a place holds `openly`, so that the search is one, and none of these secrets.
-fn keeps((place, holds): Searched<'_>, openly: &str, secrets: &[&str]) {
+fn keeps((place, holds): SearchedPlace<'_>, openly: &str, secrets: &[&str]) {
     assert!(holds(openly), "the search finds what is there in {place}");
     for secret in secrets {
         assert!(
@@ -176,7 +176,7 @@ fn keeps((place, holds): Searched<'_>, openly: &str, secrets: &[&str]) {
 fn what_is_secret_between_server_and_companion_shows_nowhere() {
     let home = Scratch::new("cloud-canaries");
     let payments = payments();
-    let (mut t, link) = Scene::open(home.path(), &payments);
+    let (mut t, link) = LinkedServers::open(home.path(), &payments);
 
     // A flow of every end, the first key replaced by the second, and all that a key is for.
     t.begun();

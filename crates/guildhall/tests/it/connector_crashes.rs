@@ -12,8 +12,8 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    server_process::{Server, ask},
-    test_sites::{Page, Site},
+    server_process::{ServerProcess, ask},
+    test_sites::{SitePage, TestSite},
 };
 
 /// How often the server is killed.
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// When the server is killed.
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum KillPoint {
     /// When so many requests have reached the service, before it answers the last of them.
     Request(usize),
     /// When so many requests were answered to who asked for them.
@@ -34,22 +34,22 @@ enum At {
 
 /// What happened, as tests are told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Happened {
+enum ServiceEvent {
     Request,
     Answer,
 }
 
 /// A service that tells of each request before it answers.
-fn service() -> (Site, Arc<Mutex<Option<mpsc::Sender<Happened>>>>) {
-    let listener: Arc<Mutex<Option<mpsc::Sender<Happened>>>> = Arc::default();
+fn service() -> (TestSite, Arc<Mutex<Option<mpsc::Sender<ServiceEvent>>>>) {
+    let listener: Arc<Mutex<Option<mpsc::Sender<ServiceEvent>>>> = Arc::default();
     let told = Arc::clone(&listener);
-    let site = Site::new(move |asked| {
+    let site = TestSite::new(move |asked| {
         let told = told.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(told) = told.as_ref() {
             // Who was waiting for it has seen enough.
-            let _ = told.send(Happened::Request);
+            let _ = told.send(ServiceEvent::Request);
         }
-        Page::of("application/json", answer(&asked.path))
+        SitePage::of("application/json", answer(&asked.path))
     });
     (site, listener)
 }
@@ -64,10 +64,10 @@ fn answer(path: &str) -> String {
 }
 
 /// Waits until `at`; whatever happens besides is passed over.
-fn until(at: At, happening: &mpsc::Receiver<Happened>) {
+fn until(at: KillPoint, happening: &mpsc::Receiver<ServiceEvent>) {
     let (what, count) = match at {
-        At::Request(count) => (Happened::Request, count),
-        At::Answer(count) => (Happened::Answer, count),
+        KillPoint::Request(count) => (ServiceEvent::Request, count),
+        KillPoint::Answer(count) => (ServiceEvent::Answer, count),
     };
     let mut seen = 0;
     while seen < count {
@@ -81,18 +81,24 @@ fn text(value: &Value) -> String {
 }
 
 /// An answer that must be `status`.
-fn done(server: &Server, method: &str, path: &str, body: Option<&Value>, status: u16) -> Value {
+fn done(
+    server: &ServerProcess,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+    status: u16,
+) -> Value {
     let (is, answer) = server.ask(method, path, body);
     assert_eq!(is, status, "{method} {path}: {answer}");
     answer
 }
 
-fn post(server: &Server, path: &str, body: &Value, status: u16) -> Value {
+fn post(server: &ServerProcess, path: &str, body: &Value, status: u16) -> Value {
     done(server, "POST", path, Some(body), status)
 }
 
 /// A service at `site` with this sign-in; answers the id of its instance.
-fn installed(server: &Server, site: &Site, auth: &Value) -> String {
+fn installed(server: &ServerProcess, site: &TestSite, auth: &Value) -> String {
     let body = json!({"type": "openapi", "label": "Notes"});
     let provider = text(&post(server, "/api/connectors/providers", &body, 201)["id"]);
     let body = json!({"content": {"application/json": {"schema": {"type": "object"}}}});
@@ -107,13 +113,13 @@ fn installed(server: &Server, site: &Site, auth: &Value) -> String {
     provider
 }
 
-fn flow_of(server: &Server, id: &str) -> Value {
+fn flow_of(server: &ServerProcess, id: &str) -> Value {
     let path = format!("/api/connectors/authentication-flows/{id}");
     done(server, "GET", &path, None, 200)
 }
 
 /// The flow once it is over, or waits for a person.
-fn settled(server: &Server, id: &str) -> Value {
+fn settled(server: &ServerProcess, id: &str) -> Value {
     let began = std::time::Instant::now();
     loop {
         let flow = flow_of(server, id);
@@ -131,7 +137,7 @@ fn wish(provider: &str, key: &str) -> Value {
 }
 
 /// The body that adds a note, without its text.
-fn granted(server: &Server, home: &Scratch, provider: &str) -> Value {
+fn granted(server: &ServerProcess, home: &Scratch, provider: &str) -> Value {
     let folder = home.path().join("agent");
     std::fs::create_dir_all(&folder).unwrap();
     let body = json!({"cwd": folder, "runtime": "rehearsal"});
@@ -156,7 +162,7 @@ fn granted(server: &Server, home: &Scratch, provider: &str) -> Value {
 }
 
 /// Every attempt that is listed.
-fn attempts(server: &Server) -> Vec<Value> {
+fn attempts(server: &ServerProcess) -> Vec<Value> {
     let mut all = Vec::new();
     let mut path = "/api/connectors/usage?limit=200".to_owned();
     loop {
@@ -175,14 +181,14 @@ fn killed_at_any_point_an_execution_ends_in_a_named_state_and_is_never_sent_agai
     let data = home.path().join("data");
     std::fs::create_dir_all(&data).unwrap();
     let (site, listener) = service();
-    let mut server = Server::start(&data, 0);
+    let mut server = ServerProcess::start(&data, 0);
     let provider = installed(&server, &site, &json!({"kind": "none"}));
     let granted = granted(&server, &home, &provider);
     let mut said_yes = Vec::new();
     for kill in 0..KILLS {
         let at = match kill % 2 {
-            0 => At::Request(kill + 1),
-            _ => At::Answer(kill),
+            0 => KillPoint::Request(kill + 1),
+            _ => KillPoint::Answer(kill),
         };
         let (happened, happening) = mpsc::channel();
         *listener.lock().unwrap() = Some(happened.clone());
@@ -197,7 +203,7 @@ fn killed_at_any_point_an_execution_ends_in_a_named_state_and_is_never_sent_agai
         for client in clients {
             said_yes.extend(client.join().unwrap());
         }
-        server = Server::start(&data, 0);
+        server = ServerProcess::start(&data, 0);
         for attempt in attempts(&server) {
             let is_named = ["success", "outcome_unknown", "cancelled", "error"]
                 .iter()
@@ -234,7 +240,7 @@ fn adding(
     granted: &Value,
     kill: usize,
     client: usize,
-    happened: &mpsc::Sender<Happened>,
+    happened: &mpsc::Sender<ServiceEvent>,
 ) -> Vec<String> {
     let mut added = Vec::new();
     for number in 0.. {
@@ -248,7 +254,7 @@ fn adding(
         if answer["result"]["status"] == "success" {
             added.push(note.to_string());
         }
-        if happened.send(Happened::Answer).is_err() {
+        if happened.send(ServiceEvent::Answer).is_err() {
             break;
         }
     }
@@ -259,7 +265,7 @@ fn adding(
 fn killed_at_any_point_a_flow_is_in_one_of_its_states_and_asks_the_service_once() {
     let home = Scratch::new("connector-kills");
     let (site, listener) = service();
-    let mut server = Server::start(home.path(), 0);
+    let mut server = ServerProcess::start(home.path(), 0);
     let auth = json!({"kind": "oauth2", "flow": "device_code", "clientId": "guildhall",
         "deviceUrl": site.url("/device"), "tokenUrl": site.url("/token"), "scopes": []});
     let device = installed(&server, &site, &auth);
@@ -280,7 +286,7 @@ fn killed_at_any_point_a_flow_is_in_one_of_its_states_and_asks_the_service_once(
         let id = text(&flow["flowId"]);
         match kill % 3 {
             // While the service is asked, or right after.
-            0 => until(At::Request(1), &happening),
+            0 => until(KillPoint::Request(1), &happening),
             // Once the person may type the code.
             1 => assert_eq!(settled(&server, &id)["state"], "pending"),
             // Right after the row was written.
@@ -288,7 +294,7 @@ fn killed_at_any_point_a_flow_is_in_one_of_its_states_and_asks_the_service_once(
         }
         flows.push(id);
         server.kill();
-        server = Server::start(home.path(), 0);
+        server = ServerProcess::start(home.path(), 0);
         for id in &flows {
             let flow = settled(&server, id);
             let state = text(&flow["state"]);

@@ -13,9 +13,9 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    recording_client::{Listener, holds, is_at_rest, text},
-    server_process::{Server, frames, head},
-    test_sites::{Asked, Page, Site},
+    recording_client::{RecordingClient, holds, is_at_rest, text},
+    server_process::{ServerProcess, frames, head},
+    test_sites::{SitePage, SiteRequest, TestSite},
 };
 
 /// How every secret begins that the service or a person makes up.
@@ -24,10 +24,10 @@ const CANARY: &str = "canary-secret";
 const OPENLY: &str = "openly-known";
 
 /// A service that signs in by everything, and repeats what it was shown.
-fn service() -> Site {
+fn service() -> TestSite {
     let origin: Arc<Mutex<String>> = Arc::default();
     let (told, count) = (Arc::clone(&origin), Mutex::new(0));
-    let site = Site::new(move |asked| {
+    let site = TestSite::new(move |asked| {
         let origin = told.lock().unwrap().clone();
         let mut count = count.lock().unwrap();
         *count += 1;
@@ -37,8 +37,8 @@ fn service() -> Site {
     site
 }
 
-fn answer(asked: &Asked, origin: &str, count: usize) -> Page {
-    let say = |value: Value| Page::of("application/json", value.to_string());
+fn answer(asked: &SiteRequest, origin: &str, count: usize) -> SitePage {
+    let say = |value: Value| SitePage::of("application/json", value.to_string());
     // Whatever proves who asks, said back.
     let echo = format!("{} {} {}", asked.path, asked.headers, asked.body);
     let tokens = |kind: &str| {
@@ -82,9 +82,9 @@ fn answer(asked: &Asked, origin: &str, count: usize) -> Page {
     }
 }
 
-impl Listener {
+impl RecordingClient {
     /// An instance with one toolkit that signs in this way; its id.
-    fn installed(&mut self, site: &Site, auth: &Value) -> String {
+    fn installed(&mut self, site: &TestSite, auth: &Value) -> String {
         let ask = json!({"type": "openapi", "label": OPENLY});
         let made = self.post("/api/connectors/providers", &ask);
         let provider = text(&made["id"]);
@@ -201,7 +201,7 @@ impl Listener {
 
 /// What the server minted and showed the service alone: the proof keys, and its client's secret
 /// as a header carries it.
-fn shown_to(site: &Site) -> Vec<String> {
+fn shown_to(site: &TestSite) -> Vec<String> {
     let asked = site.asked();
     let of = |text: &str, name: &str, end: &[char]| -> Option<String> {
         let (_, rest) = text.split_once(name)?;
@@ -231,8 +231,8 @@ fn credentials_of_every_kind_show_in_no_answer_event_log_or_file() {
     }
     let site = service();
     let args = ["--bind", "127.0.0.1:0"];
-    let server = Server::start_telling(&data, &args, Some(File::create(&log).unwrap()));
-    let mut by = Listener::at(server.port());
+    let server = ServerProcess::start_telling(&data, &args, Some(File::create(&log).unwrap()));
+    let mut by = RecordingClient::at(server.port());
     let session = json!({"cwd": folder, "runtime": "rehearsal"});
     let agent = text(&by.post("/api/sessions", &session)["agentId"]);
     let program = text(&by.post("/api/auth/keys", &json!({"label": "program"}))["key"]);

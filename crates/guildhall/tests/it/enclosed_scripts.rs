@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{ids::AgentId, port_ranges::Reserved};
-use guildhall_testkit::{Caller, Options, TestHall};
+use guildhall_domain::{ids::AgentId, port_ranges::ReservedPorts};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall};
 use guildhall_world::{
-    acp::{Launch, launch},
-    enclosure::{Around, Enclosure},
-    process_guard::{KeeperCommand, SUBCOMMAND},
+    acp::{AgentLaunch, launch},
+    enclosure::{Enclosure, ProtectedServer},
+    process_guard::{GuardCommand, SUBCOMMAND},
 };
 
 const BINARY: &str = env!("CARGO_BIN_EXE_guildhall");
@@ -23,15 +23,15 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A hall that asks the kernel whose a connection is.
 pub(crate) async fn open() -> TestHall {
-    TestHall::open_with(Options {
+    TestHall::open_with(HallOptions {
         asks_kernel: true,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await
 }
 
-pub(crate) fn keeper() -> KeeperCommand {
-    KeeperCommand {
+pub(crate) fn keeper() -> GuardCommand {
+    GuardCommand {
         program: BINARY.into(),
         args: vec![SUBCOMMAND.into()],
     }
@@ -47,18 +47,18 @@ pub(crate) async fn enclosure(t: &TestHall) -> Enclosure {
 }
 
 /// What the enclosure of a hall lies around.
-pub(crate) fn around(t: &TestHall) -> Around {
-    Around {
+pub(crate) fn around(t: &TestHall) -> ProtectedServer {
+    ProtectedServer {
         data_dir: t.data_dir(),
         port: t.port(),
-        reserved: Reserved::default(),
+        reserved: ReservedPorts::default(),
     }
 }
 
 /// Runs a shell script as this agent in the folder of scripts, which is answered.
 pub(crate) async fn run(
     t: &TestHall,
-    agent: &Caller,
+    agent: &TestCaller,
     script: &str,
     enclosure: Enclosure,
 ) -> PathBuf {
@@ -71,7 +71,7 @@ pub(crate) async fn run(
 }
 
 /// Runs a shell script enclosed, of which no command may fail; answers what it said.
-pub(crate) async fn said_by(t: &TestHall, agent: &Caller, script: &str) -> String {
+pub(crate) async fn said_by(t: &TestHall, agent: &TestCaller, script: &str) -> String {
     let folder = PathBuf::from(t.folder("out"));
     fs::write(folder.join("script"), script).unwrap();
     // The shell keeps its own output open: who closes it has ended.
@@ -89,7 +89,12 @@ pub(crate) async fn said_by(t: &TestHall, agent: &Caller, script: &str) -> Strin
 }
 
 /// A shell as this agent; `$G` is our binary, `$URL` the main listener, `$AGENTS` that for agents.
-pub(crate) fn shell(t: &TestHall, agent: &Caller, script: &str, enclosure: Enclosure) -> Launch {
+pub(crate) fn shell(
+    t: &TestHall,
+    agent: &TestCaller,
+    script: &str,
+    enclosure: Enclosure,
+) -> AgentLaunch {
     let at = |port: u16| format!("http://127.0.0.1:{port}");
     let variables = [
         ("PATH", std::env::var("PATH").unwrap()),
@@ -97,7 +102,7 @@ pub(crate) fn shell(t: &TestHall, agent: &Caller, script: &str, enclosure: Enclo
         ("URL", at(t.port())),
         ("AGENTS", at(t.agent_port())),
     ];
-    Launch {
+    AgentLaunch {
         program: "sh".into(),
         args: vec!["-c".to_owned(), script.to_owned()],
         cwd: t.folder("out").into(),

@@ -1,8 +1,8 @@
 //! What programs need that agents run: enclosed below a real keeper, each must succeed.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use guildhall_world::{
-    chromium::{self, Places},
+    chromium::{self, SearchPaths},
     enclosure::Enclosure,
 };
 
@@ -127,9 +127,9 @@ async fn namespaces_with_mounts_can_be_nested() {
 
 /// The command of a Chromium that shows a page in words; as root its own sandbox never works.
 fn chromium() -> String {
-    let found = chromium::executable(&Places {
+    let found = chromium::executable(&SearchPaths {
         path: std::env::var_os("PATH"),
-        ..Places::default()
+        ..SearchPaths::default()
     });
     let sandbox = match chromium::can_be_sandboxed() {
         true => "",
@@ -162,7 +162,7 @@ async fn a_chromium_of_the_agent_shows_its_own_dev_server() {
 }
 
 /// Whether a Chromium of the agent shows what the main listener says to everybody.
-async fn shows_the_main_listener(t: &TestHall, agent: &Caller, walls: Enclosure) -> bool {
+async fn shows_the_main_listener(t: &TestHall, agent: &TestCaller, walls: Enclosure) -> bool {
     let script = format!(
         "mkdir -p home; HOME=$PWD/home {} $URL/healthz > seen 2> problems; true",
         chromium()

@@ -8,13 +8,13 @@ use std::{fs, time::Instant};
 
 use serde_json::{Value, json};
 
-use self::attack_targets::{Stage, local_token};
+use self::attack_targets::{AttackTargets, local_token};
 use crate::{
-    hostile_program::{self, Amid, SocketKind, Way},
-    workspace::Workspace,
+    hostile_program::{self, AttackMethod, ProcessDisguise, SocketKind},
+    workspace::ServerWithFolder,
 };
 
-use Way::{
+use AttackMethod::{
     At, CommandLine, Connects, Ended, FirstPacket, HandedOn, HeldByStopped, Hidden, InNamespaces,
     InNamespacesOfTheOwner, KeptAlive, Orphaned, OwnDescriptors, Pipelined, Relayed, Shows,
     Together, Trailing, While, WholeAddress,
@@ -33,10 +33,10 @@ const UNREAD: &[u16] = &[hostile_program::UNREAD];
 const MALFORMED_OR_NO_ROUTE: &[u16] = &[400, 401, 403, 404, 405];
 
 /// A way in, its name before, and what the server may answer to it.
-type Entry = (&'static str, Way, &'static [u16]);
+type AttackCase = (&'static str, AttackMethod, &'static [u16]);
 
 /// Every way in.
-pub(crate) const WAYS: &[Entry] = &[
+pub(crate) const WAYS: &[AttackCase] = &[
     ("nothing shown", Shows(&[]), REFUSED),
     ("its own token", Shows(&["X-Service-Agent: {own}"]), REFUSED),
     (
@@ -188,28 +188,32 @@ pub(crate) const WAYS: &[Entry] = &[
     ),
     (
         "the same among more descriptors than are looked at",
-        While(Amid::ManyDescriptors, MARKED),
+        While(ProcessDisguise::ManyDescriptors, MARKED),
         REFUSED,
     ),
     (
         "a stolen cookie of a trusted browser among them",
-        While(Amid::ManyDescriptors, &["Cookie: {trusted}"]),
+        While(ProcessDisguise::ManyDescriptors, &["Cookie: {trusted}"]),
         REFUSED,
     ),
     (
         "a process that nobody may look into",
-        While(Amid::NotDumpable, &[]),
+        While(ProcessDisguise::NotDumpable, &[]),
         REFUSED,
     ),
-    ("a stopped keeper", While(Amid::StoppedKeeper, &[]), REFUSED),
+    (
+        "a stopped keeper",
+        While(ProcessDisguise::StoppedKeeper, &[]),
+        REFUSED,
+    ),
     (
         "a name that looks like another parent",
-        While(Amid::OddName, &[]),
+        While(ProcessDisguise::OddName, &[]),
         REFUSED,
     ),
     (
         "among processes that come and go",
-        While(Amid::ShortLived, &[]),
+        While(ProcessDisguise::ShortLived, &[]),
         REFUSED,
     ),
     (
@@ -273,13 +277,13 @@ pub(crate) const ENCLOSED: &str = "[agents]\nenclosure = \"required\"\n";
 
 #[test]
 fn nothing_an_agent_shows_lets_it_decide_or_take_what_would_let_it() {
-    let t = Workspace::open_configured("hostile-shows", BARE);
+    let t = ServerWithFolder::open_configured("hostile-shows", BARE);
     try_all(&t, |(_, way, _)| matches!(way, Shows(_)));
 }
 
 #[test]
 fn no_connection_an_agent_makes_lets_it_decide_or_take_what_would_let_it() {
-    let t = Workspace::open_configured("hostile-connects", BARE);
+    let t = ServerWithFolder::open_configured("hostile-connects", BARE);
     try_all(&t, |(_, way, _)| {
         !matches!(way, Shows(_)) && !is_of_the_process(*way)
     });
@@ -287,13 +291,13 @@ fn no_connection_an_agent_makes_lets_it_decide_or_take_what_would_let_it() {
 
 #[test]
 fn nothing_a_process_is_lets_it_decide_or_take_what_would_let_it() {
-    let t = Workspace::open_configured("hostile-processes", BARE);
+    let t = ServerWithFolder::open_configured("hostile-processes", BARE);
     try_all(&t, |(_, way, _)| is_of_the_process(*way));
 }
 
 #[test]
 fn where_people_sign_in_the_secrets_of_the_data_folder_open_nothing_to_an_agent() {
-    let mut t = Workspace::open_configured(
+    let mut t = ServerWithFolder::open_configured(
         "hostile-login",
         &format!("{BARE}[auth]\nmode = \"login\"\n"),
     );
@@ -311,9 +315,9 @@ fn where_people_sign_in_the_secrets_of_the_data_folder_open_nothing_to_an_agent(
 /// In the enclosure none of them even begins.
 #[test]
 fn an_enclosed_agent_connects_to_the_main_listener_in_no_way() {
-    let t = Workspace::open_configured("hostile-enclosed", ENCLOSED);
+    let t = ServerWithFolder::open_configured("hostile-enclosed", ENCLOSED);
     // The command line says that no server answers.
-    let out_of_reach = |way: &Way| match way {
+    let out_of_reach = |way: &AttackMethod| match way {
         CommandLine(_) => &[500][..],
         _ => &[0][..],
     };
@@ -324,28 +328,28 @@ fn an_enclosed_agent_connects_to_the_main_listener_in_no_way() {
 /// nothing that only people use.
 #[test]
 fn at_the_listener_for_agents_no_way_decides_or_takes_what_would_let_it() {
-    let t = Workspace::open_configured("hostile-agents", ENCLOSED);
+    let t = ServerWithFolder::open_configured("hostile-agents", ENCLOSED);
     // What the process does beside that makes no difference there.
-    let is_tried = |(_, way, _): &Entry| matches!(*way, Shows(_) | HandedOn | Hidden(&[]));
-    let allowed = |(_, _, at_main): &Entry| match *at_main == MALFORMED {
+    let is_tried = |(_, way, _): &AttackCase| matches!(*way, Shows(_) | HandedOn | Hidden(&[]));
+    let allowed = |(_, _, at_main): &AttackCase| match *at_main == MALFORMED {
         true => MALFORMED_OR_NO_ROUTE,
         false => REFUSED_OR_NO_ROUTE,
     };
     try_at(&t, &t.server.agent_url(), is_tried, allowed);
 }
 
-fn try_all(t: &Workspace, wanted: impl Fn(&Entry) -> bool) {
+fn try_all(t: &ServerWithFolder, wanted: impl Fn(&AttackCase) -> bool) {
     try_at(t, &t.server.url, wanted, |(_, _, allowed)| allowed);
 }
 
 #[expect(clippy::print_stdout, reason = "the ways that were tried are listed")]
 fn try_at(
-    t: &Workspace,
+    t: &ServerWithFolder,
     url: &str,
-    wanted: impl Fn(&Entry) -> bool,
-    allowed: impl Fn(&Entry) -> &'static [u16],
+    wanted: impl Fn(&AttackCase) -> bool,
+    allowed: impl Fn(&AttackCase) -> &'static [u16],
 ) {
-    let stage = Stage::set(t, url);
+    let stage = AttackTargets::set(t, url);
     let mut orders = stage.orders.clone();
     orders["requests"] = json!(stage.requests);
     hostile_program::instruct(&t.folder, &orders);
@@ -398,7 +402,7 @@ fn try_at(
 }
 
 /// Whether it is the process that is unusual, and not its connection.
-fn is_of_the_process(way: Way) -> bool {
+fn is_of_the_process(way: AttackMethod) -> bool {
     matches!(
         way,
         While(..)
@@ -413,10 +417,12 @@ fn is_of_the_process(way: Way) -> bool {
 
 /// Whether a computer may be unable to try this: all of them can but for what the kernel leaves
 /// out, and for what only root may do.
-fn way_may_be_missing(way: Way) -> bool {
+fn way_may_be_missing(way: AttackMethod) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     match way {
-        InNamespaces | InNamespacesOfTheOwner | While(Amid::ManyDescriptors, _) => !is_root,
+        InNamespaces | InNamespacesOfTheOwner | While(ProcessDisguise::ManyDescriptors, _) => {
+            !is_root
+        }
         Connects(SocketKind::OfAnotherUser) => !is_root,
         Connects(SocketKind::Multipath) => true,
         _ => false,

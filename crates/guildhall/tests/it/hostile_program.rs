@@ -20,7 +20,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-pub(crate) use self::{process_disguises::Amid, sockets::SocketKind};
+pub(crate) use self::{process_disguises::ProcessDisguise, sockets::SocketKind};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The status of a request whose sender reads no answer.
@@ -32,7 +32,7 @@ const FOUND: &str = "found.json";
 
 /// How the intruder gets its bytes to the server.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum AttackMethod {
     /// With these lines in the head, on one connection for as long as the server keeps it.
     Shows(&'static [&'static str]),
     /// To another address of this computer.
@@ -52,7 +52,7 @@ pub(crate) enum Way {
     /// Through a grandchild that passes bytes on.
     Relayed,
     /// While something is so with the process, with these lines.
-    While(Amid, &'static [&'static str]),
+    While(ProcessDisguise, &'static [&'static str]),
     /// By a thread whose descriptors no other thread has.
     OwnDescriptors,
     /// On a connection that only a stopped process holds.
@@ -121,7 +121,7 @@ fn intruder() {
     if role == "relay" {
         return relay(rest[0]);
     }
-    let orders = Orders::read();
+    let orders = AttackOrders::read();
     let number = |at: usize| rest[at].parse::<usize>().unwrap();
     match role {
         "way" => orders.go(super::hostile_agent::WAYS[number(0)].1),
@@ -186,18 +186,18 @@ fn this_by(program: &str, options: &[&str], role: &str) -> Command {
 }
 
 /// What a child was answered on a connection that it was handed.
-fn handed(output: &[u8]) -> Answer {
+fn handed(output: &[u8]) -> StatusAndBody {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().find_map(|line| line.strip_prefix("HANDED "));
     let (status, said) = line.unwrap().split_once(' ').unwrap();
     (status.parse().unwrap(), said.to_owned())
 }
 
-struct Orders(Value);
+struct AttackOrders(Value);
 
-type Answer = (u16, String);
+type StatusAndBody = (u16, String);
 
-impl Orders {
+impl AttackOrders {
     fn read() -> Self {
         Self(serde_json::from_str(&fs::read_to_string(ORDERS).unwrap()).unwrap())
     }
@@ -270,12 +270,12 @@ impl Orders {
         format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
     }
 
-    fn plain(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
+    fn plain(&self, at: usize, lines: &[&str]) -> io::Result<StatusAndBody> {
         exchange(&self.connect()?, &self.request(at, lines))
     }
 
     /// Tries every request and writes down what came of it.
-    fn tell(&self, mut by: impl FnMut(&Self, usize) -> io::Result<Answer>) {
+    fn tell(&self, mut by: impl FnMut(&Self, usize) -> io::Result<StatusAndBody>) {
         let mut all = Vec::new();
         for (at, request) in self.requests().iter().enumerate() {
             let mut one = json!({"request": request["name"], "status": 0});
@@ -327,52 +327,52 @@ impl Orders {
         write_down(&all.collect::<Vec<_>>());
     }
 
-    fn go(&self, way: Way) {
+    fn go(&self, way: AttackMethod) {
         match way {
-            Way::Shows(lines) => {
+            AttackMethod::Shows(lines) => {
                 let mut kept = None;
                 self.tell(|orders, at| {
                     on_one(&mut kept, || orders.connect(), &orders.request(at, lines))
                 });
             }
-            Way::WholeAddress => self.tell(|orders, at| orders.plain(at, &["WHOLE"])),
-            Way::At(address) => self.tell(|orders, at| {
+            AttackMethod::WholeAddress => self.tell(|orders, at| orders.plain(at, &["WHOLE"])),
+            AttackMethod::At(address) => self.tell(|orders, at| {
                 let address = orders.filled(address);
                 let host = format!("Host: {address}");
                 let socket = TcpStream::connect(&address)?;
                 exchange(&socket, &orders.request(at, &[&host]))
             }),
-            Way::KeptAlive => self.tell(Self::kept_alive),
-            Way::Pipelined => self.tell(Self::pipelined),
-            Way::HandedOn => self.tell(Self::handed_on),
-            Way::Hidden(lines) => self.tell(|orders, at| orders.hidden(at, lines)),
-            Way::Orphaned => {
+            AttackMethod::KeptAlive => self.tell(Self::kept_alive),
+            AttackMethod::Pipelined => self.tell(Self::pipelined),
+            AttackMethod::HandedOn => self.tell(Self::handed_on),
+            AttackMethod::Hidden(lines) => self.tell(|orders, at| orders.hidden(at, lines)),
+            AttackMethod::Orphaned => {
                 assert!(this("parent", &[], true).status().unwrap().success());
                 wait_until(|| Path::new(FOUND).exists());
             }
-            Way::Relayed => self.relayed(),
-            Way::While(amid, lines) => self.during(amid, lines),
-            Way::OwnDescriptors => self.on_own_descriptors(),
-            Way::HeldByStopped => self.tell(Self::held_by_stopped),
-            Way::Ended => self.tell(Self::ended),
-            Way::Together => self.together(),
-            Way::InNamespaces => self.in_namespaces(),
-            Way::InNamespacesOfTheOwner => self.in_namespaces_of_the_owner(),
-            Way::Connects(kind) => {
+            AttackMethod::Relayed => self.relayed(),
+            AttackMethod::While(amid, lines) => self.during(amid, lines),
+            AttackMethod::OwnDescriptors => self.on_own_descriptors(),
+            AttackMethod::HeldByStopped => self.tell(Self::held_by_stopped),
+            AttackMethod::Ended => self.tell(Self::ended),
+            AttackMethod::Together => self.together(),
+            AttackMethod::InNamespaces => self.in_namespaces(),
+            AttackMethod::InNamespacesOfTheOwner => self.in_namespaces_of_the_owner(),
+            AttackMethod::Connects(kind) => {
                 let mut kept = None;
                 self.tell(|orders, at| {
                     let connect = || kind.connect(orders.number("port"));
                     on_one(&mut kept, connect, &orders.request(at, &[]))
                 });
             }
-            Way::FirstPacket => self.tell(|orders, at| {
+            AttackMethod::FirstPacket => self.tell(|orders, at| {
                 let socket = sockets::fast_open(orders.number("port"), &orders.request(at, &[]))?;
                 read_answer(&mut BufReader::new(socket))
             }),
-            Way::Trailing(lines) => {
+            AttackMethod::Trailing(lines) => {
                 self.tell(|orders, at| exchange(&orders.connect()?, &orders.trailing(at, lines)));
             }
-            Way::CommandLine(variables) => self.command_line(variables),
+            AttackMethod::CommandLine(variables) => self.command_line(variables),
         }
     }
 
@@ -383,7 +383,7 @@ impl Orders {
         )
     }
 
-    fn kept_alive(&self, at: usize) -> io::Result<Answer> {
+    fn kept_alive(&self, at: usize) -> io::Result<StatusAndBody> {
         let mut socket = self.connect()?;
         socket.write_all(self.harmless().as_bytes())?;
         assert_eq!(
@@ -393,7 +393,7 @@ impl Orders {
         exchange(&socket, &self.request(at, &[]))
     }
 
-    fn pipelined(&self, at: usize) -> io::Result<Answer> {
+    fn pipelined(&self, at: usize) -> io::Result<StatusAndBody> {
         let mut socket = self.connect()?;
         let both = self.harmless() + &self.request(at, &[]);
         socket.write_all(both.as_bytes())?;
@@ -402,7 +402,7 @@ impl Orders {
         read_answer(&mut answers)
     }
 
-    fn handed_on(&self, at: usize) -> io::Result<Answer> {
+    fn handed_on(&self, at: usize) -> io::Result<StatusAndBody> {
         let socket = self.connect()?;
         let output = this("handed", &[&at.to_string()], true)
             .stdin(OwnedFd::from(socket))
@@ -501,7 +501,7 @@ fn on_one(
     kept: &mut Option<TcpStream>,
     connect: impl FnOnce() -> io::Result<TcpStream>,
     request: &str,
-) -> io::Result<Answer> {
+) -> io::Result<StatusAndBody> {
     if let Some(Ok(answer)) = kept.as_ref().map(|socket| exchange(socket, request)) {
         return Ok(answer);
     }
@@ -509,13 +509,13 @@ fn on_one(
     exchange(socket, request)
 }
 
-fn exchange(socket: &TcpStream, request: &str) -> io::Result<Answer> {
+fn exchange(socket: &TcpStream, request: &str) -> io::Result<StatusAndBody> {
     socket.set_read_timeout(Some(PATIENCE))?;
     (&*socket).write_all(request.as_bytes())?;
     read_answer(&mut BufReader::new(socket))
 }
 
-fn read_answer(from: &mut impl BufRead) -> io::Result<Answer> {
+fn read_answer(from: &mut impl BufRead) -> io::Result<StatusAndBody> {
     let broken = || io::Error::other("the connection ended before the answer");
     let mut status = None;
     let mut length = 0;

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::{
     enclosed_scripts::own_address,
     hostile_agent::{BARE, ENCLOSED},
-    recording_client::Listener,
-    server_process::Server,
-    test_sites::Site,
-    workspace::Workspace,
+    recording_client::RecordingClient,
+    server_process::ServerProcess,
+    test_sites::TestSite,
+    workspace::ServerWithFolder,
 };
 
 const ASKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/asks.py");
@@ -20,10 +20,10 @@ const LOGIN: &str = "[auth]\nmode = \"login\"\n";
 const TOUCH: &str = r#"#call run_command {"command":["touch","fell"]}"#;
 
 /// What came of each order, by its name.
-type Found = BTreeMap<String, String>;
+type AttemptResults = BTreeMap<String, String>;
 
 /// Lets a new session's agent, which asks nobody, carry out these orders.
-fn carried_out(t: &Workspace, orders: &[Value]) -> Found {
+fn carried_out(t: &ServerWithFolder, orders: &[Value]) -> AttemptResults {
     t.write("orders.json", &json!(orders).to_string());
     let session = t.unattended();
     let run = json!({"command": ["python3", ASKS]});
@@ -36,13 +36,13 @@ fn carried_out(t: &Workspace, orders: &[Value]) -> Found {
 }
 
 /// What an agent would like to be granted.
-struct Wish {
+struct DesiredChange {
     method: &'static str,
     path: String,
     body: Value,
 }
 
-impl Wish {
+impl DesiredChange {
     /// An order to ask for it there, with these headers.
     fn order(&self, name: &str, at: &str, headers: &Value) -> Value {
         json!({"name": name, "action": "ask", "at": at, "method": self.method,
@@ -55,7 +55,7 @@ fn touch(name: &str, path: &std::path::Path, mode: &str) -> Value {
 }
 
 /// Where the owner's listener is, and where that for agents.
-fn listeners(server: &Server) -> [(&'static str, String); 2] {
+fn listeners(server: &ServerProcess) -> [(&'static str, String); 2] {
     let authority = |url: &str| url.strip_prefix("http://").unwrap().to_owned();
     let main = format!("127.0.0.1:{}", server.port());
     [("main", main), ("agents", authority(&server.agent_url()))]
@@ -63,16 +63,16 @@ fn listeners(server: &Server) -> [(&'static str, String); 2] {
 
 /// Enclosed, nothing answers at the main listener; bare, it answers and knows nobody there. At the
 /// listener for agents nothing is opened by it.
-fn is_kept_out(found: &Found, is_enclosed: bool) {
+fn is_kept_out(found: &AttemptResults, is_enclosed: bool) {
     is_answered(found, is_enclosed, |status| [401, 403].contains(&status));
 }
 
 /// The same where the server cannot know the agents: those of another one.
-fn is_kept_out_by_the_enclosure(found: &Found, is_enclosed: bool) {
+fn is_kept_out_by_the_enclosure(found: &AttemptResults, is_enclosed: bool) {
     is_answered(found, is_enclosed, |_| true);
 }
 
-fn is_answered(found: &Found, is_enclosed: bool, is_bare_answer: fn(u16) -> bool) {
+fn is_answered(found: &AttemptResults, is_enclosed: bool, is_bare_answer: fn(u16) -> bool) {
     for (name, outcome) in found {
         let status = outcome.parse::<u16>().ok();
         let is_as_expected = match (name.starts_with("main"), is_enclosed) {
@@ -85,11 +85,11 @@ fn is_answered(found: &Found, is_enclosed: bool, is_bare_answer: fn(u16) -> bool
 }
 
 /// An ask that waits for a person, and the wish to grant it.
-fn waiting(t: &Workspace) -> (Value, Wish) {
+fn waiting(t: &ServerWithFolder) -> (Value, DesiredChange) {
     let session = t.session();
     t.send(&session, &[TOUCH]);
     let asked = t.ask(&session);
-    let grant = Wish {
+    let grant = DesiredChange {
         method: "POST",
         path: format!("/api/sessions/{session}/approve"),
         body: json!({"toolCallId": asked["toolCallId"], "digest": asked["digest"]}),
@@ -98,9 +98,9 @@ fn waiting(t: &Workspace) -> (Value, Wish) {
 }
 
 /// A server in mode `login`, whose owner made the first account; the test shows its local token.
-fn where_people_sign_in(what: &str, configuration: &str, bind: &str) -> Workspace {
+fn where_people_sign_in(what: &str, configuration: &str, bind: &str) -> ServerWithFolder {
     let configuration = format!("{configuration}{LOGIN}");
-    let mut t = Workspace::open_bound(what, &configuration, bind);
+    let mut t = ServerWithFolder::open_bound(what, &configuration, bind);
     let code = fs::read_to_string(t.data_dir().join("setup-code")).unwrap();
     let first = json!({"email": "ada@example.org", "displayName": "Ada",
         "password": PASSWORD, "setupCode": code.trim()});
@@ -141,7 +141,7 @@ fn where_people_sign_in_an_agent_neither_reads_nor_uses_the_local_token() {
 fn an_agent_that_hides_takes_nothing_of_the_owner() {
     for configuration in [ENCLOSED, BARE] {
         let is_enclosed = configuration == ENCLOSED;
-        let t = Workspace::open_configured("row-4", configuration);
+        let t = ServerWithFolder::open_configured("row-4", configuration);
         let registered = |name: &str| {
             let folder = t.scratch.path().join(name);
             fs::create_dir_all(&folder).unwrap();
@@ -157,7 +157,7 @@ fn an_agent_that_hides_takes_nothing_of_the_owner() {
         let (_, minted) = t.server.ask("POST", &tokens(&own), Some(&label));
         let shown = json!({"X-Service-Agent": minted["token"]});
         let handle = format!("/api/rooms/authors/{}/handle", me["id"].as_str().unwrap());
-        let wish = |method, path: &str, body| Wish {
+        let wish = |method, path: &str, body| DesiredChange {
             method,
             path: path.to_owned(),
             body,
@@ -201,7 +201,8 @@ fn a_stolen_cookie_or_key_opens_nothing_at_the_computers_own_address() {
         let t = where_people_sign_in("row-6", configuration, bind);
         let port = t.server.port();
         let sign_in = json!({"email": "ada@example.org", "password": PASSWORD});
-        let signed_in = Listener::at(port).ask("POST", "/api/auth/login", "", Some(&sign_in));
+        let signed_in =
+            RecordingClient::at(port).ask("POST", "/api/auth/login", "", Some(&sign_in));
         let cookie = signed_in.header("set-cookie");
         let cookie = cookie.split(';').next().unwrap();
         assert!(cookie.contains('='), "{}", signed_in.head);
@@ -236,7 +237,7 @@ fn a_stolen_cookie_or_key_opens_nothing_at_the_computers_own_address() {
 #[test]
 fn an_agent_changes_nothing_in_the_data_folder() {
     for configuration in [ENCLOSED, BARE] {
-        let t = Workspace::open_configured("row-7", configuration);
+        let t = ServerWithFolder::open_configured("row-7", configuration);
         let (asked, _) = waiting(&t);
         let data = t.data_dir();
         let granted = json!({"name": "database", "action": "change",
@@ -263,10 +264,10 @@ fn an_agent_changes_nothing_in_the_data_folder() {
 /// Row 8: another guildhall of the same owner, whatever its agents may do.
 #[test]
 fn an_agent_of_one_guildhall_reaches_no_other_one() {
-    let other = Workspace::open_configured("row-8-other", BARE);
+    let other = ServerWithFolder::open_configured("row-8-other", BARE);
     let (_, grant) = waiting(&other);
     for configuration in [ENCLOSED, BARE] {
-        let t = Workspace::open_configured("row-8", configuration);
+        let t = ServerWithFolder::open_configured("row-8", configuration);
         let agent = t.look(&t.session())["agentId"].as_str().unwrap().to_owned();
         let tokens = format!("/api/agents/{agent}/tokens");
         let (_, minted) = t
@@ -289,15 +290,15 @@ fn an_agent_of_one_guildhall_reaches_no_other_one() {
 /// Previews are listeners of the owner, too: those of its own guildhall, and of another one.
 #[test]
 fn an_agent_reaches_no_preview() {
-    let site = Site::page("<title>a dev server</title>");
-    let other = Workspace::open("previews-other");
+    let site = TestSite::page("<title>a dev server</title>");
+    let other = ServerWithFolder::open("previews-other");
     for configuration in [ENCLOSED, BARE] {
-        let t = Workspace::open_configured("previews", configuration);
+        let t = ServerWithFolder::open_configured("previews", configuration);
         let orders = [&t, &other].map(|shown| {
             let url = preview(&shown.server, &site);
             let at = url.strip_prefix("http://").unwrap();
             let (at, path) = at.split_once('/').unwrap();
-            let look = Wish {
+            let look = DesiredChange {
                 method: "GET",
                 path: format!("/{path}"),
                 body: json!({}),
@@ -311,7 +312,7 @@ fn an_agent_reaches_no_preview() {
 }
 
 /// Where a server shows this dev server.
-fn preview(server: &Server, site: &Site) -> String {
+fn preview(server: &ServerProcess, site: &TestSite) -> String {
     let url = site.url("/");
     let port = url.trim_end_matches('/').rsplit(':').next().unwrap();
     let body = json!({"kind": "proxy", "port": port.parse::<u16>().unwrap()});

@@ -16,7 +16,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// How far a request came that was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Point {
+pub(crate) enum RequestProgress {
     /// The companion has heard nothing of it.
     Unsent,
     /// The companion has the half of it.
@@ -31,7 +31,7 @@ pub(crate) enum Point {
     Done,
 }
 
-impl Point {
+impl RequestProgress {
     /// On the way there.
     pub(crate) const THERE: [Self; 3] = [Self::Unsent, Self::HalfSent, Self::Sent];
     /// And back.
@@ -40,7 +40,7 @@ impl Point {
 
 /// What becomes of the request that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trap {
+enum Interception {
     /// None is waited for.
     Open,
     /// One to this path is.
@@ -48,15 +48,15 @@ enum Trap {
     /// One is held, at the door.
     Caught,
     /// It goes on to this point.
-    Going(Point),
+    Going(RequestProgress),
     /// It is held there.
     At,
     /// Its connections break.
     Released,
 }
 
-struct Inside {
-    trap: Trap,
+struct ProxyState {
+    trap: Interception,
     companion: u16,
     /// Everything that the companion answered: to which path, and the whole answer.
     answers: Vec<(String, String)>,
@@ -64,29 +64,29 @@ struct Inside {
     shown: Option<String>,
 }
 
-struct Shared {
-    inside: Mutex<Inside>,
+struct ProxyShared {
+    inside: Mutex<ProxyState>,
     bell: Condvar,
 }
 
 /// The way. It stays open as long as the test runs.
-pub(crate) struct Way {
+pub(crate) struct InterceptingProxy {
     pub(crate) url: String,
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
 }
 
-impl Way {
+impl InterceptingProxy {
     /// A way that leads nowhere yet.
     pub(crate) fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let inside = Inside {
-            trap: Trap::Open,
+        let inside = ProxyState {
+            trap: Interception::Open,
             companion: 0,
             answers: Vec::new(),
             shown: None,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyShared {
             inside: Mutex::new(inside),
             bell: Condvar::new(),
         });
@@ -108,24 +108,26 @@ impl Way {
 
     /// Holds the next request to `path` before anything of it is passed on.
     pub(crate) fn catch(&self, path: &'static str) {
-        self.shared.turn(Trap::Open, Trap::Set(path));
+        self.shared
+            .turn(Interception::Open, Interception::Set(path));
     }
 
     /// Waits until it is held.
     pub(crate) fn caught(&self) {
-        self.shared.is(Trap::Caught);
+        self.shared.is(Interception::Caught);
     }
 
     /// Lets it go on to `point` and waits until it is there.
-    pub(crate) fn advance(&self, point: Point) {
-        self.shared.turn(Trap::Caught, Trap::Going(point));
-        self.shared.is(Trap::At);
+    pub(crate) fn advance(&self, point: RequestProgress) {
+        self.shared
+            .turn(Interception::Caught, Interception::Going(point));
+        self.shared.is(Interception::At);
     }
 
     /// Breaks its connections.
     pub(crate) fn release(&self) {
-        self.shared.turn(Trap::At, Trap::Released);
-        self.shared.is(Trap::Open);
+        self.shared.turn(Interception::At, Interception::Released);
+        self.shared.is(Interception::Open);
     }
 
     /// The key that was shown last.
@@ -153,12 +155,12 @@ impl Way {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Inside> {
+impl ProxyShared {
+    fn lock(&self) -> MutexGuard<'_, ProxyState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn turn(&self, from: Trap, to: Trap) {
+    fn turn(&self, from: Interception, to: Interception) {
         let mut inside = self.lock();
         assert_eq!(inside.trap, from);
         inside.trap = to;
@@ -166,7 +168,7 @@ impl Shared {
     }
 
     /// Waits until the trap is so.
-    fn is(&self, trap: Trap) {
+    fn is(&self, trap: Interception) {
         let waiting = self
             .bell
             .wait_timeout_while(self.lock(), PATIENCE, |inside| inside.trap != trap);
@@ -175,32 +177,34 @@ impl Shared {
     }
 
     /// Holds what passes when it should be held here.
-    fn hold(&self, stops_at: Option<Point>, here: Point) -> Option<()> {
+    fn hold(&self, stops_at: Option<RequestProgress>, here: RequestProgress) -> Option<()> {
         if stops_at != Some(here) {
             return Some(());
         }
-        self.turn(Trap::Going(here), Trap::At);
-        self.is(Trap::Released);
-        self.turn(Trap::Released, Trap::Open);
+        self.turn(Interception::Going(here), Interception::At);
+        self.is(Interception::Released);
+        self.turn(Interception::Released, Interception::Open);
         None
     }
 
     /// Catches what is waited for; answers where it is to stop.
-    fn trapped(&self, path: &str) -> Option<Point> {
+    fn trapped(&self, path: &str) -> Option<RequestProgress> {
         {
             let mut inside = self.lock();
-            if inside.trap != Trap::Set(known(path)?) {
+            if inside.trap != Interception::Set(known(path)?) {
                 return None;
             }
-            inside.trap = Trap::Caught;
+            inside.trap = Interception::Caught;
             self.bell.notify_all();
         }
         let waiting = self
             .bell
-            .wait_timeout_while(self.lock(), PATIENCE, |inside| inside.trap == Trap::Caught);
+            .wait_timeout_while(self.lock(), PATIENCE, |inside| {
+                inside.trap == Interception::Caught
+            });
         let (inside, _) = waiting.unwrap_or_else(PoisonError::into_inner);
         match inside.trap {
-            Trap::Going(point) => Some(point),
+            Interception::Going(point) => Some(point),
             other => panic!("{other:?}"),
         }
     }
@@ -213,28 +217,28 @@ impl Shared {
             self.lock().shown = shown.strip_prefix("Bearer ").map(str::to_owned);
         }
         let stops_at = self.trapped(&path);
-        self.hold(stops_at, Point::Unsent)?;
+        self.hold(stops_at, RequestProgress::Unsent)?;
         let port = self.lock().companion;
         let mut companion = TcpStream::connect(("127.0.0.1", port)).ok()?;
         let (first, rest) = asked.as_bytes().split_at(asked.len() / 2);
         companion.write_all(first).ok()?;
-        self.hold(stops_at, Point::HalfSent)?;
+        self.hold(stops_at, RequestProgress::HalfSent)?;
         companion.write_all(rest).ok()?;
-        self.hold(stops_at, Point::Sent)?;
+        self.hold(stops_at, RequestProgress::Sent)?;
         let mut answer = String::new();
         companion.read_to_string(&mut answer).ok()?;
         // A code is polled for each second, as often as a service may ask for it.
         let answer = answer.replace("\"interval\":5", "\"interval\":1");
         self.lock().answers.push((path, answer.clone()));
         self.bell.notify_all();
-        self.hold(stops_at, Point::Answered)?;
+        self.hold(stops_at, RequestProgress::Answered)?;
         let (first, rest) = answer.as_bytes().split_at(answer.len() / 2);
         // A server that was killed reads nothing, and is held here all the same.
         let _ = server.write_all(first);
-        self.hold(stops_at, Point::HalfAnswered)?;
+        self.hold(stops_at, RequestProgress::HalfAnswered)?;
         let _ = server.write_all(rest);
         let _ = server.shutdown(Shutdown::Write);
-        self.hold(stops_at, Point::Done)
+        self.hold(stops_at, RequestProgress::Done)
     }
 }
 

@@ -5,19 +5,20 @@ use std::{sync::Arc, time::Duration};
 
 use guildhall_world::{
     enclosure::Enclosure,
-    http_client::{Outgoing, OwnPorts},
+    http_client::{HttpClient, ListenerPorts},
     mcp::{
-        Address, Asking, Bearer, Connected, Elicited, Greeting, Hooks, Target, connect, settled,
+        ClientCallbacks, ConnectOptions, ConnectedServer, ElicitationResult, RequestOptions,
+        ServerAddress, ServerTarget, SharedBearerToken, connect, settled,
     },
-    process_guard::{KeeperCommand, SUBCOMMAND},
+    process_guard::{GuardCommand, SUBCOMMAND},
 };
 use serde_json::{Value, json};
 
 use crate::{
     mcp_gateway::{bridge_token, node},
     server_process::ask_as,
-    server_tests::{Listening, program},
-    workspace::Workspace,
+    server_tests::{ReferenceServerProcess, program},
+    workspace::ServerWithFolder,
 };
 
 /// How long any one thing may take before the test fails.
@@ -45,16 +46,16 @@ fn questions() -> Vec<(&'static str, Value)> {
 }
 
 /// What the server answers when it is asked directly.
-async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
-    let hooks = Hooks {
+async fn directly(t: &ServerWithFolder, target: ServerTarget) -> Vec<Value> {
+    let hooks = ClientCallbacks {
         root: Some(t.folder.clone()),
-        elicit: Some(Arc::new(|_| Box::pin(async { Elicited::Cancel }))),
+        elicit: Some(Arc::new(|_| Box::pin(async { ElicitationResult::Cancel }))),
     };
-    let greeting = Greeting {
+    let greeting = ConnectOptions {
         lifecycle: None,
         within: WITHIN,
     };
-    let Connected {
+    let ConnectedServer {
         client,
         notices,
         running,
@@ -65,7 +66,7 @@ async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
         let mut answers = Vec::new();
         for (method, params) in questions() {
             let answer = client
-                .forward(method, Some(params), Asking::default())
+                .forward(method, Some(params), RequestOptions::default())
                 .await;
             answers.push(answer.unwrap_or_else(|error| error.to_string().into()));
         }
@@ -79,25 +80,28 @@ async fn directly(t: &Workspace, target: Target) -> Vec<Value> {
 #[cfg(target_os = "linux")]
 #[test]
 fn everything_answers_through_the_gateway_what_it_answers_directly() {
-    let t = Workspace::open("gateway-everything");
+    let t = ServerWithFolder::open("gateway-everything");
     let session = t.unattended();
     let agent = t.look(&session)["agentId"].as_str().unwrap().to_owned();
-    let (http, sse) = (Listening::start("streamableHttp"), Listening::start("sse"));
+    let (http, sse) = (
+        ReferenceServerProcess::start("streamableHttp"),
+        ReferenceServerProcess::start("sse"),
+    );
     let program = program();
     let args = [program.to_str().unwrap(), "stdio"];
-    let address = |url: String| Address {
+    let address = |url: String| ServerAddress {
         url,
         headers: Vec::new(),
-        bearer: Bearer::default(),
-        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
+        bearer: SharedBearerToken::default(),
+        outgoing: HttpClient::open(ListenerPorts::default()).unwrap(),
     };
-    let stdio = Target::Stdio {
+    let stdio = ServerTarget::Stdio {
         program: node(),
         name: None,
         args: args.map(str::to_owned).to_vec(),
         env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
         cwd: t.folder.clone(),
-        keeper: KeeperCommand {
+        keeper: GuardCommand {
             program: env!("CARGO_BIN_EXE_guildhall").into(),
             args: vec![SUBCOMMAND.into()],
         },
@@ -110,12 +114,12 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
         (
             "http",
             json!({"url": http.url("/mcp")}),
-            Target::Http(address(http.url("/mcp"))),
+            ServerTarget::Http(address(http.url("/mcp"))),
         ),
         (
             "sse",
             json!({"url": sse.url("/sse")}),
-            Target::Sse(address(sse.url("/sse"))),
+            ServerTarget::Sse(address(sse.url("/sse"))),
         ),
     ];
     for (name, connection, _) in &servers {

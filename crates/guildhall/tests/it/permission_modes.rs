@@ -3,13 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::workspace::Workspace;
+use crate::workspace::ServerWithFolder;
 
 const EDIT: &str = r#"#call edit_file {"path":"notes.md","old":"red","new":"green"}"#;
 
 #[test]
 fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
-    let t = Workspace::open("consent");
+    let t = ServerWithFolder::open("consent");
     let ask = |extra: Value| {
         let mut body = json!({"cwd": t.folder, "runtime": "rehearsal"});
         for (name, value) in extra.as_object().unwrap() {
@@ -68,7 +68,7 @@ fn no_mode_that_acts_unattended_is_in_force_without_a_persons_word() {
 
 #[test]
 fn a_mode_that_the_agent_takes_stays_where_a_persons_word_stands_for_it() {
-    let t = Workspace::open("own-mode");
+    let t = ServerWithFolder::open("own-mode");
     t.write("notes.md", "red\n");
     let ask = json!({
         "cwd": t.folder, "runtime": "rehearsal",
@@ -99,7 +99,7 @@ fn without_the_mode_that_was_chosen_no_prompt_is_sent() {
          default_mode = \"nowhere\"\n",
         env!("CARGO_BIN_EXE_guildhall")
     );
-    let t = Workspace::open_configured("no-mode", &configuration);
+    let t = ServerWithFolder::open_configured("no-mode", &configuration);
     let ask = json!({"cwd": t.folder, "runtime": "mine", "acknowledgedAutonomy": true});
     let session = t.session_of(&ask);
     assert_eq!(t.look(&session)["permissionMode"], "nowhere");

@@ -13,19 +13,19 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Who asks the server, and everything that was answered.
-pub(crate) struct Listener {
+pub(crate) struct RecordingClient {
     pub(crate) port: u16,
     pub(crate) answers: String,
 }
 
 /// An answer, apart.
-pub(crate) struct Heard {
+pub(crate) struct RecordedResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Value,
 }
 
-impl Heard {
+impl RecordedResponse {
     pub(crate) fn header(&self, name: &str) -> String {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
         let found = lines.find(|(key, _)| key.eq_ignore_ascii_case(name));
@@ -33,7 +33,7 @@ impl Heard {
     }
 }
 
-impl Listener {
+impl RecordingClient {
     /// Somebody who asks the server at this port.
     pub(crate) fn at(port: u16) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Listener {
         path: &str,
         headers: &str,
         body: Option<&Value>,
-    ) -> Heard {
+    ) -> RecordedResponse {
         let mut socket = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let body = body.map(Value::to_string).unwrap_or_default();
@@ -68,7 +68,7 @@ impl Listener {
             !head.contains("chunked"),
             "a secret could hide between pieces"
         );
-        Heard {
+        RecordedResponse {
             status: head.split(' ').nth(1).unwrap().parse().unwrap(),
             head: head.to_owned(),
             body: serde_json::from_str(body).unwrap_or_default(),

@@ -5,33 +5,38 @@
 use std::{fs, path::PathBuf};
 
 use guildhall_domain::files::digest;
-use guildhall_world::{data_dir::DataDir, file_saving::Step, scratch::Scratch};
+use guildhall_world::{data_dir::DataDir, file_saving::SaveStep, scratch::Scratch};
 use serde_json::{Value, json};
 
-use crate::server_process::{self, Server};
+use crate::server_process::{self, ServerProcess};
 
 const OLD: &str = "what it held\n";
 const CONTENT: &str = "/api/files/content";
 const NEW: &str = "what it is to hold,\r\nand \u{1f600} more\n";
 
 /// The steps of a save in place that one by exchange has not.
-const IN_PLACE: [Step; 4] = [
-    Step::JournalHalfWritten,
-    Step::Journaled,
-    Step::HalfWritten,
-    Step::Written,
+const IN_PLACE: [SaveStep; 4] = [
+    SaveStep::JournalHalfWritten,
+    SaveStep::Journaled,
+    SaveStep::HalfWritten,
+    SaveStep::Written,
 ];
 /// Those of both.
-const OF_BOTH: [Step; 4] = [Step::Admitted, Step::Intended, Step::Saved, Step::Committed];
+const OF_BOTH: [SaveStep; 4] = [
+    SaveStep::Admitted,
+    SaveStep::Intended,
+    SaveStep::Saved,
+    SaveStep::Committed,
+];
 
 /// A server with a document whose file is to be saved.
-struct Stage {
+struct ServerWithDocument {
     scratch: Scratch,
-    server: Server,
+    server: ServerProcess,
     document: Value,
 }
 
-impl Stage {
+impl ServerWithDocument {
     /// Starts a server that does `fault` at a step; with `is_linked` the file has a second name.
     fn open(fault: &str, is_linked: bool) -> Self {
         let scratch = Scratch::new("saves");
@@ -44,7 +49,7 @@ impl Stage {
         let data = scratch.path().join("data");
         let path = file.to_str().unwrap();
         let env = [("GUILDHALL_FAULT", fault), ("GUILDHALL_FAULT_FILE", path)];
-        let server = Server::start_in(&data, &env);
+        let server = ServerProcess::start_in(&data, &env);
         let (_, rooms) = server.ask("GET", "/api/rooms", None);
         let room = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
         let ask = json!({"content": {"type": "file", "sourcePath": file}});
@@ -62,7 +67,7 @@ impl Stage {
     fn restart(mut self) -> Self {
         let data = self.scratch.path().join("data");
         self.server.kill();
-        self.server = Server::start(&data, 0);
+        self.server = ServerProcess::start(&data, 0);
         self
     }
 
@@ -136,8 +141,8 @@ impl Stage {
 }
 
 /// Every step with the kind of file it is met with.
-fn steps() -> impl Iterator<Item = (Step, &'static str, bool)> {
-    Step::WORDS.iter().flat_map(|(step, word)| {
+fn steps() -> impl Iterator<Item = (SaveStep, &'static str, bool)> {
+    SaveStep::WORDS.iter().flat_map(|(step, word)| {
         let kinds: &[bool] = match step {
             step if IN_PLACE.contains(step) => &[true],
             step if OF_BOTH.contains(step) => &[false, true],
@@ -151,7 +156,7 @@ fn steps() -> impl Iterator<Item = (Step, &'static str, bool)> {
 fn a_kill_at_any_step_leaves_the_whole_old_or_new_file_and_a_retry_saves_it_once() {
     for (step, word, is_linked) in steps() {
         let what = format!("{word}, linked: {is_linked}");
-        let stage = Stage::open(&format!("kill:{word}"), is_linked);
+        let stage = ServerWithDocument::open(&format!("kill:{word}"), is_linked);
         assert_eq!(stage.save(), None, "{what}: the server ends there");
         let stage = stage.restart();
         let held = stage.held();
@@ -162,7 +167,7 @@ fn a_kill_at_any_step_leaves_the_whole_old_or_new_file_and_a_retry_saves_it_once
         let found = (&retried["effect"], &retried["documentReceipt"]["status"]);
         // What was committed had only its answer missing, and nobody can know of that.
         let expected = match step {
-            Step::Committed => (json!("no_op"), json!("duplicate")),
+            SaveStep::Committed => (json!("no_op"), json!("duplicate")),
             _ => (json!("changed"), json!("accepted")),
         };
         assert_eq!(found, (&expected.0, &expected.1), "{what}");
@@ -174,15 +179,15 @@ fn a_kill_at_any_step_leaves_the_whole_old_or_new_file_and_a_retry_saves_it_once
 fn a_failure_at_any_step_is_answered_and_leaves_the_whole_old_or_new_file() {
     for (step, word, is_linked) in steps() {
         // The save is done by then, and only that a name is gone could not be told.
-        if matches!(step, Step::Unlinked | Step::Committed) {
+        if matches!(step, SaveStep::Unlinked | SaveStep::Committed) {
             continue;
         }
         let fills = [
-            Step::TempHalfWritten,
-            Step::JournalHalfWritten,
-            Step::HalfWritten,
+            SaveStep::TempHalfWritten,
+            SaveStep::JournalHalfWritten,
+            SaveStep::HalfWritten,
         ];
-        let is_filled = fills.contains(&step) || step == Step::TempSynced;
+        let is_filled = fills.contains(&step) || step == SaveStep::TempSynced;
         for (kind, status, code) in [
             ("fail", 500, "FILE_SAVE_FAILED"),
             ("full", 507, "STORAGE_FULL"),
@@ -191,12 +196,12 @@ fn a_failure_at_any_step_is_answered_and_leaves_the_whole_old_or_new_file() {
                 continue;
             }
             let what = format!("{kind} {word}, linked: {is_linked}");
-            let stage = Stage::open(&format!("{kind}:{word}"), is_linked);
+            let stage = ServerWithDocument::open(&format!("{kind}:{word}"), is_linked);
             let (found, refused) = stage.save().unwrap();
             assert_eq!((found, &refused["code"]), (status, &json!(code)), "{what}");
-            let expected = if step == Step::Saved { NEW } else { OLD };
+            let expected = if step == SaveStep::Saved { NEW } else { OLD };
             assert_eq!(stage.held(), expected, "{what}");
-            if step == Step::Saved {
+            if step == SaveStep::Saved {
                 // It is on the disk and not yet written down: the next try does that.
                 let (status, retried) = stage.save().unwrap();
                 let receipt = &retried["documentReceipt"];
@@ -224,28 +229,31 @@ fn a_failure_at_any_step_is_answered_and_leaves_the_whole_old_or_new_file() {
 #[test]
 fn another_writer_who_comes_in_between_is_told_of_and_keeps_its_bytes() {
     let steps = [
-        (Step::Intended, false),
-        (Step::TempHalfWritten, false),
-        (Step::ReadBack, false),
-        (Step::Ready, false),
-        (Step::Intended, true),
-        (Step::JournalHalfWritten, true),
-        (Step::Journaled, true),
-        (Step::HalfWritten, true),
-        (Step::Written, true),
+        (SaveStep::Intended, false),
+        (SaveStep::TempHalfWritten, false),
+        (SaveStep::ReadBack, false),
+        (SaveStep::Ready, false),
+        (SaveStep::Intended, true),
+        (SaveStep::JournalHalfWritten, true),
+        (SaveStep::Journaled, true),
+        (SaveStep::HalfWritten, true),
+        (SaveStep::Written, true),
     ];
     for (step, is_linked) in steps {
-        let (_, word) = Step::WORDS.iter().find(|(one, _)| *one == step).unwrap();
+        let (_, word) = SaveStep::WORDS
+            .iter()
+            .find(|(one, _)| *one == step)
+            .unwrap();
         for (deed, status, code) in [
             ("replace", 412, "FILE_IDENTITY_CHANGED"),
             ("write", 409, "CONFLICT"),
         ] {
             let what = format!("{deed} {step:?}, linked: {is_linked}");
-            let stage = Stage::open(&format!("{deed}:{word}"), is_linked);
+            let stage = ServerWithDocument::open(&format!("{deed}:{word}"), is_linked);
             let (found, refused) = stage.save().unwrap();
             assert_eq!((found, &refused["code"]), (status, &json!(code)), "{what}");
             // Between two writes of ours theirs stands, with what we wrote behind it.
-            let is_between = step == Step::HalfWritten && status == 409;
+            let is_between = step == SaveStep::HalfWritten && status == 409;
             let held = stage.held();
             assert!(
                 held == "theirs" || (is_between && held.starts_with("theirs")),
@@ -262,9 +270,16 @@ fn another_writer_who_comes_in_between_is_told_of_and_keeps_its_bytes() {
 
 #[test]
 fn another_writer_who_comes_after_the_new_text_has_the_last_word() {
-    for step in [Step::Exchanged, Step::Checked, Step::FolderSynced] {
-        let (_, word) = Step::WORDS.iter().find(|(one, _)| *one == step).unwrap();
-        let stage = Stage::open(&format!("write:{word}"), false);
+    for step in [
+        SaveStep::Exchanged,
+        SaveStep::Checked,
+        SaveStep::FolderSynced,
+    ] {
+        let (_, word) = SaveStep::WORDS
+            .iter()
+            .find(|(one, _)| *one == step)
+            .unwrap();
+        let stage = ServerWithDocument::open(&format!("write:{word}"), false);
         let (status, saved) = stage.save().unwrap();
         assert_eq!((status, &saved["effect"]), (200, &json!("changed")));
         assert_eq!(stage.held(), "theirs", "{step:?}");
@@ -274,7 +289,7 @@ fn another_writer_who_comes_after_the_new_text_has_the_last_word() {
 
 #[test]
 fn a_file_that_is_elsewhere_once_its_locks_are_held_is_another() {
-    let stage = Stage::open("move:admitted", false);
+    let stage = ServerWithDocument::open("move:admitted", false);
     let ask = json!({"cwd": stage.scratch.path().join("work"), "path": "a.md", "content": NEW});
     let (status, refused) = stage.server.ask("PUT", CONTENT, Some(&ask));
     assert_eq!(
@@ -286,7 +301,7 @@ fn a_file_that_is_elsewhere_once_its_locks_are_held_is_another() {
 
 #[test]
 fn a_document_that_is_reloaded_or_opened_beside_a_save_keeps_its_binding() {
-    let stage = Stage::open("wait:exchanged", false);
+    let stage = ServerWithDocument::open("wait:exchanged", false);
     let (port, ask) = (stage.server.port(), stage.ask());
     let saving = std::thread::spawn(move || server_process::ask(port, "PUT", CONTENT, Some(&ask)));
     while stage.held() == OLD {
@@ -322,7 +337,7 @@ fn a_document_that_is_reloaded_or_opened_beside_a_save_keeps_its_binding() {
 
 #[test]
 fn a_torn_file_whose_folder_comes_later_is_restored_then() {
-    let stage = Stage::open("kill:half-written", true);
+    let stage = ServerWithDocument::open("kill:half-written", true);
     assert_eq!(stage.save(), None);
     let (work, away) = (
         stage.scratch.path().join("work"),
@@ -345,7 +360,7 @@ fn a_torn_file_whose_folder_comes_later_is_restored_then() {
 
 #[test]
 fn what_people_made_of_a_torn_file_before_the_start_is_left_to_them() {
-    let stage = Stage::open("kill:half-written", true);
+    let stage = ServerWithDocument::open("kill:half-written", true);
     assert_eq!(stage.save(), None);
     fs::write(stage.path(), "mended\n").unwrap();
     let stage = stage.restart();
@@ -367,7 +382,7 @@ fn what_people_made_of_a_torn_file_before_the_start_is_left_to_them() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_stop_ends_although_a_disk_hangs_and_nobody_has_the_data_folder_before() {
-    let stage = Stage::open("hang:half-written", true);
+    let stage = ServerWithDocument::open("hang:half-written", true);
     let (port, ask) = (stage.server.port(), stage.ask());
     let saving = std::thread::spawn(move || server_process::ask(port, "PUT", CONTENT, Some(&ask)));
     while stage.held() == OLD {

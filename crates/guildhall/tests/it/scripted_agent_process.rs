@@ -7,9 +7,9 @@ use serde_json::json;
 use tokio::process::Command;
 
 /// A folder that is removed with its value, and the agent's command in it.
-struct Stage(std::path::PathBuf);
+struct AgentCommandInFolder(std::path::PathBuf);
 
-impl Stage {
+impl AgentCommandInFolder {
     fn new(test: &str) -> Self {
         let name = format!("guildhall-rehearsal-process-{test}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
@@ -35,7 +35,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for AgentCommandInFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -43,7 +43,7 @@ impl Drop for Stage {
 
 #[tokio::test]
 async fn it_ends_well_when_its_input_ends() {
-    let stage = Stage::new("end");
+    let stage = AgentCommandInFolder::new("end");
     let (mut client, session) = stage.agent().await;
     client.prompt(&session, "#say hello").await.unwrap();
     assert_eq!(client.said(), "hello");
@@ -61,7 +61,7 @@ async fn it_ends_well_when_its_input_ends() {
 
 #[tokio::test]
 async fn a_crash_ends_it_with_status_1() {
-    let stage = Stage::new("crash");
+    let stage = AgentCommandInFolder::new("crash");
     let (mut client, session) = stage.agent().await;
     client
         .begin("session/prompt", AgentClient::prompt_of(&session, "#crash"))
@@ -75,7 +75,7 @@ async fn a_crash_ends_it_with_status_1() {
 
 #[tokio::test]
 async fn an_ended_input_in_a_turn_ends_it_too() {
-    let stage = Stage::new("busy");
+    let stage = AgentCommandInFolder::new("busy");
     let (mut client, session) = stage.agent().await;
     client
         .begin(

@@ -11,7 +11,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server_process::{self, Server, ask};
+use crate::server_process::{self, ServerProcess, ask};
 
 /// How often the server is killed.
 const KILLS: usize = 12;
@@ -22,14 +22,14 @@ const POSTERS: usize = 4;
 
 /// Where the server is now, and what it acknowledged; kept outside the server's folder.
 #[derive(Default)]
-struct Ledger {
+struct AcknowledgedChanges {
     port: AtomicU16,
     done: AtomicBool,
     /// (entry id, seq in the room, text) of every 201.
     acks: Mutex<Vec<(String, u64, String)>>,
 }
 
-impl Ledger {
+impl AcknowledgedChanges {
     fn acked(&self) -> usize {
         self.acks.lock().unwrap().len()
     }
@@ -38,9 +38,9 @@ impl Ledger {
 #[test]
 fn a_killed_server_keeps_every_acknowledged_post_and_its_events() {
     let scratch = Scratch::new("kill");
-    let first = Server::start(scratch.path(), 0);
+    let first = ServerProcess::start(scratch.path(), 0);
     let room = team(&first);
-    let ledger = Arc::new(Ledger::default());
+    let ledger = Arc::new(AcknowledgedChanges::default());
     ledger.port.store(first.port(), Ordering::SeqCst);
     let posters: Vec<_> = (0..POSTERS)
         .map(|n| {
@@ -59,7 +59,7 @@ fn a_killed_server_keeps_every_acknowledged_post_and_its_events() {
             thread::yield_now();
         }
         server.kill();
-        server = Server::start(scratch.path(), 0);
+        server = ServerProcess::start(scratch.path(), 0);
         ledger.port.store(server.port(), Ordering::SeqCst);
     }
     ledger.done.store(true, Ordering::SeqCst);
@@ -105,7 +105,7 @@ fn a_killed_server_keeps_every_acknowledged_post_and_its_events() {
 #[test]
 fn a_server_that_is_asked_to_stop_leaves_no_announcement_and_ends_well() {
     let scratch = Scratch::new("stop");
-    let server = Server::start(scratch.path(), 0);
+    let server = ServerProcess::start(scratch.path(), 0);
     let announced: Value =
         serde_json::from_str(&std::fs::read_to_string(server.discovery_file()).unwrap()).unwrap();
     assert_eq!(announced["url"], json!(server.url));
@@ -122,7 +122,7 @@ fn a_server_that_is_asked_to_stop_leaves_no_announcement_and_ends_well() {
 #[test]
 fn a_second_server_on_the_same_folder_names_the_first() {
     let scratch = Scratch::new("second");
-    let server = Server::start(scratch.path(), 0);
+    let server = ServerProcess::start(scratch.path(), 0);
     let second = std::process::Command::new(env!("CARGO_BIN_EXE_guildhall"))
         .args(["serve", "--bind", "127.0.0.1:0", "--data-dir"])
         .arg(scratch.path())
@@ -147,7 +147,7 @@ fn a_server_reachable_from_elsewhere_does_not_start() {
     assert!(!scratch.path().join("guildhall.sqlite").exists());
 }
 
-fn post_until_done(ledger: &Ledger, room: &str, poster: usize) {
+fn post_until_done(ledger: &AcknowledgedChanges, room: &str, poster: usize) {
     let path = format!("/api/rooms/{room}/entries");
     for n in 0.. {
         if ledger.done.load(Ordering::SeqCst) {
@@ -165,7 +165,7 @@ fn post_until_done(ledger: &Ledger, room: &str, poster: usize) {
 }
 
 /// Reads the stream over every restart, each time going on behind what it has.
-fn read_until_done(ledger: &Ledger) -> Vec<u64> {
+fn read_until_done(ledger: &AcknowledgedChanges) -> Vec<u64> {
     let mut seqs = Vec::new();
     while !ledger.done.load(Ordering::SeqCst) {
         let port = ledger.port.load(Ordering::SeqCst);
@@ -181,12 +181,12 @@ fn read_until_done(ledger: &Ledger) -> Vec<u64> {
     seqs
 }
 
-fn team(server: &Server) -> String {
+fn team(server: &ServerProcess) -> String {
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     rooms["rooms"][0]["id"].as_str().unwrap().to_owned()
 }
 
-fn all_entries(server: &Server, room: &str) -> Vec<Value> {
+fn all_entries(server: &ServerProcess, room: &str) -> Vec<Value> {
     let mut entries = Vec::new();
     loop {
         let path = format!(
@@ -202,7 +202,7 @@ fn all_entries(server: &Server, room: &str) -> Vec<Value> {
 }
 
 /// The room seqs that the log's `entry_added` events tell of.
-fn entry_events(server: &Server, head: u64) -> Vec<u64> {
+fn entry_events(server: &ServerProcess, head: u64) -> Vec<u64> {
     server_process::frames(server.port(), "/api/events", 0, head)
         .into_iter()
         .filter(|event| event["type"] == json!("entry_added"))

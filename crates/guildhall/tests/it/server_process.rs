@@ -15,7 +15,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A running server; killed when dropped.
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     child: Child,
     pub(crate) url: String,
     /// What it said at its start.
@@ -25,7 +25,7 @@ pub(crate) struct Server {
     pub(crate) authorization: Option<String>,
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts a server on `data_dir`; port 0 picks a free one.
     pub(crate) fn start(data_dir: &Path, port: u16) -> Self {
         Self::start_with(data_dir, port, &[])
@@ -216,7 +216,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // A server that ended already is what we want.
         let _ = self.child.kill();

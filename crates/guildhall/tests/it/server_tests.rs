@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{cli_server::House, mcp_gateway::node};
+use crate::{cli_server::ServerForCli, mcp_gateway::node};
 
 /// Where `cargo xtask counterparts install` put it.
 pub(crate) fn program() -> PathBuf {
@@ -30,12 +30,12 @@ const TOLD_PORT: &str = concat!(
 );
 
 /// The server at a port that the system chooses; killed when dropped.
-pub(crate) struct Listening {
+pub(crate) struct ReferenceServerProcess {
     process: Child,
     port: u16,
 }
 
-impl Listening {
+impl ReferenceServerProcess {
     /// Starts it with the word for a transport.
     pub(crate) fn start(word: &str) -> Self {
         let mut process = Command::new(node())
@@ -63,7 +63,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ReferenceServerProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.process.kill();
@@ -73,9 +73,12 @@ impl Drop for Listening {
 
 #[test]
 fn a_real_server_is_tested_over_each_transport_with_the_same_result() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
-    let (http, sse) = (Listening::start("streamableHttp"), Listening::start("sse"));
+    let (http, sse) = (
+        ReferenceServerProcess::start("streamableHttp"),
+        ReferenceServerProcess::start("sse"),
+    );
     let (node, program) = (node(), program());
     let (node, program) = (node.to_str().unwrap(), program.to_str().unwrap());
     let mcp = |args: &[&str]| house.approved(&[&["mcp", "add", "ada"], args].concat());

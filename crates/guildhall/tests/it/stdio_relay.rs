@@ -11,16 +11,16 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::{rooms_of_agents::Room, server_process::Server};
+use crate::{rooms_of_agents::RoomWithAgents, server_process::ServerProcess};
 
 /// A bridge at work, and its client's ends of the pipes.
-pub(crate) struct Bridge {
+pub(crate) struct StdioRelayProcess {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
 }
 
-impl Bridge {
+impl StdioRelayProcess {
     pub(crate) fn start(url: &str, token: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_guildhall"))
             .args(["bridge", "guildhall"])
@@ -73,7 +73,7 @@ pub(crate) fn greeting() -> Value {
 }
 
 /// An agent of the server; answers its token.
-pub(crate) fn agent(server: &Server, scratch: &Scratch) -> String {
+pub(crate) fn agent(server: &ServerProcess, scratch: &Scratch) -> String {
     let folder = scratch.path().join("ada");
     std::fs::create_dir_all(&folder).unwrap();
     let ask = json!({"name": "ada", "cwd": folder, "runtime": "rehearsal"});
@@ -90,9 +90,9 @@ fn a_bridge_hands_on_and_back_and_outlives_the_server() {
     let scratch = Scratch::new("bridge");
     let data = scratch.path().join("data");
     let roots = [("GUILDHALL_FILES_ROOTS", scratch.path().to_str().unwrap())];
-    let server = Server::start_in(&data, &roots);
+    let server = ServerProcess::start_in(&data, &roots);
     let (port, token) = (server.port(), agent(&server, &scratch));
-    let mut bridge = Bridge::start(&server.url, &token);
+    let mut bridge = StdioRelayProcess::start(&server.url, &token);
     let house = bridge.ask(1, "initialize", &greeting());
     assert_eq!(house["result"]["serverInfo"]["name"], "guildhall");
     assert_eq!(
@@ -122,7 +122,7 @@ fn a_bridge_hands_on_and_back_and_outlives_the_server() {
     let post = json!({"name": "room_post", "arguments": {"roomId": room, "text": "still here"}});
     let message = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": post});
     bridge.write(&message.to_string());
-    let server = Server::start(&data, port);
+    let server = ServerProcess::start(&data, port);
     let posted = bridge.read();
     assert_eq!(posted["id"], 5, "{posted}");
     let entry = &posted["result"]["structuredContent"]["entry"];
@@ -140,8 +140,8 @@ fn a_bridge_hands_on_and_back_and_outlives_the_server() {
 #[test]
 fn a_bridge_without_a_live_token_says_what_the_server_says() {
     let scratch = Scratch::new("bridge-dead");
-    let server = Server::start(&scratch.path().join("data"), 0);
-    let mut bridge = Bridge::start(&server.url, "gha_unknown");
+    let server = ServerProcess::start(&scratch.path().join("data"), 0);
+    let mut bridge = StdioRelayProcess::start(&server.url, "gha_unknown");
     let refused = bridge.ask(1, "initialize", &greeting());
     assert_eq!(refused["error"]["data"]["code"], "AGENT_TOKEN_REQUIRED");
     assert_eq!(bridge.end(), Some(0));
@@ -163,7 +163,7 @@ fn a_bridge_without_a_live_token_says_what_the_server_says() {
 fn a_greeting_that_no_server_hears_is_answered_within_ten_seconds() {
     let nowhere = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
     let url = format!("http://{}", nowhere.unwrap());
-    let mut bridge = Bridge::start(&url, "gha_unknown");
+    let mut bridge = StdioRelayProcess::start(&url, "gha_unknown");
     let begin = Instant::now();
     let answer = bridge.ask(1, "initialize", &greeting());
     assert_eq!(answer["error"]["code"], -32_000);
@@ -173,7 +173,7 @@ fn a_greeting_that_no_server_hears_is_answered_within_ten_seconds() {
 
 #[test]
 fn what_an_agent_posts_through_its_tools_belongs_to_its_turn() {
-    let room = Room::open("tools");
+    let room = RoomWithAgents::open("tools");
     let ada = room.agent("ada", "always");
     let call = |tool: &str, arguments: Value| {
         let call = json!({"server": "guildhall", "tool": tool, "arguments": arguments});
@@ -187,7 +187,7 @@ fn what_an_agent_posts_through_its_tools_belongs_to_its_turn() {
     // Reading asked nobody; the one question is about the post.
     let ask = room.t.ask(session);
     assert_eq!(ask["title"], "Call room_post of guildhall", "{ask}");
-    let tokens = |room: &Room| {
+    let tokens = |room: &RoomWithAgents| {
         let (_, agents) = room.t.server.ask("GET", "/api/agents", None);
         let agent = agents["agents"][0]["id"].as_str().unwrap().to_owned();
         let (_, listed) = room

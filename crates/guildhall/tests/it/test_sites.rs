@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// One request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct SiteRequest {
     /// With its query.
     pub(crate) path: String,
     /// The lines of the head behind the first.
@@ -22,13 +22,13 @@ pub(crate) struct Asked {
 }
 
 /// An answer: its headers, each with its line end, and what it holds.
-pub(crate) struct Page {
+pub(crate) struct SitePage {
     status: &'static str,
     headers: String,
     body: String,
 }
 
-impl Page {
+impl SitePage {
     pub(crate) fn html(body: impl Into<String>) -> Self {
         Self::of("text/html; charset=utf-8", body)
     }
@@ -64,13 +64,13 @@ impl Page {
 }
 
 /// A site on this computer. What its pages post to `/told` is kept as what they tell.
-pub(crate) struct Site {
+pub(crate) struct TestSite {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<SiteRequest>>>,
 }
 
-impl Site {
-    pub(crate) fn new(answer: impl Fn(&Asked) -> Page + Send + Sync + 'static) -> Self {
+impl TestSite {
+    pub(crate) fn new(answer: impl Fn(&SiteRequest) -> SitePage + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -87,7 +87,7 @@ impl Site {
 
     /// One page at every address.
     pub(crate) fn page(body: &'static str) -> Self {
-        Self::new(move |_| Page::html(body))
+        Self::new(move |_| SitePage::html(body))
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -95,7 +95,7 @@ impl Site {
     }
 
     /// Everything that was asked until now.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<SiteRequest> {
         self.asked.lock().unwrap().clone()
     }
 
@@ -115,8 +115,8 @@ impl Site {
 
 fn serve(
     mut socket: &TcpStream,
-    known: &Mutex<Vec<Asked>>,
-    answer: &dyn Fn(&Asked) -> Page,
+    known: &Mutex<Vec<SiteRequest>>,
+    answer: &dyn Fn(&SiteRequest) -> SitePage,
 ) -> Option<()> {
     let mut reader = BufReader::new(socket);
     let mut line = || {
@@ -142,13 +142,13 @@ fn serve(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let asked = Asked {
+    let asked = SiteRequest {
         path,
         headers,
         cookie,
         body: String::from_utf8_lossy(&body).into_owned(),
     };
-    let Page {
+    let SitePage {
         status,
         headers,
         body,

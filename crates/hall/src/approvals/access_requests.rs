@@ -2,7 +2,7 @@
 //! something there, or here by a no. Source: contract 5.8, kind `access`.
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     approvals::{
         self as rules, Approval, ApprovalKind, ApprovalTrigger, Capability, Denial, Requester,
     },
@@ -12,10 +12,10 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Tx,
-    approvals::{self, New},
+    approvals::{self, NewApproval},
 };
 use guildhall_world::{
-    digests::{Action, Digests},
+    digests::{ApprovalAction, ApprovalDigests},
     secret_tokens,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ use super::approval_rows;
 use crate::Hall;
 
 /// What an agent wants to use.
-pub(crate) struct Access<'a> {
+pub(crate) struct AccessApprovalRequest<'a> {
     /// The agent.
     pub(crate) agent_id: AgentId,
     /// The session that asks, where it is known.
@@ -43,10 +43,10 @@ pub(crate) struct Access<'a> {
 /// `ApprovalDenied` when a person said no not long ago, `TooManyApprovals`.
 pub(crate) fn ask_access(
     tx: &mut Tx<'_>,
-    digests: &Digests,
+    digests: &ApprovalDigests,
     by: &Caller,
-    access: Access<'_>,
-    now: Moment,
+    access: AccessApprovalRequest<'_>,
+    now: Timestamp,
 ) -> Result<Approval> {
     let requester = Requester::of(by);
     let digest = digest(digests, access.agent_id, access.toolkit)?;
@@ -67,7 +67,7 @@ pub(crate) fn ask_access(
     }
     let id = Hall::new_id(ApprovalId::from_bytes);
     let token = digests.approval_token(id)?;
-    let new = New {
+    let new = NewApproval {
         id,
         kind: ApprovalKind::Access,
         capability: Capability::ConnectorsAccess,
@@ -91,10 +91,10 @@ pub(crate) fn ask_access(
 /// Faults.
 pub(crate) fn settle_access(
     tx: &mut Tx<'_>,
-    digests: &Digests,
+    digests: &ApprovalDigests,
     (agents, toolkit): (&[AgentId], &str),
     by: &Caller,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for asked in approvals::pending_of_kind(tx, ApprovalKind::Access)? {
         let agent = asked.agent_id.filter(|agent| agents.contains(agent));
@@ -109,8 +109,8 @@ pub(crate) fn settle_access(
 }
 
 /// What is the same of all wishes of one agent for one service.
-fn digest(digests: &Digests, agent: AgentId, toolkit: &str) -> Result<String, Fault> {
-    digests.of(&Action {
+fn digest(digests: &ApprovalDigests, agent: AgentId, toolkit: &str) -> Result<String, Fault> {
+    digests.of(&ApprovalAction {
         capability: Capability::ConnectorsAccess.word(),
         agent: Some(agent),
         input: &json!({ "toolkit": toolkit }),

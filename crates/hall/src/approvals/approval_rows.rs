@@ -2,7 +2,7 @@
 //! caller's.
 
 use guildhall_domain::{
-    Fault, Moment, Result,
+    Fault, Result, Timestamp,
     approvals::{
         self as rules, Approval, ApprovalKind, ApprovalState, ApprovalTrigger, Capability,
     },
@@ -12,7 +12,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Tx,
-    approvals::{self, New, Step},
+    approvals::{self, ApprovalTransition, NewApproval},
     authors,
 };
 use serde_json::Value;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::{Hall, mcp_servers};
 
 /// What the server asks about something that was allowed and looks different now.
-pub(crate) struct Repin {
+pub(crate) struct RepinRequest {
     /// The agent whose it is.
     pub(crate) agent_id: AgentId,
     /// 64 hex digits over what is asked.
@@ -39,8 +39,12 @@ pub(crate) struct Repin {
 /// Faults.
 ///
 /// Source: contract 4.5, kind `repin`.
-pub(crate) fn ask_again(tx: &mut Tx<'_>, repin: Repin, now: Moment) -> Result<ApprovalId> {
-    let new = New {
+pub(crate) fn ask_again(
+    tx: &mut Tx<'_>,
+    repin: RepinRequest,
+    now: Timestamp,
+) -> Result<ApprovalId> {
+    let new = NewApproval {
         id: Hall::new_id(ApprovalId::from_bytes),
         kind: ApprovalKind::Repin,
         capability: Capability::McpRepin,
@@ -61,9 +65,9 @@ pub(crate) fn ask_again(tx: &mut Tx<'_>, repin: Repin, now: Moment) -> Result<Ap
 /// Writes a new row with its event.
 pub(super) fn open(
     tx: &mut Tx<'_>,
-    new: &New,
+    new: &NewApproval,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Approval> {
     approvals::insert(tx, new)?;
     let approval = super::existing(tx, new.id)?;
@@ -82,7 +86,7 @@ pub(crate) fn withdraw(
     tx: &mut Tx<'_>,
     id: ApprovalId,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let found = approvals::by_id(tx, id)?.map(|found| found.approval);
     let pending = found.filter(|found| found.must_be_pending(now).is_ok());
@@ -103,7 +107,7 @@ pub(crate) fn withdraw_about(
     agent: AgentId,
     author: AuthorId,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for approval in approvals::pending_about(tx, agent, author)? {
         if approval.must_be_pending(now).is_ok() {
@@ -125,7 +129,7 @@ pub(super) fn step(
     trigger: ApprovalTrigger,
     by: Option<AuthorId>,
     deny_reason: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let broken = || Fault::broken("moving an approval on", "its row takes no such step");
     let to = approval
@@ -133,7 +137,7 @@ pub(super) fn step(
         .on(trigger, approval.kind)
         .ok_or_else(broken)?;
     let use_until = now.plus_seconds(limits::APPROVAL_USE_AFTER_GRANT_MIN_S);
-    let step = Step {
+    let step = ApprovalTransition {
         from: approval.state,
         to,
         at: now,
@@ -159,7 +163,7 @@ pub(super) fn step(
 }
 
 /// What is told of a step that led to `after`. A yes that is used as it is given is both.
-fn told(after: &Approval, trigger: ApprovalTrigger, at: Moment) -> Vec<Event> {
+fn told(after: &Approval, trigger: ApprovalTrigger, at: Timestamp) -> Vec<Event> {
     let (approval_id, agent) = (after.id, after.heard_by());
     let consumed = Event::ApprovalConsumed {
         approval_id,

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use guildhall_domain::{Error, Moment, Result, approvals::ApprovalTrigger, limits};
+use guildhall_domain::{Error, Result, Timestamp, approvals::ApprovalTrigger, limits};
 use guildhall_store::{Tx, approvals};
 use tokio::time::MissedTickBehavior;
 
@@ -36,7 +36,7 @@ impl Hall {
 }
 
 /// Ends a batch of what is due; answers whether there may be more.
-fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<bool> {
+fn end_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<bool> {
     let due = approvals::expired(tx, now, limits::APPROVALS_BATCH)?;
     for approval in &due {
         approval_rows::step(tx, approval, ApprovalTrigger::Expire, None, "", now)?;

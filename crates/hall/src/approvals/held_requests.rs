@@ -12,14 +12,14 @@ use tokio::sync::watch;
 
 /// The requests that are held.
 #[derive(Debug)]
-pub(crate) struct Holds {
+pub(crate) struct HeldRequests {
     /// How many of each requester; a std mutex, held for one look-up and never over an await.
     held: Arc<Mutex<HashMap<Requester, usize>>>,
     /// Rings whenever approvals moved on. People decide rarely, so one bell serves all.
     bell: watch::Sender<()>,
 }
 
-impl Default for Holds {
+impl Default for HeldRequests {
     fn default() -> Self {
         Self {
             held: Arc::default(),
@@ -28,16 +28,16 @@ impl Default for Holds {
     }
 }
 
-impl Holds {
+impl HeldRequests {
     /// A place to be held in; `None` where the requester has as many as it may.
-    pub(super) fn enter(&self, requester: Requester) -> Option<Place> {
+    pub(super) fn enter(&self, requester: Requester) -> Option<HoldSlot> {
         let mut held = lock(&self.held);
         let count = held.entry(requester).or_default();
         if *count >= limits::APPROVAL_HOLDS_PER_REQUESTER_MAX {
             return None;
         }
         *count += 1;
-        Some(Place {
+        Some(HoldSlot {
             held: Arc::clone(&self.held),
             requester,
         })
@@ -62,12 +62,12 @@ impl Holds {
 
 /// One request that is held, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct HoldSlot {
     held: Arc<Mutex<HashMap<Requester, usize>>>,
     requester: Requester,
 }
 
-impl Drop for Place {
+impl Drop for HoldSlot {
     fn drop(&mut self) {
         let mut held = lock(&self.held);
         if let Some(count) = held.get_mut(&self.requester) {
@@ -89,13 +89,13 @@ mod tests {
 
     #[test]
     fn a_requester_holds_as_many_as_it_may_and_leaves_room_as_they_end() {
-        let holds = Holds::default();
+        let holds = HeldRequests::default();
         let (one, other) = (
             Requester::from_bytes([1; 16]),
             Requester::from_bytes([2; 16]),
         );
         let enter = |whose| holds.enter(whose);
-        let mut places: Vec<Place> = std::iter::from_fn(|| enter(one)).take(100).collect();
+        let mut places: Vec<HoldSlot> = std::iter::from_fn(|| enter(one)).take(100).collect();
         assert_eq!(places.len(), limits::APPROVAL_HOLDS_PER_REQUESTER_MAX);
         assert!(enter(other).is_some(), "each has its own places");
         places.pop();

@@ -12,25 +12,25 @@ pub(crate) mod permits_tests;
 
 use guildhall_domain::{
     Refusal, Result,
-    approvals::{Approval, ApprovalTrigger, ApprovalsAsk, Requester, Sight},
+    approvals::{Approval, ApprovalTrigger, ApprovalVisibility, ApprovalsQuery, Requester},
     callers::{AnyCaller, Caller, Gate, OwnerDecider},
-    errors::Thing,
-    field_validation::Check,
+    errors::ResourceKind,
+    field_validation::FieldValidator,
     ids::ApprovalId,
     limits,
 };
-use guildhall_store::{Rx, Seen, Tx, approvals};
+use guildhall_store::{ReadSnapshot, ReadTx, Tx, approvals};
 
-pub use guildhall_domain::approvals::Wanted;
-pub use permits::{Approved, Listening, Permit, Presented};
+pub use guildhall_domain::approvals::ApprovalRequest;
+pub use permits::{ClientPresence, GrantedApproval, Permit, PresentedApproval};
 pub(crate) use {
-    access_requests::{Access, ask_access, settle_access},
-    approval_rows::{Repin, ask_again, withdraw, withdraw_about},
+    access_requests::{AccessApprovalRequest, ask_access, settle_access},
+    approval_rows::{RepinRequest, ask_again, withdraw, withdraw_about},
     deadlines::start,
-    held_requests::Holds,
+    held_requests::HeldRequests,
 };
 
-use crate::{Hall, callers, idempotency::Once};
+use crate::{Hall, callers, idempotency::IdempotentWrite};
 
 /// A page of approvals.
 #[derive(Clone, Debug)]
@@ -52,9 +52,9 @@ impl Hall {
     pub async fn approvals(
         &self,
         by: &AnyCaller,
-        ask: ApprovalsAsk,
-    ) -> Result<Seen<ApprovalsPage>> {
-        let (sight, now) = (Sight::of(by.caller()), self.now());
+        ask: ApprovalsQuery,
+    ) -> Result<ReadSnapshot<ApprovalsPage>> {
+        let (sight, now) = (ApprovalVisibility::of(by.caller()), self.now());
         let limit = ask.limit as usize;
         let found = self
             .store()
@@ -75,7 +75,7 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`, also for one that the caller may not see.
-    pub async fn approval(&self, by: &AnyCaller, id: ApprovalId) -> Result<Seen<Approval>> {
+    pub async fn approval(&self, by: &AnyCaller, id: ApprovalId) -> Result<ReadSnapshot<Approval>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| Ok(in_sight(db, &by, id)?.approval.shown(now)))
@@ -94,7 +94,7 @@ impl Hall {
         by: &OwnerDecider,
         id: ApprovalId,
         digest: String,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
     ) -> Result<Approval> {
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_digest {
@@ -128,10 +128,10 @@ impl Hall {
         by: &OwnerDecider,
         id: ApprovalId,
         reason: String,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
     ) -> Result<Approval> {
         let reason = reason.trim().to_owned();
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.chars("reason", &reason, 0, limits::DENY_REASON_CHARS_MAX);
         check.done()?;
         let now = self.now();
@@ -156,7 +156,7 @@ impl Hall {
         &self,
         by: &AnyCaller,
         id: ApprovalId,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
     ) -> Result<Approval> {
         let (by, now) = (*by.caller(), self.now());
         let withdrawn = self
@@ -167,7 +167,7 @@ impl Hall {
                     let found = in_sight(tx, &by, id)?;
                     let is_own = found.requester == Some(Requester::of(&by));
                     if !is_own && found.approval.session_route().is_none() {
-                        return Err(Refusal::NotFound(Thing::Approval).into());
+                        return Err(Refusal::NotFound(ResourceKind::Approval).into());
                     }
                     found.approval.must_be_pending(now)?;
                     let trigger = ApprovalTrigger::Withdraw;
@@ -184,7 +184,7 @@ impl Hall {
     async fn decide(
         &self,
         by: &OwnerDecider,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
         decide: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<Approval> + Send + 'static,
     ) -> Result<Approval> {
         let (by, now) = (*by.caller(), self.now());
@@ -203,14 +203,14 @@ impl Hall {
 }
 
 /// The approval with this id, as far as the caller may see it.
-fn in_sight(db: &Rx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::Stored> {
-    let sight = Sight::of(by);
+fn in_sight(db: &ReadTx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::ApprovalRow> {
+    let sight = ApprovalVisibility::of(by);
     let found = approvals::by_id(db, id)?
         .filter(|found| sight.shows(found.requester, found.approval.agent_id));
-    found.ok_or_else(|| Refusal::NotFound(Thing::Approval).into())
+    found.ok_or_else(|| Refusal::NotFound(ResourceKind::Approval).into())
 }
 
-fn existing(db: &Rx<'_>, id: ApprovalId) -> Result<Approval> {
+fn existing(db: &ReadTx<'_>, id: ApprovalId) -> Result<Approval> {
     let found = approvals::by_id(db, id)?.map(|found| found.approval);
-    found.ok_or_else(|| Refusal::NotFound(Thing::Approval).into())
+    found.ok_or_else(|| Refusal::NotFound(ResourceKind::Approval).into())
 }

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 
 use guildhall_domain::{
     Result,
-    browser::{Denied, Tab, Ticket, event_payloads},
+    browser::{ActionTicket, Tab, ToolDenial, event_payloads},
     events::Event,
     ids::{SessionId, TabId},
 };
 use guildhall_world::chromium::Chromium;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{actor_requests::Ask, screencast::Said};
+use super::{actor_requests::ActorRequest, screencast::ViewerUpdate};
 use crate::Hall;
 
 /// A tab that an agent may look at.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
+pub(super) struct TabAccess {
     /// What Chromium is driven by.
     pub(super) chromium: Chromium,
     /// The tab that was named, else the one that is shown, else the first one within reach.
@@ -31,12 +31,12 @@ pub(super) struct Look {
 /// An agent's turn at the mouse: it lasts until this is dropped.
 #[derive(Debug)]
 #[must_use = "the turn is over when this is dropped"]
-pub(super) struct Turn {
-    pub(super) ticket: Ticket,
-    pub(super) over: mpsc::UnboundedSender<Ticket>,
+pub(super) struct ControlTurn {
+    pub(super) ticket: ActionTicket,
+    pub(super) over: mpsc::UnboundedSender<ActionTicket>,
 }
 
-impl Drop for Turn {
+impl Drop for ControlTurn {
     fn drop(&mut self) {
         // Nobody waits for it any more once the actor is gone.
         let _ = self.over.send(self.ticket);
@@ -44,30 +44,30 @@ impl Drop for Turn {
 }
 
 /// An action that waits for its turn.
-pub(super) struct Waiting {
+pub(super) struct WaitingAction {
     pub(super) session: SessionId,
     pub(super) tab: TabId,
-    pub(super) reply: oneshot::Sender<Result<(Look, Turn), Denied>>,
+    pub(super) reply: oneshot::Sender<Result<(TabAccess, ControlTurn), ToolDenial>>,
 }
 
 /// The actions that wait, by their numbers.
 #[derive(Default)]
-pub(super) struct Acting {
-    pub(super) waiting: BTreeMap<Ticket, Waiting>,
-    pub(super) last: Ticket,
+pub(super) struct WaitingActions {
+    pub(super) waiting: BTreeMap<ActionTicket, WaitingAction>,
+    pub(super) last: ActionTicket,
 }
 
 impl Hall {
     /// Lets the agent of a session look at a tab within its reach.
     ///
     /// # Errors
-    /// [`Denied::NotShared`], [`Denied::Paused`], [`Denied::TabNotFound`].
+    /// [`ToolDenial::NotShared`], [`ToolDenial::Paused`], [`ToolDenial::TabNotFound`].
     pub(super) async fn look_at_browser(
         &self,
         session: SessionId,
         tab: Option<TabId>,
-    ) -> Result<Look, Denied> {
-        self.ask_for_agent(|reply| Ask::Look {
+    ) -> Result<TabAccess, ToolDenial> {
+        self.ask_for_agent(|reply| ActorRequest::Look {
             session,
             tab,
             reply,
@@ -79,14 +79,14 @@ impl Hall {
     /// has no turn.
     ///
     /// # Errors
-    /// [`Denied::NotShared`], [`Denied::Paused`], [`Denied::TabNotFound`],
-    /// [`Denied::RateLimited`], [`Denied::PersonActive`].
+    /// [`ToolDenial::NotShared`], [`ToolDenial::Paused`], [`ToolDenial::TabNotFound`],
+    /// [`ToolDenial::RateLimited`], [`ToolDenial::PersonActive`].
     pub(super) async fn act_in_browser(
         &self,
         session: SessionId,
         tab: Option<TabId>,
-    ) -> Result<(Look, Turn), Denied> {
-        self.ask_for_agent(|reply| Ask::Act {
+    ) -> Result<(TabAccess, ControlTurn), ToolDenial> {
+        self.ask_for_agent(|reply| ActorRequest::Act {
             session,
             tab,
             reply,
@@ -97,9 +97,9 @@ impl Hall {
     /// Lets the agent of a session reach a tab that it opened.
     ///
     /// # Errors
-    /// [`Denied::NotShared`], [`Denied::TabNotFound`].
-    pub(super) async fn adopt_tab(&self, session: SessionId, tab: TabId) -> Result<(), Denied> {
-        self.ask_for_agent(|reply| Ask::Adopt {
+    /// [`ToolDenial::NotShared`], [`ToolDenial::TabNotFound`].
+    pub(super) async fn adopt_tab(&self, session: SessionId, tab: TabId) -> Result<(), ToolDenial> {
+        self.ask_for_agent(|reply| ActorRequest::Adopt {
             session,
             tab,
             reply,
@@ -114,9 +114,14 @@ impl Hall {
         (x, y): (f64, f64),
         action: &'static str,
     ) {
-        let said = Said::AgentCursor { tab, x, y, action };
+        let said = ViewerUpdate::AgentCursor { tab, x, y, action };
         // A stopping server has nobody to show it to.
-        let _ = self.inner.browser.asks.send(Ask::Cursor(said)).await;
+        let _ = self
+            .inner
+            .browser
+            .asks
+            .send(ActorRequest::Cursor(said))
+            .await;
     }
 
     /// Tells what an agent did in the browser, or was refused.
@@ -138,12 +143,12 @@ impl Hall {
 
     async fn ask_for_agent<T>(
         &self,
-        ask: impl FnOnce(oneshot::Sender<Result<T, Denied>>) -> Ask,
-    ) -> Result<T, Denied> {
+        ask: impl FnOnce(oneshot::Sender<Result<T, ToolDenial>>) -> ActorRequest,
+    ) -> Result<T, ToolDenial> {
         let (reply, answer) = oneshot::channel();
         let sent = self.inner.browser.asks.try_send(ask(reply));
-        sent.map_err(|_| Denied::RateLimited)?;
+        sent.map_err(|_| ToolDenial::RateLimited)?;
         // It drops what it was asked only at its own end.
-        answer.await.map_err(|_| Denied::NotShared)?
+        answer.await.map_err(|_| ToolDenial::NotShared)?
     }
 }

@@ -11,9 +11,11 @@ use guildhall_domain::{
     Error, Fault, Refusal, Result,
     agent_tokens::TokenOrigin,
     browser::{
-        Address, Denied, Origins, Status, Tab, event_payloads, may_load, quoted,
+        AllowedOrigins, BrowserAddress, BrowserStatus, Tab, ToolDenial, event_payloads, may_load,
+        quoted,
         tools::{
-            Answer, Awaited, Call, NotDone, Outcome, PageText, Ref, TabLine, Turnback, origin_of,
+            ActionOutcome, BrowserToolCall, BrowserToolError, BrowserToolResult, ElementRef,
+            HistoryMove, PageText, TabSummary, WaitCondition, origin_of,
         },
     },
     callers::{Agent, Credential, Gate},
@@ -23,12 +25,15 @@ use guildhall_domain::{
 };
 use guildhall_store::agent_tokens;
 use guildhall_world::{
-    chromium::{self, BrowserError, Chromium, Shot, Visited, Wanted, Way},
+    chromium::{
+        self, BrowserError, Chromium, HistoryNavigation, NavigationResult, ScreenshotOptions,
+        TextCondition,
+    },
     ids,
 };
 use tokio::time::timeout;
 
-use super::{actor_requests::Need, agent_access::Look};
+use super::{actor_requests::ChromiumNeed, agent_access::TabAccess};
 use crate::Hall;
 
 /// How long a text is waited for.
@@ -36,12 +41,12 @@ const WAIT_MAX: Duration = Duration::from_millis(limits::BROWSER_WAIT_MS_MAX);
 
 /// Whether the tools stood in the list that a session's client read last.
 #[derive(Default)]
-pub(super) struct Listed(
+pub(super) struct BrowserToolListings(
     // A std mutex: held for one look, never over an await.
     Mutex<HashMap<SessionId, bool>>,
 );
 
-impl Listed {
+impl BrowserToolListings {
     fn held(&self) -> MutexGuard<'_, HashMap<SessionId, bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,20 +75,24 @@ impl Hall {
     ///
     /// # Errors
     /// Why nothing was done.
-    pub async fn use_browser(&self, by: &Agent, call: Call) -> Result<Answer, NotDone> {
+    pub async fn use_browser(
+        &self,
+        by: &Agent,
+        call: BrowserToolCall,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
         let session = self.session_of_token(by).await?;
-        let session = session.ok_or(Denied::NotShared)?;
+        let session = session.ok_or(ToolDenial::NotShared)?;
         if !call.tool().acts() {
             return self.look_with(session, &call).await;
         }
         self.may_use_browser().await?;
         let origins = self.setting(&BROWSER_AGENT_ORIGINS).await?;
-        let origins = Origins::parse(origins.texts().iter().map(String::as_str));
-        let origins = origins.map_err(|_| Denied::UrlNotAllowed)?;
+        let origins = AllowedOrigins::parse(origins.texts().iter().map(String::as_str));
+        let origins = origins.map_err(|_| ToolDenial::UrlNotAllowed)?;
         // Who no longer waits for its turn does not act; who has it, acts to the end.
         let (look, turn) = match self.act_in_browser(session, call.tab()).await {
-            Err(Denied::PersonActive) => {
-                let held_up = NotDone::from(Denied::PersonActive);
+            Err(ToolDenial::PersonActive) => {
+                let held_up = BrowserToolError::from(ToolDenial::PersonActive);
                 self.tell_of(session, &call, None, Err(&held_up)).await;
                 return Err(held_up);
             }
@@ -111,7 +120,7 @@ impl Hall {
 
     fn shares_browser_with(&self, session: SessionId) -> bool {
         let state = self.inner.browser.state.borrow();
-        state.session_id == Some(session) && state.status == Status::Connected
+        state.session_id == Some(session) && state.status == BrowserStatus::Connected
     }
 
     /// The session that the token of a caller was minted for. Neither a process's token nor one
@@ -127,10 +136,16 @@ impl Hall {
         Ok(spawned.and_then(|token| token.session_id))
     }
 
-    async fn look_with(&self, session: SessionId, call: &Call) -> Result<Answer, NotDone> {
+    async fn look_with(
+        &self,
+        session: SessionId,
+        call: &BrowserToolCall,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
         let look = self.look_at_browser(session, call.tab()).await;
         let look = match look {
-            Err(Denied::TabNotFound) if *call == Call::Tabs => return Ok(Answer::Tabs(Vec::new())),
+            Err(ToolDenial::TabNotFound) if *call == BrowserToolCall::Tabs => {
+                return Ok(BrowserToolResult::Tabs(Vec::new()));
+            }
             look => look?,
         };
         let answer = self.looked(&look, call).await?;
@@ -139,16 +154,20 @@ impl Hall {
         Ok(answer)
     }
 
-    async fn looked(&self, look: &Look, call: &Call) -> Result<Answer, NotDone> {
+    async fn looked(
+        &self,
+        look: &TabAccess,
+        call: &BrowserToolCall,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
         let (chromium, tab) = (&look.chromium, look.tab);
         match call {
-            Call::Snapshot(_) => {
+            BrowserToolCall::Snapshot(_) => {
                 let page = chromium
                     .snapshot(tab)
                     .await
                     .map_err(|error| denied(&error))?;
                 let origin = origin_of(&page.url);
-                Ok(Answer::Text(PageText {
+                Ok(BrowserToolResult::Text(PageText {
                     tab,
                     text: block(&page.text, &origin),
                     origin,
@@ -157,8 +176,8 @@ impl Hall {
                     truncated: page.truncated,
                 }))
             }
-            Call::Screenshot { is_whole_page, .. } => {
-                let shot = Shot {
+            BrowserToolCall::Screenshot { is_whole_page, .. } => {
+                let shot = ScreenshotOptions {
                     is_whole_page: *is_whole_page,
                     side_max: Some(limits::BROWSER_AGENT_SHOT_PX_MAX),
                 };
@@ -167,10 +186,10 @@ impl Hall {
                     .shown_to_agents(tab, shot)
                     .await
                     .map_err(|error| denied(&error))?;
-                Ok(Answer::Picture { tab, origin, jpeg })
+                Ok(BrowserToolResult::Picture { tab, origin, jpeg })
             }
-            Call::WaitFor(awaited) => self.wait_with(chromium, tab, awaited).await,
-            Call::Console(count) => {
+            BrowserToolCall::WaitFor(awaited) => self.wait_with(chromium, tab, awaited).await,
+            BrowserToolCall::Console(count) => {
                 let lines = chromium
                     .console(tab, *count)
                     .map_err(|error| denied(&error))?;
@@ -179,7 +198,7 @@ impl Hall {
                     .map(|line| format!("[{}] {}\n", line.level, line.text));
                 let page = &look.page().page;
                 let origin = origin_of(&page.url);
-                Ok(Answer::Text(PageText {
+                Ok(BrowserToolResult::Text(PageText {
                     tab,
                     text: block(&written.collect::<String>(), &origin),
                     origin,
@@ -197,22 +216,22 @@ impl Hall {
         &self,
         chromium: &Chromium,
         tab: TabId,
-        awaited: &Awaited,
-    ) -> Result<Answer, NotDone> {
+        awaited: &WaitCondition,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
         let wanted = match awaited {
-            Awaited::Text(text) => Wanted::Text(text),
-            Awaited::TextGone(text) => Wanted::TextGone(text),
-            Awaited::Ms(ms) => {
+            WaitCondition::Text(text) => TextCondition::Text(text),
+            WaitCondition::TextGone(text) => TextCondition::TextGone(text),
+            WaitCondition::Ms(ms) => {
                 let mut stopping = self.tasks().stopping();
                 // That it is over, or that the server stops, comes to the same.
                 let _ = timeout(Duration::from_millis(*ms), stopping.wait_for(|stop| *stop)).await;
-                return Ok(Answer::Came(Outcome::Done));
+                return Ok(BrowserToolResult::Came(ActionOutcome::Done));
             }
         };
         let came = chromium.wait_for(tab, wanted, WAIT_MAX).await;
         match came.map_err(|error| denied(&error))? {
-            true => Ok(Answer::Came(Outcome::Done)),
-            false => Err(NotDone::NotComeAbout),
+            true => Ok(BrowserToolResult::Came(ActionOutcome::Done)),
+            false => Err(BrowserToolError::NotComeAbout),
         }
     }
 
@@ -220,14 +239,16 @@ impl Hall {
     async fn act_and_tell(
         &self,
         session: SessionId,
-        look: &Look,
-        call: &Call,
-        origins: &Origins,
-    ) -> Result<Answer, NotDone> {
+        look: &TabAccess,
+        call: &BrowserToolCall,
+        origins: &AllowedOrigins,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
         let place = look.place(call);
         let url = match (call, &place) {
-            (Call::Visit(url) | Call::TabNew(Some(url)), _) => Address::typed(url).ok(),
-            (_, Ok(tab)) => Address::typed(&tab.page.url).ok(),
+            (BrowserToolCall::Visit(url) | BrowserToolCall::TabNew(Some(url)), _) => {
+                BrowserAddress::typed(url).ok()
+            }
+            (_, Ok(tab)) => BrowserAddress::typed(&tab.page.url).ok(),
             (_, Err(_)) => None,
         };
         let acted = match place {
@@ -244,13 +265,13 @@ impl Hall {
     async fn tell_of(
         &self,
         session: SessionId,
-        call: &Call,
-        at: Option<Address>,
-        came: Result<&Answer, &NotDone>,
+        call: &BrowserToolCall,
+        at: Option<BrowserAddress>,
+        came: Result<&BrowserToolResult, &BrowserToolError>,
     ) {
         let (outcome, code) = match came {
             Ok(answer) => (answer.outcome(), None),
-            Err(why) => (Outcome::Rejected, Some(code_of(why))),
+            Err(why) => (ActionOutcome::Rejected, Some(code_of(why))),
         };
         let action = event_payloads::AgentAction {
             tool: call.tool().name().to_owned(),
@@ -271,73 +292,85 @@ impl Hall {
     async fn act_with(
         &self,
         session: SessionId,
-        look: &Look,
-        (tab, call): (TabId, &Call),
-        origins: &Origins,
-    ) -> Result<Answer, NotDone> {
+        look: &TabAccess,
+        (tab, call): (TabId, &BrowserToolCall),
+        origins: &AllowedOrigins,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
         let chromium = &look.chromium;
         if let Some(reference) = call.element() {
             self.point(chromium, tab, reference, call.tool().name())
                 .await;
         }
         let came = match call {
-            Call::Visit(url) => {
+            BrowserToolCall::Visit(url) => {
                 let address = for_agent(url, origins)?;
                 return visited(tab, chromium.visit(tab, &address).await);
             }
-            Call::Turn(way) => {
+            BrowserToolCall::Turn(way) => {
                 let way = match way {
-                    Turnback::Back => Way::Back,
-                    Turnback::Forward => Way::Forward,
-                    Turnback::Reload => Way::Reload,
+                    HistoryMove::Back => HistoryNavigation::Back,
+                    HistoryMove::Forward => HistoryNavigation::Forward,
+                    HistoryMove::Reload => HistoryNavigation::Reload,
                 };
                 return visited(tab, chromium.revisit(tab, way).await);
             }
-            Call::TabNew(url) => {
+            BrowserToolCall::TabNew(url) => {
                 let url = url.as_deref().map(|url| for_agent(url, origins));
                 return self.new_tab_for(session, chromium, url.transpose()?).await;
             }
-            Call::TabSelect(_) => {
+            BrowserToolCall::TabSelect(_) => {
                 if let Some(uncertain) = uncertain(chromium.select(tab).await)? {
                     return Ok(uncertain);
                 }
                 self.settle_browser(Some(tab), None).await?;
                 return self.tabs_of(session).await;
             }
-            Call::TabClose(_) => return self.close_tab_for(session, tab).await,
-            Call::Click {
+            BrowserToolCall::TabClose(_) => return self.close_tab_for(session, tab).await,
+            BrowserToolCall::Click {
                 on,
                 button,
                 is_double,
             } => chromium.click(tab, *on, *button, *is_double).await,
-            Call::Hover(over) => chromium.hover(tab, *over).await,
-            Call::Type {
+            BrowserToolCall::Hover(over) => chromium.hover(tab, *over).await,
+            BrowserToolCall::Type {
                 into,
                 text,
                 submits,
             } => chromium.type_text(tab, *into, text, *submits).await,
-            Call::PressKey { key, modifiers } => chromium.press_key(tab, key, *modifiers).await,
-            Call::SelectOption { list, values } => chromium.select_option(tab, *list, values).await,
-            Call::Scroll {
+            BrowserToolCall::PressKey { key, modifiers } => {
+                chromium.press_key(tab, key, *modifiers).await
+            }
+            BrowserToolCall::SelectOption { list, values } => {
+                chromium.select_option(tab, *list, values).await
+            }
+            BrowserToolCall::Scroll {
                 over,
                 delta_x,
                 delta_y,
             } => chromium.scroll(tab, *over, (*delta_x, *delta_y)).await,
-            Call::Tabs
-            | Call::Snapshot(_)
-            | Call::Screenshot { .. }
-            | Call::WaitFor(_)
-            | Call::Console(_) => return self.looked(look, call).await,
+            BrowserToolCall::Tabs
+            | BrowserToolCall::Snapshot(_)
+            | BrowserToolCall::Screenshot { .. }
+            | BrowserToolCall::WaitFor(_)
+            | BrowserToolCall::Console(_) => return self.looked(look, call).await,
         };
         match came {
-            Ok(chromium::Outcome::Done) => Ok(Answer::Came(Outcome::Done)),
-            Ok(chromium::Outcome::Uncertain) => Ok(Answer::Came(Outcome::Uncertain)),
+            Ok(chromium::DispatchOutcome::Done) => Ok(BrowserToolResult::Came(ActionOutcome::Done)),
+            Ok(chromium::DispatchOutcome::Uncertain) => {
+                Ok(BrowserToolResult::Came(ActionOutcome::Uncertain))
+            }
             Err(error) => Err(denied(&error)),
         }
     }
 
     /// Shows viewers what an agent is about to do, where it can be seen.
-    async fn point(&self, chromium: &Chromium, tab: TabId, reference: Ref, action: &'static str) {
+    async fn point(
+        &self,
+        chromium: &Chromium,
+        tab: TabId,
+        reference: ElementRef,
+        action: &'static str,
+    ) {
         if let Some(place) = chromium.whereabouts(tab, reference).await {
             self.show_agent_cursor(tab, place, action).await;
         }
@@ -347,11 +380,13 @@ impl Hall {
         &self,
         session: SessionId,
         chromium: &Chromium,
-        url: Option<Address>,
-    ) -> Result<Answer, NotDone> {
-        self.reach_browser(Need::Room).await?;
+        url: Option<BrowserAddress>,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
+        self.reach_browser(ChromiumNeed::Room).await?;
         let tab = match chromium.new_tab().await {
-            Err(BrowserError::Timeout) => return Ok(Answer::Came(Outcome::Uncertain)),
+            Err(BrowserError::Timeout) => {
+                return Ok(BrowserToolResult::Came(ActionOutcome::Uncertain));
+            }
             tab => tab.map_err(|error| denied(&error))?,
         };
         if let Err(denied) = self.adopt_tab(session, tab).await {
@@ -359,7 +394,7 @@ impl Hall {
             let _ = chromium.close_tab(tab).await;
             return Err(denied.into());
         }
-        if let Some(url) = url.filter(|url| *url != Address::blank()) {
+        if let Some(url) = url.filter(|url| *url != BrowserAddress::blank()) {
             // What became of the load is in the list.
             let _ = chromium.visit(tab, &url).await;
         }
@@ -367,8 +402,12 @@ impl Hall {
         self.tabs_of(session).await
     }
 
-    async fn close_tab_for(&self, session: SessionId, tab: TabId) -> Result<Answer, NotDone> {
-        let reached = self.reach_browser(Need::Tab(tab)).await?;
+    async fn close_tab_for(
+        &self,
+        session: SessionId,
+        tab: TabId,
+    ) -> Result<BrowserToolResult, BrowserToolError> {
+        let reached = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         let chromium = reached.chromium;
         if reached.is_last {
             // First, because without any tab Chromium might end.
@@ -388,57 +427,60 @@ impl Hall {
     }
 
     /// The tabs within reach after something was done; none when that ended the share.
-    async fn tabs_of(&self, session: SessionId) -> Result<Answer, NotDone> {
+    async fn tabs_of(&self, session: SessionId) -> Result<BrowserToolResult, BrowserToolError> {
         match self.look_at_browser(session, None).await {
             Ok(look) => Ok(look.tabs()),
-            Err(_) => Ok(Answer::Tabs(Vec::new())),
+            Err(_) => Ok(BrowserToolResult::Tabs(Vec::new())),
         }
     }
 }
 
-impl Look {
+impl TabAccess {
     /// The tab that is looked at.
     fn page(&self) -> Tab {
         self.reached(self.tab).cloned().unwrap_or_else(|_| Tab {
             id: self.tab,
-            page: guildhall_domain::browser::Facts::default(),
+            page: guildhall_domain::browser::PageState::default(),
             shared: true,
         })
     }
 
-    fn reached(&self, tab: TabId) -> Result<&Tab, Denied> {
+    fn reached(&self, tab: TabId) -> Result<&Tab, ToolDenial> {
         let found = self.reach.iter().find(|one| one.id == tab);
-        found.ok_or(Denied::TabNotFound)
+        found.ok_or(ToolDenial::TabNotFound)
     }
 
     /// The tab a call is about: that of its element, else the one that is looked at.
-    fn place(&self, call: &Call) -> Result<&Tab, Denied> {
+    fn place(&self, call: &BrowserToolCall) -> Result<&Tab, ToolDenial> {
         match call.element() {
             None => self.reached(self.tab),
             Some(reference) => {
-                let tab = self.chromium.tab_of(reference).ok_or(Denied::StaleRef)?;
+                let tab = self
+                    .chromium
+                    .tab_of(reference)
+                    .ok_or(ToolDenial::StaleRef)?;
                 // Of a tab beyond its reach an agent learns not even that it has one.
-                self.reached(tab).map_err(|_| Denied::StaleRef)
+                self.reached(tab).map_err(|_| ToolDenial::StaleRef)
             }
         }
     }
 
-    fn tabs(&self) -> Answer {
+    fn tabs(&self) -> BrowserToolResult {
         let line = |tab: &Tab| {
             let page = Some(&tab.page).filter(|page| may_load(&page.url, false));
-            TabLine {
+            TabSummary {
                 id: tab.id,
                 url: page.map(|page| page.url.clone()).unwrap_or_default(),
                 title: page.map(|page| page.title.clone()).unwrap_or_default(),
                 is_selected: self.selected == Some(tab.id),
             }
         };
-        Answer::Tabs(self.reach.iter().map(line).collect())
+        BrowserToolResult::Tabs(self.reach.iter().map(line).collect())
     }
 }
 
-fn for_agent(url: &str, origins: &Origins) -> Result<Address, Denied> {
-    Address::for_agent(url, origins).map_err(|_| Denied::UrlNotAllowed)
+fn for_agent(url: &str, origins: &AllowedOrigins) -> Result<BrowserAddress, ToolDenial> {
+    BrowserAddress::for_agent(url, origins).map_err(|_| ToolDenial::UrlNotAllowed)
 }
 
 /// Text of a page, in a block whose end it cannot know.
@@ -447,9 +489,12 @@ fn block(text: &str, origin: &str) -> String {
 }
 
 /// What a navigation came to; of a place that is not for agents they learn nothing.
-fn visited(tab: TabId, visited: Result<Visited, BrowserError>) -> Result<Answer, NotDone> {
+fn visited(
+    tab: TabId,
+    visited: Result<NavigationResult, BrowserError>,
+) -> Result<BrowserToolResult, BrowserToolError> {
     match visited {
-        Ok(page) if may_load(&page.url, false) => Ok(Answer::Visited {
+        Ok(page) if may_load(&page.url, false) => Ok(BrowserToolResult::Visited {
             tab,
             origin: origin_of(&page.url),
             url: page.url,
@@ -457,32 +502,34 @@ fn visited(tab: TabId, visited: Result<Visited, BrowserError>) -> Result<Answer,
             status: page.status,
             error: page.error,
         }),
-        Ok(_) | Err(BrowserError::Refused(_)) => Err(Denied::UrlNotAllowed.into()),
+        Ok(_) | Err(BrowserError::Refused(_)) => Err(ToolDenial::UrlNotAllowed.into()),
         Err(BrowserError::Timeout | BrowserError::Gone | BrowserError::NoTab) => {
-            Ok(Answer::Came(Outcome::Uncertain))
+            Ok(BrowserToolResult::Came(ActionOutcome::Uncertain))
         }
         Err(error) => Err(denied(&error)),
     }
 }
 
 /// What an unanswered deed means; `None` when it was answered.
-fn uncertain(done: Result<(), BrowserError>) -> Result<Option<Answer>, NotDone> {
+fn uncertain(
+    done: Result<(), BrowserError>,
+) -> Result<Option<BrowserToolResult>, BrowserToolError> {
     match done {
         Ok(()) => Ok(None),
-        Err(BrowserError::Timeout) => Ok(Some(Answer::Came(Outcome::Uncertain))),
+        Err(BrowserError::Timeout) => Ok(Some(BrowserToolResult::Came(ActionOutcome::Uncertain))),
         Err(error) => Err(denied(&error)),
     }
 }
 
 /// What an error means before anything was done.
-fn denied(error: &BrowserError) -> NotDone {
+fn denied(error: &BrowserError) -> BrowserToolError {
     match error {
         BrowserError::Denied(denied) => (*denied).into(),
-        BrowserError::Timeout => Denied::Timeout.into(),
-        BrowserError::NoTab => Denied::TabNotFound.into(),
+        BrowserError::Timeout => ToolDenial::Timeout.into(),
+        BrowserError::NoTab => ToolDenial::TabNotFound.into(),
         // A share ends with its browser.
-        BrowserError::Gone => Denied::NotShared.into(),
-        BrowserError::NothingAsked => Denied::DialogOpen.into(),
+        BrowserError::Gone => ToolDenial::NotShared.into(),
+        BrowserError::NothingAsked => ToolDenial::DialogOpen.into(),
         // An element that cannot do this, or a page about a certificate, which takes no input.
         BrowserError::Refused(_) => {
             let problem = "the page does not take this: it is no such field, list or option";
@@ -496,13 +543,13 @@ fn broken(why: &str) -> Fault {
 }
 
 /// The code under which a refusal is told of.
-fn code_of(why: &NotDone) -> &'static str {
+fn code_of(why: &BrowserToolError) -> &'static str {
     match why {
-        NotDone::Denied(denied) => denied.code(),
-        NotDone::NotComeAbout => Denied::Timeout.code(),
-        NotDone::Error(Error::Refusal(Refusal::BrowserTabLimit)) => "TAB_LIMIT",
-        NotDone::Error(Error::Refusal(Refusal::Validation(_))) => "VALIDATION_FAILED",
-        NotDone::Error(Error::Refusal(Refusal::BrowserNotConnected)) => "NOT_CONNECTED",
-        NotDone::Error(_) => "INTERNAL_ERROR",
+        BrowserToolError::Denied(denied) => denied.code(),
+        BrowserToolError::NotComeAbout => ToolDenial::Timeout.code(),
+        BrowserToolError::Error(Error::Refusal(Refusal::BrowserTabLimit)) => "TAB_LIMIT",
+        BrowserToolError::Error(Error::Refusal(Refusal::Validation(_))) => "VALIDATION_FAILED",
+        BrowserToolError::Error(Error::Refusal(Refusal::BrowserNotConnected)) => "NOT_CONNECTED",
+        BrowserToolError::Error(_) => "INTERNAL_ERROR",
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use guildhall_domain::{Error, Refusal, Result, browser::Steps, ids::TabId, limits};
+use guildhall_domain::{Error, Refusal, Result, browser::InputSteps, ids::TabId, limits};
 
-use super::{actor_requests::Reply, screencast::ViewerId};
+use super::{actor_requests::ReplySender, screencast::ViewerId};
 
 /// Who waits for the end of some steps.
-pub(super) enum Waits {
+pub(super) enum InputWaiter {
     /// A request.
-    Route(Reply<()>),
+    Route(ReplySender<()>),
     /// A message of a viewer.
     Viewer(ViewerId, u32),
     /// Nobody: who held a key or button down is gone.
@@ -17,24 +17,24 @@ pub(super) enum Waits {
 }
 
 /// Some steps in a tab.
-pub(super) struct Typed {
-    pub(super) steps: Steps,
-    pub(super) waits: Waits,
+pub(super) struct QueuedInput {
+    pub(super) steps: InputSteps,
+    pub(super) waits: InputWaiter,
 }
 
 #[derive(Default)]
-struct Line {
-    waiting: VecDeque<Typed>,
+struct TabQueue {
+    waiting: VecDeque<QueuedInput>,
     is_busy: bool,
 }
 
 /// What waits to be typed.
 #[derive(Default)]
-pub(super) struct Typing {
-    lines: BTreeMap<TabId, Line>,
+pub(super) struct InputQueues {
+    lines: BTreeMap<TabId, TabQueue>,
 }
 
-impl Typing {
+impl InputQueues {
     /// Takes steps on; those come back that can be done now.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl Typing {
     pub(super) fn add(
         &mut self,
         tab: TabId,
-        typed: Typed,
-    ) -> Result<Option<Typed>, (Waits, Error)> {
+        typed: QueuedInput,
+    ) -> Result<Option<QueuedInput>, (InputWaiter, Error)> {
         let line = self.lines.entry(tab).or_default();
         if !line.is_busy {
             line.is_busy = true;
@@ -51,7 +51,7 @@ impl Typing {
         }
         // What lets go of something is always taken.
         let is_full = line.waiting.len() >= limits::BROWSER_INPUT_QUEUE_MAX;
-        if is_full && !matches!(typed.waits, Waits::Nobody) {
+        if is_full && !matches!(typed.waits, InputWaiter::Nobody) {
             return Err((typed.waits, Refusal::BrowserInputQueueFull.into()));
         }
         line.waiting.push_back(typed);
@@ -59,7 +59,7 @@ impl Typing {
     }
 
     /// The steps before are done: the next ones, if some wait.
-    pub(super) fn next(&mut self, tab: TabId) -> Option<Typed> {
+    pub(super) fn next(&mut self, tab: TabId) -> Option<QueuedInput> {
         let line = self.lines.get_mut(&tab)?;
         let next = line.waiting.pop_front();
         if next.is_none() {
@@ -69,11 +69,11 @@ impl Typing {
     }
 
     /// What waits in a tab is too late, but for what lets go of something: who waited for it.
-    pub(super) fn forget_words(&mut self, tab: TabId) -> Vec<Waits> {
+    pub(super) fn forget_words(&mut self, tab: TabId) -> Vec<InputWaiter> {
         let Some(line) = self.lines.get_mut(&tab) else {
             return Vec::new();
         };
-        let is_release = |typed: &Typed| matches!(typed.waits, Waits::Nobody);
+        let is_release = |typed: &QueuedInput| matches!(typed.waits, InputWaiter::Nobody);
         let waiting = std::mem::take(&mut line.waiting).into_iter();
         let (releases, late): (VecDeque<_>, VecDeque<_>) = waiting.partition(is_release);
         line.waiting = releases;
@@ -81,13 +81,13 @@ impl Typing {
     }
 
     /// A tab is gone: who waited for it.
-    pub(super) fn forget(&mut self, tab: TabId) -> Vec<Waits> {
+    pub(super) fn forget(&mut self, tab: TabId) -> Vec<InputWaiter> {
         let line = self.lines.remove(&tab).unwrap_or_default();
         line.waiting.into_iter().map(|typed| typed.waits).collect()
     }
 
     /// All are gone: who waited.
-    pub(super) fn forget_all(&mut self) -> Vec<Waits> {
+    pub(super) fn forget_all(&mut self) -> Vec<InputWaiter> {
         let lines = std::mem::take(&mut self.lines).into_values();
         let typed = lines.flat_map(|line| line.waiting);
         typed.map(|typed| typed.waits).collect()
@@ -96,26 +96,27 @@ impl Typing {
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::browser::{Step, Viewport};
+    use guildhall_domain::browser::{InputStep, Viewport};
 
     use super::*;
 
     const TAB: TabId = TabId::from_bytes([1; 16]);
 
-    fn typed(text: &str) -> Typed {
+    fn typed(text: &str) -> QueuedInput {
         let text = text.to_owned();
-        let steps = Steps::checked(vec![Step::Text { text }], Viewport::default()).unwrap();
-        Typed {
+        let steps =
+            InputSteps::checked(vec![InputStep::Text { text }], Viewport::default()).unwrap();
+        QueuedInput {
             steps,
-            waits: Waits::Viewer(1, 1),
+            waits: InputWaiter::Viewer(1, 1),
         }
     }
 
     #[test]
     fn what_lets_go_of_something_is_never_too_late() {
-        let mut typing = Typing::default();
-        let up = Typed {
-            waits: Waits::Nobody,
+        let mut typing = InputQueues::default();
+        let up = QueuedInput {
+            waits: InputWaiter::Nobody,
             ..typed("up")
         };
         assert!(matches!(typing.add(TAB, typed("being done")), Ok(Some(_))));
@@ -125,15 +126,15 @@ mod tests {
         ));
         assert!(matches!(typing.add(TAB, up), Ok(None)));
         let late = typing.forget_words(TAB);
-        assert!(matches!(late[..], [Waits::Viewer(1, 1)]));
+        assert!(matches!(late[..], [InputWaiter::Viewer(1, 1)]));
         let next = typing.next(TAB).unwrap();
-        assert!(matches!(next.waits, Waits::Nobody));
+        assert!(matches!(next.waits, InputWaiter::Nobody));
         assert!(typing.next(TAB).is_none());
     }
 
     #[test]
     fn steps_wait_for_those_before_and_one_too_many_is_refused() {
-        let mut typing = Typing::default();
+        let mut typing = InputQueues::default();
         assert!(matches!(typing.add(TAB, typed("first")), Ok(Some(_))));
         for _ in 0..limits::BROWSER_INPUT_QUEUE_MAX {
             assert!(matches!(typing.add(TAB, typed("later")), Ok(None)));
@@ -143,8 +144,8 @@ mod tests {
             refused,
             Some((_, Error::Refusal(Refusal::BrowserInputQueueFull)))
         ));
-        let release = Typed {
-            waits: Waits::Nobody,
+        let release = QueuedInput {
+            waits: InputWaiter::Nobody,
             ..typed("up")
         };
         assert!(matches!(typing.add(TAB, release), Ok(None)));

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use guildhall_domain::browser::{Failure, LaunchFault, Mode, Viewport};
+use guildhall_domain::browser::{BrowserFailure, DisplayMode, LaunchFault, Viewport};
 use guildhall_world::{
     chromium::{
-        self, Chromium, Happenings, Launch, Places, ProfileError, Running, can_be_sandboxed,
-        has_display, launch,
+        self, Chromium, ChromiumDriver, ChromiumLaunch, EventReceiver, ProfileError, SearchPaths,
+        can_be_sandboxed, has_display, launch,
     },
     process_environment,
 };
@@ -14,28 +14,28 @@ use guildhall_world::{
 use crate::Hall;
 
 /// What came of it.
-pub(super) enum Begun {
+pub(super) enum LaunchOutcome {
     /// A process runs.
-    Process(Chromium, Happenings, Running),
+    Process(Chromium, EventReceiver, ChromiumDriver),
     /// There is an executable; it was only looked for.
     Found,
     /// No process runs.
-    Failed(Failure),
+    Failed(BrowserFailure),
 }
 
 /// Looks for executable, display and profile, and starts the process.
-pub(super) async fn start(hall: Hall, mode: Mode, viewport: Viewport) -> Begun {
+pub(super) async fn start(hall: Hall, mode: DisplayMode, viewport: Viewport) -> LaunchOutcome {
     let looker = hall.clone();
     let program = match apart(move || look(&looker, mode)).await {
         Ok(program) => program,
-        Err(failure) => return Begun::Failed(failure),
+        Err(failure) => return LaunchOutcome::Failed(failure),
     };
     let launching = &hall.inner.launching;
     let how = &hall.inner.browser.how;
     if how.is_unsandboxed {
         tracing::warn!("the local browser runs without Chromium's sandbox, as was configured");
     }
-    let begun = launch(&Launch {
+    let begun = launch(&ChromiumLaunch {
         program,
         profile: profile(&hall),
         mode,
@@ -49,20 +49,22 @@ pub(super) async fn start(hall: Hall, mode: Mode, viewport: Viewport) -> Begun {
     })
     .await;
     match begun {
-        Ok((chromium, happenings, running)) => Begun::Process(chromium, happenings, running),
+        Ok((chromium, happenings, running)) => {
+            LaunchOutcome::Process(chromium, happenings, running)
+        }
         Err(error) => {
             tracing::warn!(%error, "the local browser's keeper could not be started");
-            Begun::Failed(Failure::LaunchFailed(LaunchFault::Start))
+            LaunchOutcome::Failed(BrowserFailure::LaunchFailed(LaunchFault::Start))
         }
     }
 }
 
 /// Looks for an executable, and does nothing with it. None can be fetched by this release, so
 /// that a person's consent to that changes nothing.
-pub(super) async fn prepare(hall: Hall) -> Begun {
+pub(super) async fn prepare(hall: Hall) -> LaunchOutcome {
     match apart(move || executable(&hall)).await {
-        Ok(_) => Begun::Found,
-        Err(failure) => Begun::Failed(failure),
+        Ok(_) => LaunchOutcome::Found,
+        Err(failure) => LaunchOutcome::Failed(failure),
     }
 }
 
@@ -74,35 +76,35 @@ pub(super) async fn is_profile_in_use(hall: &Hall) -> bool {
 }
 
 async fn apart<T: Send + 'static>(
-    look: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
+    look: impl FnOnce() -> Result<T, BrowserFailure> + Send + 'static,
+) -> Result<T, BrowserFailure> {
     let looked = tokio::task::spawn_blocking(look).await;
-    looked.unwrap_or(Err(Failure::LaunchFailed(LaunchFault::Start)))
+    looked.unwrap_or(Err(BrowserFailure::LaunchFailed(LaunchFault::Start)))
 }
 
-fn look(hall: &Hall, mode: Mode) -> Result<PathBuf, Failure> {
+fn look(hall: &Hall, mode: DisplayMode) -> Result<PathBuf, BrowserFailure> {
     let program = executable(hall)?;
-    if mode == Mode::Window && !has_display(&hall.inner.launching.environment) {
-        return Err(Failure::NoDisplay);
+    if mode == DisplayMode::Window && !has_display(&hall.inner.launching.environment) {
+        return Err(BrowserFailure::NoDisplay);
     }
     if !hall.inner.browser.how.is_unsandboxed && !can_be_sandboxed() {
-        return Err(Failure::LaunchFailed(LaunchFault::Sandbox));
+        return Err(BrowserFailure::LaunchFailed(LaunchFault::Sandbox));
     }
     chromium::profile(&profile(hall)).map_err(|error| {
         tracing::warn!(%error, "the profile of the local browser cannot be used");
-        Failure::LaunchFailed(LaunchFault::Start)
+        BrowserFailure::LaunchFailed(LaunchFault::Start)
     })?;
     Ok(program)
 }
 
-fn executable(hall: &Hall) -> Result<PathBuf, Failure> {
+fn executable(hall: &Hall) -> Result<PathBuf, BrowserFailure> {
     let path = hall.inner.launching.environment.get("PATH");
-    let places = Places {
+    let places = SearchPaths {
         configured: hall.inner.browser.how.executable.clone(),
         path: path.map(Into::into),
         fetched: None,
     };
-    chromium::executable(&places).map_err(|searched| Failure::NotInstalled {
+    chromium::executable(&places).map_err(|searched| BrowserFailure::NotInstalled {
         searched,
         can_download: false,
     })

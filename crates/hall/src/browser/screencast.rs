@@ -8,12 +8,12 @@ use std::{
 
 use bytes::Bytes;
 use guildhall_domain::{
-    Moment, Refusal, Result,
-    browser::{Held, Step},
-    ids::{ConnectionId, TabId},
+    Refusal, Result, Timestamp,
+    browser::{InputStep, PressedInputs},
+    ids::{BrowserConnectionId, TabId},
     limits,
 };
-use guildhall_world::chromium::Frame;
+use guildhall_world::chromium::ScreencastFrame;
 use tokio::{sync::mpsc, time::Instant};
 
 const ACK_WAIT: Duration = Duration::from_secs(limits::BROWSER_FRAME_ACK_S);
@@ -26,7 +26,7 @@ pub(super) type ViewerId = u64;
 
 /// What a viewer wants to see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ViewAsk {
+pub(super) struct ViewRequest {
     pub(super) tab: TabId,
     /// Pixels at most.
     pub(super) width: u32,
@@ -36,7 +36,7 @@ pub(super) struct ViewAsk {
 
 /// A picture of a tab.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Picture {
+pub struct ViewerFrame {
     /// The view it belongs to.
     pub view: u32,
     /// One more with each picture.
@@ -46,14 +46,14 @@ pub struct Picture {
     /// CSS pixels it shows.
     pub height: u16,
     /// When it was taken.
-    pub at: Moment,
+    pub at: Timestamp,
     /// The picture, at most [`limits::BROWSER_FRAME_BYTES_MAX`] bytes.
     pub jpeg: Bytes,
 }
 
 /// What a viewer is told beside the state.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum ViewerUpdate {
     /// What pictures with this number show.
     View {
         /// The number.
@@ -61,10 +61,10 @@ pub enum Said {
         /// The tab.
         tab: TabId,
         /// The process.
-        connection: ConnectionId,
+        connection: BrowserConnectionId,
     },
     /// A picture.
-    Picture(Picture),
+    Picture(ViewerFrame),
     /// What became of some steps.
     Typed {
         /// As the viewer called them.
@@ -85,23 +85,23 @@ pub enum Said {
     },
 }
 
-struct Seat {
-    tell: mpsc::Sender<Said>,
-    view: Option<View>,
+struct ViewerSlot {
+    tell: mpsc::Sender<ViewerUpdate>,
+    view: Option<CurrentView>,
     /// Pictures it has not acknowledged, the oldest first, whatever it saw then.
     in_flight: VecDeque<(u32, Instant)>,
     /// What it holds down, in the tab it sees.
-    held: Held,
+    held: PressedInputs,
 }
 
-struct View {
+struct CurrentView {
     id: u32,
-    ask: ViewAsk,
+    ask: ViewRequest,
     /// The last picture it was sent.
     last: Option<u32>,
 }
 
-impl Seat {
+impl ViewerSlot {
     fn takes_more(&self, now: Instant) -> bool {
         let is_stuck = |(_, at): &(u32, Instant)| *at + ACK_WAIT <= now;
         self.in_flight.len() < limits::BROWSER_FRAMES_IN_FLIGHT
@@ -110,26 +110,26 @@ impl Seat {
 }
 
 /// The newest picture.
-struct Shown {
-    frame: Frame,
+struct LatestFrame {
+    frame: ScreencastFrame,
     sequence: u32,
-    at: Moment,
+    at: Timestamp,
 }
 
 /// Everybody who looks on.
 #[derive(Default)]
-pub(super) struct Cinema {
-    seats: BTreeMap<ViewerId, Seat>,
+pub(super) struct Screencast {
+    seats: BTreeMap<ViewerId, ViewerSlot>,
     last_viewer: ViewerId,
     last_view: u32,
     last_sequence: u32,
-    shown: Option<Shown>,
+    shown: Option<LatestFrame>,
     /// The pictures nobody has seen yet, the oldest first. Chromium takes two ahead, and waits to
     /// be told of each: one that it is never told of is one it never takes again.
-    unseen: VecDeque<(u32, Frame)>,
+    unseen: VecDeque<(u32, ScreencastFrame)>,
 }
 
-impl Cinema {
+impl Screencast {
     pub(super) fn is_empty(&self) -> bool {
         self.seats.is_empty()
     }
@@ -138,17 +138,17 @@ impl Cinema {
     ///
     /// # Errors
     /// [`Refusal::BrowserTooManyViewers`].
-    pub(super) fn enter(&mut self) -> Result<(ViewerId, mpsc::Receiver<Said>), Refusal> {
+    pub(super) fn enter(&mut self) -> Result<(ViewerId, mpsc::Receiver<ViewerUpdate>), Refusal> {
         if self.seats.len() >= limits::BROWSER_VIEWERS_MAX {
             return Err(Refusal::BrowserTooManyViewers);
         }
         self.last_viewer += 1;
         let (tell, told) = mpsc::channel(WAITING_MAX);
-        let seat = Seat {
+        let seat = ViewerSlot {
             tell,
             view: None,
             in_flight: VecDeque::new(),
-            held: Held::default(),
+            held: PressedInputs::default(),
         };
         self.seats.insert(self.last_viewer, seat);
         Ok((self.last_viewer, told))
@@ -162,7 +162,7 @@ impl Cinema {
     }
 
     /// Somebody leaves: the steps that let go of what it held down, and where.
-    pub(super) fn leave(&mut self, viewer: ViewerId) -> Option<(TabId, Vec<Step>)> {
+    pub(super) fn leave(&mut self, viewer: ViewerId) -> Option<(TabId, Vec<InputStep>)> {
         let seat = self.seats.remove(&viewer)?;
         Some((seat.view?.ask.tab, seat.held.releases()))
     }
@@ -172,9 +172,9 @@ impl Cinema {
     pub(super) fn turn(
         &mut self,
         viewer: ViewerId,
-        ask: Option<(ViewAsk, ConnectionId)>,
+        ask: Option<(ViewRequest, BrowserConnectionId)>,
         now: Instant,
-    ) -> Option<(TabId, Vec<Step>)> {
+    ) -> Option<(TabId, Vec<InputStep>)> {
         let seat = self.seats.get_mut(&viewer)?;
         if let (Some(view), Some((ask, _))) = (&mut seat.view, &ask)
             && view.ask.tab == ask.tab
@@ -186,14 +186,14 @@ impl Cinema {
         let left = seat.view.take().map(|view| (view.ask.tab, held.releases()));
         if let Some((ask, connection)) = ask {
             self.last_view += 1;
-            seat.view = Some(View {
+            seat.view = Some(CurrentView {
                 id: self.last_view,
                 ask,
                 last: None,
             });
             say(
                 seat,
-                Said::View {
+                ViewerUpdate::View {
                     view: self.last_view,
                     tab: ask.tab,
                     connection,
@@ -212,8 +212,8 @@ impl Cinema {
     pub(super) fn renew(
         &mut self,
         tab: TabId,
-        connection: ConnectionId,
-    ) -> (Vec<Step>, Vec<Frame>) {
+        connection: BrowserConnectionId,
+    ) -> (Vec<InputStep>, Vec<ScreencastFrame>) {
         let mut held = Vec::new();
         for seat in self.seats.values_mut() {
             let Some(view) = seat.view.as_mut().filter(|view| view.ask.tab == tab) else {
@@ -225,7 +225,7 @@ impl Cinema {
             held.extend(std::mem::take(&mut seat.held).releases());
             say(
                 seat,
-                Said::View {
+                ViewerUpdate::View {
                     view,
                     tab,
                     connection,
@@ -245,11 +245,11 @@ impl Cinema {
     /// What is to be filmed while this tab is selected: it and no other, as large as anybody who
     /// sees it wants it. A film of another one would bring that to the front, and take back what
     /// was selected since somebody turned to it.
-    pub(super) fn wanted(&self, selected: Option<TabId>) -> Option<ViewAsk> {
+    pub(super) fn wanted(&self, selected: Option<TabId>) -> Option<ViewRequest> {
         let tab = selected?;
         let views = || self.seats.values().filter_map(|seat| seat.view.as_ref());
         let of_tab = || views().map(|view| view.ask).filter(|ask| ask.tab == tab);
-        Some(ViewAsk {
+        Some(ViewRequest {
             tab,
             width: of_tab().map(|ask| ask.width).max()?,
             height: of_tab().map(|ask| ask.height).max()?,
@@ -257,9 +257,9 @@ impl Cinema {
     }
 
     /// A new picture: whoever sees its tab and takes more has it.
-    pub(super) fn show(&mut self, frame: Frame, at: Moment, now: Instant) {
+    pub(super) fn show(&mut self, frame: ScreencastFrame, at: Timestamp, now: Instant) {
         self.last_sequence = self.last_sequence.wrapping_add(1);
-        let shown = Shown {
+        let shown = LatestFrame {
             frame,
             sequence: self.last_sequence,
             at,
@@ -273,7 +273,12 @@ impl Cinema {
 
     /// A viewer has seen a picture; answers those of which Chromium is to be told: that one and
     /// what came before it.
-    pub(super) fn seen(&mut self, viewer: ViewerId, sequence: u32, now: Instant) -> Vec<Frame> {
+    pub(super) fn seen(
+        &mut self,
+        viewer: ViewerId,
+        sequence: u32,
+        now: Instant,
+    ) -> Vec<ScreencastFrame> {
         let Some(seat) = self.seats.get_mut(&viewer) else {
             return Vec::new();
         };
@@ -298,11 +303,11 @@ impl Cinema {
     }
 
     /// The pictures of a tab that nobody will see any more.
-    fn drop_unseen(&mut self, tab: TabId) -> Vec<Frame> {
+    fn drop_unseen(&mut self, tab: TabId) -> Vec<ScreencastFrame> {
         let all = std::mem::take(&mut self.unseen);
         let (gone, kept) = all.into_iter().partition(|(_, frame)| frame.tab == tab);
         self.unseen = kept;
-        let gone: VecDeque<(u32, Frame)> = gone;
+        let gone: VecDeque<(u32, ScreencastFrame)> = gone;
         gone.into_iter().map(|(_, frame)| frame).collect()
     }
 
@@ -318,7 +323,7 @@ impl Cinema {
     }
 
     /// Takes note of what a viewer presses and lets go.
-    pub(super) fn note(&mut self, viewer: ViewerId, steps: &[Step]) {
+    pub(super) fn note(&mut self, viewer: ViewerId, steps: &[InputStep]) {
         if let Some(seat) = self.seats.get_mut(&viewer) {
             for step in steps {
                 seat.held.note(step);
@@ -327,14 +332,14 @@ impl Cinema {
     }
 
     /// Tells one viewer something.
-    pub(super) fn tell(&self, viewer: ViewerId, said: Said) {
+    pub(super) fn tell(&self, viewer: ViewerId, said: ViewerUpdate) {
         if let Some(seat) = self.seats.get(&viewer) {
             say(seat, said);
         }
     }
 
     /// Tells everybody who sees a tab where an agent does something.
-    pub(super) fn tell_all(&self, said: &Said) {
+    pub(super) fn tell_all(&self, said: &ViewerUpdate) {
         for seat in self.seats.values() {
             say(seat, said.clone());
         }
@@ -345,7 +350,7 @@ impl Cinema {
         for seat in self.seats.values_mut() {
             if seat.view.as_ref().is_some_and(|view| view.ask.tab == tab) {
                 seat.view = None;
-                seat.held = Held::default();
+                seat.held = PressedInputs::default();
             }
         }
         if self
@@ -362,7 +367,7 @@ impl Cinema {
     pub(super) fn forget_all(&mut self) {
         for seat in self.seats.values_mut() {
             seat.view = None;
-            seat.held = Held::default();
+            seat.held = PressedInputs::default();
         }
         self.shown = None;
         self.unseen.clear();
@@ -370,7 +375,7 @@ impl Cinema {
 }
 
 /// Hands a picture to a viewer that sees its tab, takes more and has not had it.
-fn hand(seat: &mut Seat, shown: &Shown, now: Instant) {
+fn hand(seat: &mut ViewerSlot, shown: &LatestFrame, now: Instant) {
     let takes_more = seat.takes_more(now);
     let Some(view) = &mut seat.view else {
         return;
@@ -381,7 +386,7 @@ fn hand(seat: &mut Seat, shown: &Shown, now: Instant) {
     }
     seat.in_flight.push_back((shown.sequence, now));
     view.last = Some(shown.sequence);
-    let picture = Picture {
+    let picture = ViewerFrame {
         view: view.id,
         sequence: shown.sequence,
         width: shown.frame.width,
@@ -389,10 +394,10 @@ fn hand(seat: &mut Seat, shown: &Shown, now: Instant) {
         at: shown.at,
         jpeg: shown.frame.jpeg.clone(),
     };
-    say(seat, Said::Picture(picture));
+    say(seat, ViewerUpdate::Picture(picture));
 }
 
-fn say(seat: &Seat, said: Said) {
+fn say(seat: &ViewerSlot, said: ViewerUpdate) {
     // One whose socket takes nothing for that long is ended by its own deadlines.
     let _ = seat.tell.try_send(said);
 }
@@ -403,16 +408,16 @@ mod tests {
 
     const ONE: TabId = TabId::from_bytes([1; 16]);
     const OTHER: TabId = TabId::from_bytes([2; 16]);
-    const CONNECTION: ConnectionId = ConnectionId::from_bytes([3; 16]);
+    const CONNECTION: BrowserConnectionId = BrowserConnectionId::from_bytes([3; 16]);
 
-    fn ask(tab: TabId, width: u32) -> ViewAsk {
+    fn ask(tab: TabId, width: u32) -> ViewRequest {
         let height = 600;
-        ViewAsk { tab, width, height }
+        ViewRequest { tab, width, height }
     }
 
     #[test]
     fn a_tab_is_filmed_while_it_is_selected_and_somebody_sees_it() {
-        let (mut cinema, now) = (Cinema::default(), Instant::now());
+        let (mut cinema, now) = (Screencast::default(), Instant::now());
         let (viewer, _told) = cinema.enter().unwrap();
         cinema.turn(viewer, Some((ask(ONE, 800), CONNECTION)), now);
         assert_eq!(cinema.sees(viewer), Some(ONE));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use guildhall_domain::ids::TabId;
 use tokio::time::Instant;
 
-use super::screencast::ViewAsk;
+use super::screencast::ViewRequest;
 
 /// After how long a film that Chromium refused is asked for again. It refuses for a moment where
 /// a page is just being replaced by the next one.
@@ -13,37 +13,45 @@ const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// What is filmed, and what could not be.
 #[derive(Default)]
-pub(super) struct Film {
-    now: Option<ViewAsk>,
+pub(super) struct ScreencastCapture {
+    now: Option<ViewRequest>,
     is_changing: bool,
     /// What was refused last, and when it is asked for again.
-    refused: Option<(ViewAsk, Instant)>,
+    refused: Option<(ViewRequest, Instant)>,
 }
 
 /// What Chromium is to film, and what no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) before: Option<ViewAsk>,
-    pub(super) wanted: Option<ViewAsk>,
+pub(super) struct CaptureChange {
+    pub(super) before: Option<ViewRequest>,
+    pub(super) wanted: Option<ViewRequest>,
 }
 
-impl Film {
+impl ScreencastCapture {
     /// What is to be changed for `wanted`, if anything; it counts as begun.
-    pub(super) fn change(&mut self, wanted: Option<ViewAsk>, now: Instant) -> Option<Change> {
-        let waits = |(ask, until): &(ViewAsk, Instant)| wanted == Some(*ask) && now < *until;
+    pub(super) fn change(
+        &mut self,
+        wanted: Option<ViewRequest>,
+        now: Instant,
+    ) -> Option<CaptureChange> {
+        let waits = |(ask, until): &(ViewRequest, Instant)| wanted == Some(*ask) && now < *until;
         self.refused = self.refused.filter(waits);
         if self.is_changing || wanted == self.now || self.refused.is_some() {
             return None;
         }
         self.is_changing = true;
-        Some(Change {
+        Some(CaptureChange {
             before: self.now,
             wanted,
         })
     }
 
     /// What came of a change; an error is what could not be filmed.
-    pub(super) fn changed(&mut self, filmed: Result<Option<ViewAsk>, ViewAsk>, now: Instant) {
+    pub(super) fn changed(
+        &mut self,
+        filmed: Result<Option<ViewRequest>, ViewRequest>,
+        now: Instant,
+    ) {
         self.is_changing = false;
         match filmed {
             Ok(film) => self.now = film,
@@ -72,19 +80,19 @@ mod tests {
     use super::*;
 
     const TAB: TabId = TabId::from_bytes([1; 16]);
-    const ASK: ViewAsk = ViewAsk {
+    const ASK: ViewRequest = ViewRequest {
         tab: TAB,
         width: 800,
         height: 600,
     };
 
-    fn change(before: Option<ViewAsk>, wanted: Option<ViewAsk>) -> Option<Change> {
-        Some(Change { before, wanted })
+    fn change(before: Option<ViewRequest>, wanted: Option<ViewRequest>) -> Option<CaptureChange> {
+        Some(CaptureChange { before, wanted })
     }
 
     #[test]
     fn a_film_that_was_refused_is_asked_for_again() {
-        let (mut film, now) = (Film::default(), Instant::now());
+        let (mut film, now) = (ScreencastCapture::default(), Instant::now());
         assert_eq!(film.change(Some(ASK), now), change(None, Some(ASK)));
         assert_eq!(film.change(Some(ASK), now), None, "it is being changed");
         film.changed(Err(ASK), now);
@@ -101,7 +109,7 @@ mod tests {
 
     #[test]
     fn another_document_or_another_wish_is_filmed_at_once() {
-        let (mut film, now) = (Film::default(), Instant::now());
+        let (mut film, now) = (ScreencastCapture::default(), Instant::now());
         film.change(Some(ASK), now);
         film.changed(Err(ASK), now);
         film.renew(TabId::from_bytes([2; 16]));
@@ -113,7 +121,7 @@ mod tests {
         film.renew(TAB);
         assert_eq!(film.change(Some(ASK), now), change(None, Some(ASK)));
         film.changed(Err(ASK), now);
-        let wider = ViewAsk { width: 900, ..ASK };
+        let wider = ViewRequest { width: 900, ..ASK };
         assert_eq!(film.change(Some(wider), now), change(None, Some(wider)));
         film.changed(Ok(Some(wider)), now);
         assert_eq!(film.next_try(), None, "nobody wants what was refused");

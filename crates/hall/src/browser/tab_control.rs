@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use guildhall_domain::{
     Error, Refusal, Result,
-    browser::{Address, State, Step, Steps, Viewport},
+    browser::{BrowserAddress, BrowserState, InputStep, InputSteps, Viewport},
     callers::OwnerHere,
-    ids::{ConnectionId, TabId},
+    ids::{BrowserConnectionId, TabId},
 };
-use guildhall_world::chromium::{BrowserError, Shot};
+use guildhall_world::chromium::{BrowserError, ScreenshotOptions};
 use tokio::sync::{mpsc, watch};
 
 use super::{
     Destination,
-    actor_requests::{Ask, Need, Reached},
+    actor_requests::{ActorRequest, ChromiumAccess, ChromiumNeed},
     refused,
-    screencast::{Said, ViewAsk, ViewerId},
+    screencast::{ViewRequest, ViewerId, ViewerUpdate},
 };
 use crate::Hall;
 
@@ -25,11 +25,15 @@ impl Hall {
     /// # Errors
     /// [`Refusal::BrowserDisabled`], [`Refusal::BrowserNotConnected`],
     /// [`Refusal::BrowserTabLimit`], [`Refusal::BrowserTimeout`].
-    pub async fn open_tab(&self, _by: &OwnerHere, url: Option<Address>) -> Result<Arc<State>> {
+    pub async fn open_tab(
+        &self,
+        _by: &OwnerHere,
+        url: Option<BrowserAddress>,
+    ) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, .. } = self.reach_browser(Need::Room).await?;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Room).await?;
         let tab = chromium.new_tab().await.map_err(refused)?;
-        if let Some(url) = url.filter(|url| *url != Address::blank()) {
+        if let Some(url) = url.filter(|url| *url != BrowserAddress::blank()) {
             chromium.navigate(tab, &url).await.map_err(refused_load)?;
         }
         self.settle_browser(Some(tab), None).await
@@ -40,9 +44,9 @@ impl Hall {
     /// # Errors
     /// [`Refusal::BrowserDisabled`], `NotFound`, [`Refusal::BrowserNotConnected`],
     /// [`Refusal::BrowserTimeout`].
-    pub async fn select_tab(&self, _by: &OwnerHere, tab: TabId) -> Result<Arc<State>> {
+    pub async fn select_tab(&self, _by: &OwnerHere, tab: TabId) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, .. } = self.reach_browser(Need::Tab(tab)).await?;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         chromium.select(tab).await.map_err(refused)?;
         self.settle_browser(Some(tab), None).await
     }
@@ -51,9 +55,10 @@ impl Hall {
     ///
     /// # Errors
     /// As [`Self::select_tab`].
-    pub async fn close_tab(&self, _by: &OwnerHere, tab: TabId) -> Result<Arc<State>> {
+    pub async fn close_tab(&self, _by: &OwnerHere, tab: TabId) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, is_last } = self.reach_browser(Need::Tab(tab)).await?;
+        let ChromiumAccess { chromium, is_last } =
+            self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         if is_last {
             // First, because without any tab Chromium might end.
             chromium.new_tab().await.map_err(refused)?;
@@ -75,9 +80,9 @@ impl Hall {
         _by: &OwnerHere,
         tab: TabId,
         to: Destination,
-    ) -> Result<Arc<State>> {
+    ) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, .. } = self.reach_browser(Need::Tab(tab)).await?;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         match to {
             Destination::To(address) => chromium.navigate(tab, &address).await,
             Destination::Along(way) => chromium.go(tab, way).await,
@@ -97,12 +102,12 @@ impl Hall {
         &self,
         by: &OwnerHere,
         tab: TabId,
-        connection: Option<ConnectionId>,
-        steps: Vec<Step>,
-    ) -> Result<Arc<State>> {
-        let steps = Steps::checked(steps, self.browser(by).viewport)?;
+        connection: Option<BrowserConnectionId>,
+        steps: Vec<InputStep>,
+    ) -> Result<Arc<BrowserState>> {
+        let steps = InputSteps::checked(steps, self.browser(by).viewport)?;
         self.may_use_browser().await?;
-        self.ask_browser(|reply| Ask::Input {
+        self.ask_browser(|reply| ActorRequest::Input {
             tab,
             connection,
             steps,
@@ -121,9 +126,11 @@ impl Hall {
         _by: &OwnerHere,
         tab: TabId,
         viewport: Viewport,
-    ) -> Result<Arc<State>> {
+    ) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, .. } = self.reach_browser(Need::Size(tab, viewport)).await?;
+        let ChromiumAccess { chromium, .. } = self
+            .reach_browser(ChromiumNeed::Size(tab, viewport))
+            .await?;
         chromium.set_viewport(viewport).await;
         self.settle_browser(None, None).await
     }
@@ -138,9 +145,9 @@ impl Hall {
         tab: TabId,
         accept: bool,
         text: Option<&str>,
-    ) -> Result<Arc<State>> {
+    ) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, .. } = self.reach_browser(Need::Tab(tab)).await?;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         let answered = chromium.answer_dialog(tab, accept, text).await;
         answered.map_err(refused)?;
         self.settle_browser(None, None).await
@@ -155,9 +162,9 @@ impl Hall {
         _by: &OwnerHere,
         tab: TabId,
         credentials: Option<(&str, &str)>,
-    ) -> Result<Arc<State>> {
+    ) -> Result<Arc<BrowserState>> {
         self.may_use_browser().await?;
-        let Reached { chromium, .. } = self.reach_browser(Need::Tab(tab)).await?;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         let answered = chromium.answer_auth(tab, credentials).await;
         answered.map_err(|error| match error {
             BrowserError::NothingAsked => Refusal::BrowserNoAuthRequest.into(),
@@ -171,7 +178,7 @@ impl Hall {
     /// # Errors
     /// `NotFound`, [`Refusal::BrowserNotConnected`], [`Refusal::BrowserTimeout`].
     pub async fn tab_selection(&self, _by: &OwnerHere, tab: TabId) -> Result<String> {
-        let Reached { chromium, .. } = self.reach_browser(Need::Tab(tab)).await?;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
         chromium.selection(tab).await.map_err(refused)
     }
 
@@ -180,8 +187,8 @@ impl Hall {
     /// # Errors
     /// As [`Self::tab_selection`].
     pub async fn tab_screenshot(&self, _by: &OwnerHere, tab: TabId) -> Result<Vec<u8>> {
-        let Reached { chromium, .. } = self.reach_browser(Need::Tab(tab)).await?;
-        let shot = chromium.screenshot(tab, Shot::default()).await;
+        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+        let shot = chromium.screenshot(tab, ScreenshotOptions::default()).await;
         shot.map_err(refused)
     }
 
@@ -190,9 +197,11 @@ impl Hall {
     /// # Errors
     /// [`Refusal::BrowserTooManyViewers`].
     pub async fn watch_browser(&self, _by: &OwnerHere) -> Result<Viewer> {
-        let (id, said) = self.ask_browser(|reply| Ask::Enter { reply }).await?;
+        let (id, said) = self
+            .ask_browser(|reply| ActorRequest::Enter { reply })
+            .await?;
         Ok(Viewer {
-            typist: Typist {
+            typist: ViewerInput {
                 id,
                 asks: self.inner.browser.asks.clone(),
                 leaves: self.inner.browser.leaves.clone(),
@@ -202,16 +211,17 @@ impl Hall {
         })
     }
 
-    pub(super) async fn reach_browser(&self, need: Need) -> Result<Reached> {
-        self.ask_browser(|reply| Ask::Reach { need, reply }).await
+    pub(super) async fn reach_browser(&self, need: ChromiumNeed) -> Result<ChromiumAccess> {
+        self.ask_browser(|reply| ActorRequest::Reach { need, reply })
+            .await
     }
 
     pub(super) async fn settle_browser(
         &self,
         shows: Option<TabId>,
         gone: Option<TabId>,
-    ) -> Result<Arc<State>> {
-        self.ask_browser(|reply| Ask::Settle { shows, gone, reply })
+    ) -> Result<Arc<BrowserState>> {
+        self.ask_browser(|reply| ActorRequest::Settle { shows, gone, reply })
             .await
     }
 }
@@ -227,35 +237,35 @@ fn refused_load(error: BrowserError) -> Error {
 /// Somebody who looks on.
 pub struct Viewer {
     /// What it does itself.
-    pub typist: Typist,
+    pub typist: ViewerInput,
     /// What it is told beside the state.
-    pub said: mpsc::Receiver<Said>,
+    pub said: mpsc::Receiver<ViewerUpdate>,
     /// The state.
-    pub states: watch::Receiver<Arc<State>>,
+    pub states: watch::Receiver<Arc<BrowserState>>,
 }
 
 /// The doing half of a viewer; dropped, it leaves.
-pub struct Typist {
+pub struct ViewerInput {
     id: ViewerId,
-    asks: mpsc::Sender<Ask>,
+    asks: mpsc::Sender<ActorRequest>,
     leaves: mpsc::UnboundedSender<ViewerId>,
 }
 
-impl Typist {
+impl ViewerInput {
     /// Wants pictures of a tab, at most this many pixels wide and high; or none.
     pub async fn view(&self, view: Option<(TabId, u32, u32)>) {
-        let ask = view.map(|(tab, width, height)| ViewAsk { tab, width, height });
-        self.ask(Ask::View(self.id, ask)).await;
+        let ask = view.map(|(tab, width, height)| ViewRequest { tab, width, height });
+        self.ask(ActorRequest::View(self.id, ask)).await;
     }
 
     /// Says that a picture was seen, whichever view it belonged to.
     pub async fn seen(&self, sequence: u32) {
-        self.ask(Ask::Seen(self.id, sequence)).await;
+        self.ask(ActorRequest::Seen(self.id, sequence)).await;
     }
 
-    /// Does steps in the tab of a view; what becomes of them is told as [`Said::Typed`].
-    pub async fn input(&self, id: u32, view: u32, steps: Vec<Step>) {
-        self.ask(Ask::Typed {
+    /// Does steps in the tab of a view; what becomes of them is told as [`ViewerUpdate::Typed`].
+    pub async fn input(&self, id: u32, view: u32, steps: Vec<InputStep>) {
+        self.ask(ActorRequest::Typed {
             viewer: self.id,
             id,
             view,
@@ -264,13 +274,13 @@ impl Typist {
         .await;
     }
 
-    async fn ask(&self, ask: Ask) {
+    async fn ask(&self, ask: ActorRequest) {
         // Without an actor the server stops, which ends the stream as well.
         let _ = self.asks.send(ask).await;
     }
 }
 
-impl Drop for Typist {
+impl Drop for ViewerInput {
     fn drop(&mut self) {
         // Without an actor there is nothing to leave.
         let _ = self.leaves.send(self.id);

@@ -4,19 +4,19 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Error, Moment, Result,
+    Error, Result, Timestamp,
     callers::{AnyCaller, Gate},
     canvas::{self as rules, CanvasChange, CanvasScope, EditLock},
     ids::{AuthorId, DocumentId, RoomId},
 };
 use guildhall_store::{
     Tx,
-    canvas::{self, Kept},
+    canvas::{self, CanvasDocumentRow},
 };
 use tokio::time::MissedTickBehavior;
 
 use super::{tell, writable};
-use crate::{Hall, idempotency::Once};
+use crate::{Hall, idempotency::IdempotentWrite};
 
 impl Hall {
     /// Begins, prolongs or ends editing; answers the lock that holds now, whoever holds it.
@@ -32,7 +32,7 @@ impl Hall {
         scope: CanvasScope,
         id: DocumentId,
         editing: bool,
-        once: Once<Option<EditLock>>,
+        once: IdempotentWrite<Option<EditLock>>,
     ) -> Result<Option<EditLock>> {
         let (by, now) = (*by.caller(), self.now());
         let lock = self
@@ -108,7 +108,7 @@ pub(crate) fn end_edits_of(
     actor: Option<AuthorId>,
     room: RoomId,
     author: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for kept in canvas::edited_by(tx, CanvasScope::Room(room), author, now)? {
         set_lock(tx, actor, kept, None, now)?;
@@ -120,11 +120,11 @@ pub(crate) fn end_edits_of(
 fn set_lock(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
-    kept: Kept,
+    kept: CanvasDocumentRow,
     lock: Option<EditLock>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
-    let Kept {
+    let CanvasDocumentRow {
         mut document,
         lock: before,
         binding: _,

@@ -2,28 +2,28 @@
 //! now. Source: contract 6.5.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{Caller, Gate, Owner},
     canvas::{CanvasChange, CanvasDocument, CanvasScope},
-    files::{Digest, Identity, document_saves::Incarnation},
+    files::{Digest, FileIdentity, document_saves::Incarnation},
     ids::DocumentId,
 };
 use guildhall_store::{
-    Rx, Tx,
-    canvas::{self, Kept},
+    ReadTx, Tx,
+    canvas::{self, CanvasDocumentRow},
 };
 
 use super::{bound, existing, keep};
 use crate::{
     Hall,
-    files::{Locked, TextFile},
-    idempotency::Once,
+    files::{FileLockGuard, TextFile},
+    idempotency::IdempotentWrite,
     visibility,
 };
 
 /// A document with its file as it is now.
 #[derive(Clone, Debug)]
-pub struct Reloaded {
+pub struct DocumentReload {
     /// The document.
     pub document: CanvasDocument,
     /// What its file holds.
@@ -31,7 +31,7 @@ pub struct Reloaded {
     /// The SHA-256 of that.
     pub hash: Digest,
     /// Which file it is.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// The binding that saves name from now on.
     pub incarnation: Incarnation,
 }
@@ -49,13 +49,13 @@ impl Hall {
         by: &Owner,
         scope: CanvasScope,
         id: DocumentId,
-        once: Once<Reloaded>,
-    ) -> Result<Reloaded> {
+        once: IdempotentWrite<DocumentReload>,
+    ) -> Result<DocumentReload> {
         let (by, now) = (*by.caller(), self.now());
         // A repeat is answered as before, whatever became of the file.
         let found = self.read_of_document(by, scope, id).await;
         let rebind = move |tx: &mut Tx<'_>| {
-            let Found {
+            let ReadDocumentFile {
                 path,
                 file,
                 text,
@@ -78,7 +78,7 @@ impl Hall {
                 kept.document.rebind(&binding);
                 keep(tx, &by, &kept, CanvasChange::Updated, now)?;
             }
-            Ok(Reloaded {
+            Ok(DocumentReload {
                 document: kept.document,
                 content: text,
                 hash: current.hash,
@@ -97,9 +97,9 @@ impl Hall {
         by: Caller,
         scope: CanvasScope,
         id: DocumentId,
-    ) -> Result<Found> {
+    ) -> Result<ReadDocumentFile> {
         let now = self.now();
-        let may = move |db: &Rx<'_>| {
+        let may = move |db: &ReadTx<'_>| {
             let (_, path) = reloadable(db, &by, scope, id, now)?;
             Ok((path, visibility::reach(db, &by)?))
         };
@@ -108,7 +108,7 @@ impl Hall {
         self.with_files(move |confined, _| {
             let mut file = TextFile::within(confined, &reach, &path)?;
             let text = file.take_text()?;
-            Ok(Found {
+            Ok(ReadDocumentFile {
                 path,
                 file,
                 text,
@@ -120,23 +120,23 @@ impl Hall {
 }
 
 /// The file of a document.
-struct Found {
+struct ReadDocumentFile {
     /// Its path, as the document had it.
     path: String,
     file: TextFile,
     text: String,
     /// The lock of its saves.
-    held: Locked,
+    held: FileLockGuard,
 }
 
 /// A document the caller may reload, and the path of its file.
 fn reloadable(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     by: &Caller,
     scope: CanvasScope,
     id: DocumentId,
-    now: Moment,
-) -> Result<(Kept, String)> {
+    now: Timestamp,
+) -> Result<(CanvasDocumentRow, String)> {
     let sight = visibility::canvas(db, by, scope)?;
     let kept = existing(db, scope, id, now)?;
     let path = kept.document.content.path().map(str::to_owned);

@@ -7,11 +7,11 @@ use std::{future::pending, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     callers::Caller,
     cloud::{
-        Refused,
-        link::{Aim, Answer, Code, Happening, Heard, Link},
+        CloudRefusal,
+        link::{HeartbeatResult, KeyDisposition, Link, LinkCode, LinkEvent, LinkPollResult},
         urls::CloudUrl,
     },
     device_grant,
@@ -21,39 +21,39 @@ use guildhall_domain::{
     },
 };
 use guildhall_world::{
-    cloud_client::{Key, Service, Unanswered},
+    cloud_client::{CloudCallError, CloudClient, CloudKey},
     os_users,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Ask,
-    transitions::{Moved, With, device_of, key_of},
+    LinkRequest,
+    transitions::{NewSecret, TransitionOutcome, device_of, key_of},
 };
 use crate::Hall;
 
 /// The answer to a poll, with the key that it brought.
-type Polled = (Answer, Option<Key>);
+type PollReply = (LinkPollResult, Option<CloudKey>);
 /// The number of a key, and what the service said of it.
-type Beaten = (u64, Heard);
+type HeartbeatReply = (u64, HeartbeatResult);
 
 pub(super) struct Actor {
     hall: Hall,
     url: CloudUrl,
-    asked: mpsc::Receiver<Ask>,
+    asked: mpsc::Receiver<LinkRequest>,
     /// As the store has it.
     link: Link,
-    polling: Option<BoxFuture<'static, Polled>>,
+    polling: Option<BoxFuture<'static, PollReply>>,
     next_poll: Option<BoxFuture<'static, ()>>,
-    beating: Option<BoxFuture<'static, Beaten>>,
+    beating: Option<BoxFuture<'static, HeartbeatReply>>,
     next_beat: Option<BoxFuture<'static, ()>>,
-    last_beat: Option<Moment>,
+    last_beat: Option<Timestamp>,
     /// Who waits for the heartbeat that is on its way.
     checks: Vec<oneshot::Sender<()>>,
 }
 
 impl Actor {
-    pub(super) fn new(hall: Hall, url: CloudUrl, asked: mpsc::Receiver<Ask>) -> Self {
+    pub(super) fn new(hall: Hall, url: CloudUrl, asked: mpsc::Receiver<LinkRequest>) -> Self {
         Self {
             hall,
             url,
@@ -73,7 +73,9 @@ impl Actor {
         let mut stopping = self.hall.tasks().stopping();
         let stop = stopping.wait_for(|stop| *stop);
         let working = async {
-            let restarted = self.happen(Happening::Restarted, With::Nothing, None).await;
+            let restarted = self
+                .happen(LinkEvent::Restarted, NewSecret::Nothing, None)
+                .await;
             self.note(restarted);
             self.beat_soon(Duration::ZERO);
             loop {
@@ -116,22 +118,22 @@ impl Actor {
         }
     }
 
-    async fn take(&mut self, ask: Ask) {
+    async fn take(&mut self, ask: LinkRequest) {
         match ask {
-            Ask::Start(by, reply) => {
+            LinkRequest::Start(by, reply) => {
                 let _ = reply.send(self.start(by).await);
             }
-            Ask::Cancel(by, reply) => {
+            LinkRequest::Cancel(by, reply) => {
                 let cancelled = self.cancel(by).await;
                 let _ = reply.send(cancelled.map(|()| self.link.clone()));
             }
-            Ask::Unlink(by, reply) => {
+            LinkRequest::Unlink(by, reply) => {
                 let unlinked = self
-                    .happen(Happening::Unlinked, With::Nothing, Some(by))
+                    .happen(LinkEvent::Unlinked, NewSecret::Nothing, Some(by))
                     .await;
                 let _ = reply.send(unlinked);
             }
-            Ask::Check(reply) => {
+            LinkRequest::Check(reply) => {
                 let (now, reuse_s) = (self.hall.now(), CLOUD_CHECK_REUSE_S.unsigned_abs());
                 let is_new = self
                     .last_beat
@@ -144,14 +146,14 @@ impl Actor {
                 let beating = self.beat().await;
                 self.note(beating);
             }
-            Ask::Doubt => {
+            LinkRequest::Doubt => {
                 let beating = self.beat().await;
                 self.note(beating);
             }
         }
     }
 
-    async fn start(&mut self, by: Caller) -> Result<Code> {
+    async fn start(&mut self, by: Caller) -> Result<LinkCode> {
         self.cancel(by).await?;
         if self.link.flow.is_some() {
             // An answer of before was lost: whether it held a key is asked once more.
@@ -163,21 +165,22 @@ impl Actor {
             .begin(&os_users::computer_name(), self.hall.now())
             .await;
         let (code, pace, device) = begun.map_err(|why| match why {
-            Unanswered::Unreachable => Refused::Unreachable,
-            Unanswered::Invalid | Unanswered::NotTaken => Refused::AnswerInvalid,
+            CloudCallError::Unreachable => CloudRefusal::Unreachable,
+            CloudCallError::Invalid | CloudCallError::NotTaken => CloudRefusal::AnswerInvalid,
         })?;
-        let started = Happening::Started(code.clone(), pace);
-        self.happen(started, With::Device(device), Some(by)).await?;
+        let started = LinkEvent::Started(code.clone(), pace);
+        self.happen(started, NewSecret::Device(device), Some(by))
+            .await?;
         Ok(code)
     }
 
     /// Asks nothing more; waits for a request that is on its way, as long as one may take, and
     /// keeps a key that it brings.
     async fn cancel(&mut self, by: Caller) -> Result<()> {
-        self.happen(Happening::Cancelled, With::Nothing, Some(by))
+        self.happen(LinkEvent::Cancelled, NewSecret::Nothing, Some(by))
             .await?;
         let flow = self.link.flow.as_ref();
-        if !flow.is_some_and(|flow| flow.aim == Aim::Settle) {
+        if !flow.is_some_and(|flow| flow.aim == KeyDisposition::Settle) {
             return Ok(());
         }
         let waited = self.after(Duration::from_secs(CLOUD_REQUEST_WAIT_S));
@@ -185,7 +188,7 @@ impl Actor {
         tokio::select! {
             biased;
             polled = done(&mut polling) => self.polled(polled).await,
-            () = waited => self.happen(Happening::Abandoned, With::Nothing, None).await,
+            () = waited => self.happen(LinkEvent::Abandoned, NewSecret::Nothing, None).await,
         }
     }
 
@@ -204,27 +207,30 @@ impl Actor {
         if self.polling.is_some() {
             return Ok(());
         }
-        self.happen(Happening::Looked, With::Nothing, None).await?;
+        self.happen(LinkEvent::Looked, NewSecret::Nothing, None)
+            .await?;
         if self.link.flow.is_none() {
             return Ok(());
         }
         let kept = self.hall.kept_cloud_link().await?;
         let Some(device) = device_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
             // What it was asked with cannot be read any more: nothing can come of this code.
-            self.happen(Happening::Asking, With::Nothing, None).await?;
-            let failed = Happening::Answered(Answer::Failed);
-            return self.happen(failed, With::Nothing, None).await;
+            self.happen(LinkEvent::Asking, NewSecret::Nothing, None)
+                .await?;
+            let failed = LinkEvent::Answered(LinkPollResult::Failed);
+            return self.happen(failed, NewSecret::Nothing, None).await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
-        self.happen(Happening::Asking, With::Nothing, None).await?;
+        self.happen(LinkEvent::Asking, NewSecret::Nothing, None)
+            .await?;
         self.polling = Some(async move { service.ask(&device).await }.boxed());
         Ok(())
     }
 
-    async fn polled(&mut self, (answer, key): Polled) -> Result<()> {
+    async fn polled(&mut self, (answer, key): PollReply) -> Result<()> {
         let held = self.link.held;
-        let with = key.map_or(With::Nothing, With::Key);
-        self.happen(Happening::Answered(answer), with, None).await?;
+        let with = key.map_or(NewSecret::Nothing, NewSecret::Key);
+        self.happen(LinkEvent::Answered(answer), with, None).await?;
         if self.link.held != held && self.link.held.is_some() {
             self.beat_soon(Duration::ZERO);
         }
@@ -238,7 +244,7 @@ impl Actor {
         let kept = self.hall.kept_cloud_link().await?;
         let Some(key) = key_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
             // The key was sealed with another key of this host: it is lost.
-            return self.beaten((number, Heard::NotTaken)).await;
+            return self.beaten((number, HeartbeatResult::NotTaken)).await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
         let name = os_users::computer_name();
@@ -246,10 +252,14 @@ impl Actor {
         Ok(())
     }
 
-    async fn beaten(&mut self, (number, heard): Beaten) -> Result<()> {
+    async fn beaten(&mut self, (number, heard): HeartbeatReply) -> Result<()> {
         self.last_beat = Some(self.hall.now());
         let told = self
-            .happen(Happening::Heartbeat(number, heard), With::Nothing, None)
+            .happen(
+                LinkEvent::Heartbeat(number, heard),
+                NewSecret::Nothing,
+                None,
+            )
             .await;
         for check in self.checks.drain(..) {
             let _ = check.send(());
@@ -275,11 +285,11 @@ impl Actor {
     }
 
     /// Lets something happen, gives back what is given up, and sees when to ask again.
-    async fn happen(&mut self, what: Happening, with: With, by: Option<Caller>) -> Result<()> {
+    async fn happen(&mut self, what: LinkEvent, with: NewSecret, by: Option<Caller>) -> Result<()> {
         let moving = self
             .hall
             .happen_to_link(self.url.to_string(), what, with, by);
-        let Moved {
+        let TransitionOutcome {
             link,
             given_up,
             unwanted,
@@ -330,10 +340,10 @@ impl Actor {
 
 /// What comes of giving back a key that nobody wants. Where nobody was told, the code is asked
 /// with once more: that says the key was lost, and the service lets it count no more.
-async fn given_back(service: &Service, key: &Key) -> Polled {
+async fn given_back(service: &CloudClient, key: &CloudKey) -> PollReply {
     let answer = match service.give_back(key).await {
-        Ok(()) => Answer::Over,
-        Err(_) => Answer::Again(device_grant::Polled::Nobody(None)),
+        Ok(()) => LinkPollResult::Over,
+        Err(_) => LinkPollResult::Again(device_grant::PollStatus::Nobody(None)),
     };
     (answer, None)
 }

@@ -2,45 +2,45 @@
 //! Source: contract 5.10; 5.11, "Events of part B".
 
 use guildhall_domain::{
-    Fault, Moment, Result,
+    Fault, Result, Timestamp,
     callers::Caller,
     cloud::{
         event_payloads::HeartbeatChanged,
-        link::{Effect, Happening, Link},
+        link::{KeyEffect, Link, LinkEvent},
     },
     events::Event,
 };
 use guildhall_store::{
     Tx,
-    cloud::{self as rows, Kept},
+    cloud::{self as rows, CloudLinkRow},
 };
 use guildhall_world::{
-    cloud_client::{Device, Key},
-    seal::{Place, Seal},
+    cloud_client::{CloudKey, PendingLink},
+    seal::{Seal, SealContext},
 };
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{Hall, callers};
 
 /// What comes with a happening.
-pub(super) enum With {
+pub(super) enum NewSecret {
     /// Nothing.
     Nothing,
     /// What the service is asked with from now on.
-    Device(Device),
+    Device(PendingLink),
     /// The key that came.
-    Key(Key),
+    Key(CloudKey),
 }
 
 /// What a happening came to.
-pub(super) struct Moved {
+pub(super) struct TransitionOutcome {
     /// The link after it.
     pub(super) link: Link,
     /// The keys that are to be given back: none of them is kept any more.
-    pub(super) given_up: Vec<Key>,
+    pub(super) given_up: Vec<CloudKey>,
     /// The key that just came and that nobody wants: what comes of giving it back is the next
     /// answer.
-    pub(super) unwanted: Option<Key>,
+    pub(super) unwanted: Option<CloudKey>,
 }
 
 impl Hall {
@@ -49,10 +49,10 @@ impl Hall {
     pub(super) async fn happen_to_link(
         &self,
         url: String,
-        happening: Happening,
-        with: With,
+        happening: LinkEvent,
+        with: NewSecret,
         by: Option<Caller>,
-    ) -> Result<Moved> {
+    ) -> Result<TransitionOutcome> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
@@ -69,18 +69,18 @@ fn happen(
     tx: &mut Tx<'_>,
     seal: &Seal,
     url: &str,
-    (happening, with): (Happening, With),
-    (by, now): (Option<Caller>, Moment),
-) -> Result<Moved> {
+    (happening, with): (LinkEvent, NewSecret),
+    (by, now): (Option<Caller>, Timestamp),
+) -> Result<TransitionOutcome> {
     let mut kept = rows::find(tx, url)?;
     let before = kept.link.clone();
     let mut given_up = Vec::new();
     let Some(moved) = before.next(happening, now) else {
         // A key that nobody expects is nobody's.
-        if let With::Key(key) = with {
+        if let NewSecret::Key(key) = with {
             given_up.push(key);
         }
-        return Ok(Moved {
+        return Ok(TransitionOutcome {
             link: before,
             given_up,
             unwanted: None,
@@ -89,21 +89,21 @@ fn happen(
     kept.link = moved.link;
     let (mut new, mut unwanted) = (None, None);
     match with {
-        With::Nothing => {}
-        With::Device(device) => kept.device = Some(close(seal, url, DEVICE, &device)?),
-        With::Key(key) => new = Some(key),
+        NewSecret::Nothing => {}
+        NewSecret::Device(device) => kept.device = Some(close(seal, url, DEVICE, &device)?),
+        NewSecret::Key(key) => new = Some(key),
     }
     for effect in moved.effects {
         match effect {
-            Effect::Keep => {
+            KeyEffect::Keep => {
                 let key = new.take();
                 kept.key = key.map(|key| close(seal, url, KEY, &key)).transpose()?;
             }
-            Effect::GiveBackNew => unwanted = new.take(),
-            Effect::GiveBackHeld => given_up.extend(key_of(seal, url, &kept)),
-            Effect::EraseHeld => {}
+            KeyEffect::GiveBackNew => unwanted = new.take(),
+            KeyEffect::GiveBackHeld => given_up.extend(key_of(seal, url, &kept)),
+            KeyEffect::EraseHeld => {}
         }
-        if matches!(effect, Effect::GiveBackHeld | Effect::EraseHeld) {
+        if matches!(effect, KeyEffect::GiveBackHeld | KeyEffect::EraseHeld) {
             kept.key = None;
         }
     }
@@ -112,7 +112,7 @@ fn happen(
     }
     rows::keep(tx, url, &kept)?;
     tell(tx, &before, &kept.link, (by, now))?;
-    Ok(Moved {
+    Ok(TransitionOutcome {
         link: kept.link,
         given_up,
         unwanted,
@@ -124,7 +124,7 @@ fn tell(
     tx: &mut Tx<'_>,
     before: &Link,
     after: &Link,
-    (by, now): (Option<Caller>, Moment),
+    (by, now): (Option<Caller>, Timestamp),
 ) -> Result<()> {
     let actor = by.map(|caller| caller.author);
     if before.told() != after.told() {
@@ -141,22 +141,22 @@ const KEY: &[u8] = b"key";
 const DEVICE: &[u8] = b"device";
 
 /// The key that is held; `None` where there is none, or where it was sealed elsewhere.
-pub(super) fn key_of(seal: &Seal, url: &str, kept: &Kept) -> Option<Key> {
+pub(super) fn key_of(seal: &Seal, url: &str, kept: &CloudLinkRow) -> Option<CloudKey> {
     open(seal, url, KEY, kept.key.as_deref()?)
 }
 
 /// What the service is asked with while a code waits.
-pub(super) fn device_of(seal: &Seal, url: &str, kept: &Kept) -> Option<Device> {
+pub(super) fn device_of(seal: &Seal, url: &str, kept: &CloudLinkRow) -> Option<PendingLink> {
     open(seal, url, DEVICE, kept.device.as_deref()?)
 }
 
 fn close(seal: &Seal, url: &str, what: &[u8], secret: &impl Serialize) -> Result<Vec<u8>, Fault> {
     let text = serde_json::to_vec(secret);
     let text = text.map_err(|error| Fault::broken("writing a secret", error))?;
-    seal.seal(Place(&[b"cloud", url.as_bytes(), what]), &text)
+    seal.seal(SealContext(&[b"cloud", url.as_bytes(), what]), &text)
 }
 
 fn open<T: DeserializeOwned>(seal: &Seal, url: &str, what: &[u8], sealed: &[u8]) -> Option<T> {
-    let text = seal.unseal(Place(&[b"cloud", url.as_bytes(), what]), sealed)?;
+    let text = seal.unseal(SealContext(&[b"cloud", url.as_bytes(), what]), sealed)?;
     serde_json::from_slice(&text).ok()
 }

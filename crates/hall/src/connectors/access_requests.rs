@@ -5,8 +5,8 @@ use guildhall_domain::{
     Result,
     approvals::Approval,
     callers::{Agent, Gate},
-    connectors::{Refused, toolkits::Slug},
-    field_validation::Check,
+    connectors::{ConnectorRefusal, toolkits::ToolkitSlug},
+    field_validation::FieldValidator,
     limits::connectors::CONNECTOR_PURPOSE_CHARS_MAX,
     mcp_servers::approval_card::legible,
 };
@@ -18,7 +18,7 @@ use crate::{Hall, approvals, callers};
 
 /// What an agent asks for.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct AccessRequest {
     /// The service.
     pub toolkit: String,
     /// Whether it wants to change something there.
@@ -28,25 +28,29 @@ pub struct Wish {
 }
 
 /// What became of the wish: the question that a person has.
-pub type Wished = Approval;
+pub type AccessApproval = Approval;
 
 impl Hall {
     /// Asks the owner to grant the calling agent something of a service; asked twice, it is one
     /// question.
     ///
     /// # Errors
-    /// `Validation`, [`Refused::ToolkitNotFound`], `ApprovalDenied` when a person said no not
+    /// `Validation`, [`ConnectorRefusal::ToolkitNotFound`], `ApprovalDenied` when a person said no not
     /// long ago, `TooManyApprovals`.
-    pub async fn request_connector_access(&self, by: &Agent, wish: Wish) -> Result<Wished> {
-        let Wish {
+    pub async fn request_connector_access(
+        &self,
+        by: &Agent,
+        wish: AccessRequest,
+    ) -> Result<AccessApproval> {
+        let AccessRequest {
             toolkit,
             wants_to_write,
             purpose,
         } = wish;
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.chars("purpose", &purpose, 0, CONNECTOR_PURPOSE_CHARS_MAX);
         check.done()?;
-        let slug = Slug::parse(&toolkit).ok_or(Refused::ToolkitNotFound)?;
+        let slug = ToolkitSlug::parse(&toolkit).ok_or(ConnectorRefusal::ToolkitNotFound)?;
         let (caller, now) = (*by.caller(), self.now());
         let digests = self.inner.digests.clone();
         self.store()
@@ -58,13 +62,13 @@ impl Hall {
                 let agent = authorization::registered(tx, agent)?;
                 let mut services = toolkits::all(tx)?.into_iter().map(|(_, service)| service);
                 let service = services.find(|service| service.slug == slug);
-                let service = service.ok_or(Refused::ToolkitNotFound)?;
+                let service = service.ok_or(ConnectorRefusal::ToolkitNotFound)?;
                 let access = match wants_to_write {
                     true => "read-write",
                     false => "read",
                 };
                 let name = legible(&service.display_name);
-                let asked = approvals::Access {
+                let asked = approvals::AccessApprovalRequest {
                     agent_id: agent.id,
                     session_id: authorization::session_of(tx, &caller)?,
                     toolkit: slug.as_str(),

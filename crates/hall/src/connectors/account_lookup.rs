@@ -6,21 +6,21 @@ use std::time::Duration;
 use guildhall_domain::{
     Result,
     connectors::{
-        operations::{Binding, HttpBinding, Method},
+        operations::{HttpBinding, HttpMethod, OperationBinding},
         providers::ProviderType,
-        send_result::Sent,
+        send_result::SendResult,
         toolkits::AccountProbe,
     },
     limits::connectors as limits,
 };
-use guildhall_world::connectors::Sending;
+use guildhall_world::connectors::OutgoingOperation;
 use serde_json::{Map, Value};
 
-use super::{secrets::Credentials, toolkit_targets::Target};
+use super::{secrets::Credentials, toolkit_targets::ToolkitTarget};
 use crate::Hall;
 
 /// Why nobody said whose an account is.
-pub(super) enum Unread {
+pub(super) enum AccountLookupError {
     /// The service said no; holds what people are told of it.
     Refused(String),
     /// Nobody answered.
@@ -31,14 +31,14 @@ impl Hall {
     /// What the service calls the account; `None` where the toolkit does not say how to ask.
     pub(super) async fn read_account(
         &self,
-        target: &Target,
+        target: &ToolkitTarget,
         credentials: &Credentials,
-    ) -> Result<Result<Option<String>, Unread>> {
+    ) -> Result<Result<Option<String>, AccountLookupError>> {
         let Some(probe) = &target.toolkit.account else {
             return Ok(Ok(None));
         };
         let services = self.services().await?;
-        let sending = Sending {
+        let sending = OutgoingOperation {
             toolkit: &target.toolkit,
             binding: &binding(target.provider.provider_type, probe),
             arguments: &Map::new(),
@@ -51,13 +51,13 @@ impl Hall {
 }
 
 /// The read that a toolkit names.
-fn binding(of: ProviderType, probe: &AccountProbe) -> Binding {
+fn binding(of: ProviderType, probe: &AccountProbe) -> OperationBinding {
     match of {
-        ProviderType::Mcp => Binding::Mcp {
+        ProviderType::Mcp => OperationBinding::Mcp {
             tool: probe.path.clone(),
         },
-        ProviderType::Openapi | ProviderType::Rehearsal => Binding::Http(HttpBinding {
-            method: Method::Get,
+        ProviderType::Openapi | ProviderType::Rehearsal => OperationBinding::Http(HttpBinding {
+            method: HttpMethod::Get,
             path: probe.path.clone(),
             parameters: Vec::new(),
             body: None,
@@ -67,9 +67,9 @@ fn binding(of: ProviderType, probe: &AccountProbe) -> Binding {
 }
 
 /// What an answer calls the account.
-fn named(sent: Sent, pointer: &str) -> Result<String, Unread> {
+fn named(sent: SendResult, pointer: &str) -> Result<String, AccountLookupError> {
     match sent {
-        Sent::Done { data } => {
+        SendResult::Done { data } => {
             let name = data.as_ref().and_then(|data| data.pointer(pointer));
             let name = match name {
                 Some(Value::String(name)) => Some(name.clone()),
@@ -81,21 +81,21 @@ fn named(sent: Sent, pointer: &str) -> Result<String, Unread> {
                 let most = *limits::CONNECTOR_LABEL_CHARS.end();
                 shown.take(most).collect::<String>()
             });
-            let is_nameless = || Unread::Refused(NAMELESS.to_owned());
+            let is_nameless = || AccountLookupError::Refused(NAMELESS.to_owned());
             name.filter(|name| !name.is_empty()).ok_or_else(is_nameless)
         }
-        Sent::Refused {
+        SendResult::Refused {
             status: Some(401 | 403),
             ..
-        } => Err(Unread::Refused(NOT_TAKEN.to_owned())),
-        Sent::Refused {
+        } => Err(AccountLookupError::Refused(NOT_TAKEN.to_owned())),
+        SendResult::Refused {
             status: Some(408 | 429 | 500..),
             ..
         }
-        | Sent::NotSent { .. }
-        | Sent::Lost { .. } => Err(Unread::Nobody),
-        Sent::Refused { .. } => Err(Unread::Refused(NAMELESS.to_owned())),
-        Sent::Unsupported { reason } => Err(Unread::Refused(reason)),
+        | SendResult::NotSent { .. }
+        | SendResult::Lost { .. } => Err(AccountLookupError::Nobody),
+        SendResult::Refused { .. } => Err(AccountLookupError::Refused(NAMELESS.to_owned())),
+        SendResult::Unsupported { reason } => Err(AccountLookupError::Refused(reason)),
     }
 }
 
@@ -107,16 +107,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(sent: Sent, pointer: &str) -> Result<String, Option<String>> {
+    fn told(sent: SendResult, pointer: &str) -> Result<String, Option<String>> {
         named(sent, pointer).map_err(|why| match why {
-            Unread::Refused(why) => Some(why),
-            Unread::Nobody => None,
+            AccountLookupError::Refused(why) => Some(why),
+            AccountLookupError::Nobody => None,
         })
     }
 
     #[test]
     fn an_account_is_called_what_stands_at_its_pointer() {
-        let done = |data| Sent::Done { data: Some(data) };
+        let done = |data| SendResult::Done { data: Some(data) };
         let nameless = Err(Some(NAMELESS.to_owned()));
         let rows = [
             (
@@ -135,12 +135,12 @@ mod tests {
         for (data, pointer, expected) in rows {
             assert_eq!(told(done(data.clone()), pointer), expected, "{data}");
         }
-        assert_eq!(told(Sent::Done { data: None }, ""), nameless);
+        assert_eq!(told(SendResult::Done { data: None }, ""), nameless);
     }
 
     #[test]
     fn a_no_ends_the_sign_in_and_silence_does_not() {
-        let refused = |status| Sent::Refused {
+        let refused = |status| SendResult::Refused {
             status,
             message: "no".to_owned(),
             retry_after_s: None,
@@ -155,8 +155,8 @@ mod tests {
         for sent in [
             refused(Some(503)),
             refused(Some(429)),
-            Sent::Lost { message: silent() },
-            Sent::NotSent { message: silent() },
+            SendResult::Lost { message: silent() },
+            SendResult::NotSent { message: silent() },
         ] {
             assert_eq!(told(sent, ""), Err(None));
         }

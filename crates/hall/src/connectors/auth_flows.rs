@@ -2,13 +2,16 @@
 //! sent by tasks of their own, after the row is committed. Source: contract 5.4.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{Gate, Owner, OwnerInteractive},
     connectors::{
-        Refused,
-        auth_flows::{Flow, FlowState, Happening, Shown, StepKind, Wish, check_key},
-        connections::Deed,
-        toolkits::Slug,
+        ConnectorRefusal,
+        auth_flows::{
+            ConnectionRequest, Flow, FlowEvent, FlowInstructions, FlowState, FlowStepKind,
+            check_key,
+        },
+        connections::ConnectionAction,
+        toolkits::ToolkitSlug,
     },
     events::Event,
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
@@ -16,41 +19,41 @@ use guildhall_domain::{
     mcp_signins::sign_in_url,
 };
 use guildhall_store::{
-    Rx, Seen, Tx,
-    connectors::auth_flows::{self as rows, Kept},
+    ReadSnapshot, ReadTx, Tx,
+    connectors::auth_flows::{self as rows, AuthFlowRow},
 };
 use guildhall_world::seal::Seal;
 
 use super::{
     connections,
-    flow_transitions::{Doing, happen},
-    secrets::{Credentials, Step},
+    flow_transitions::{ActorAndTime, happen},
+    secrets::{Credentials, FlowSecrets},
     toolkit_targets,
 };
 use crate::{Hall, callers, launch_config::base};
 
 /// A flow as its owner sees it. Without `Debug`, because of what is shown.
 #[derive(Clone)]
-pub struct FlowSeen {
+pub struct FlowView {
     /// The flow.
     pub flow: Flow,
     /// What the person needs for its step.
-    pub shown: Shown,
+    pub shown: FlowInstructions,
 }
 
 /// A flow that was begun, or that the same wish began before.
 #[derive(Clone)]
-pub struct Begun {
+pub struct StartedFlow {
     /// The flow.
-    pub seen: FlowSeen,
+    pub seen: FlowView,
     /// Whether it was begun before.
     pub is_replay: bool,
 }
 
 /// What a new flow is for.
-struct Content {
+struct NewFlow {
     provider_id: ProviderId,
-    toolkit: Slug,
+    toolkit: ToolkitSlug,
     generation: u64,
     label: Option<String>,
     reconnect_of: Option<ConnectorConnectionId>,
@@ -60,12 +63,16 @@ impl Hall {
     /// Begins to sign in; the same wish under the same key is begun once.
     ///
     /// # Errors
-    /// [`Refusal::Validation`], [`Refused::IdempotencyConflict`], [`Refused::ProviderNotFound`],
-    /// [`Refused::ToolkitNotFound`], [`Refused::AuthenticationUnavailable`],
-    /// [`Refused::TooManyFlows`].
+    /// [`Refusal::Validation`], [`ConnectorRefusal::IdempotencyConflict`], [`ConnectorRefusal::ProviderNotFound`],
+    /// [`ConnectorRefusal::ToolkitNotFound`], [`ConnectorRefusal::AuthenticationUnavailable`],
+    /// [`ConnectorRefusal::TooManyFlows`].
     ///
     /// Source: contract 5.4, the checks in their order.
-    pub async fn connect(&self, by: &OwnerInteractive, wish: Wish) -> Result<Begun> {
+    pub async fn connect(
+        &self,
+        by: &OwnerInteractive,
+        wish: ConnectionRequest,
+    ) -> Result<StartedFlow> {
         wish.check()?;
         let (by, id, now) = (
             *by.caller(),
@@ -73,7 +80,7 @@ impl Hall {
             self.now(),
         );
         let provider_id = ProviderId::named(&wish.provider);
-        let is_same = move |flow: &Flow, wish: &Wish| {
+        let is_same = move |flow: &Flow, wish: &ConnectionRequest| {
             flow.provider_id == provider_id
                 && flow.toolkit.as_str() == wish.toolkit
                 && flow.label == wish.label
@@ -84,11 +91,11 @@ impl Hall {
             if let Some(kept) = rows::by_key(tx, &wish.key)? {
                 return repeated(kept, |flow| is_same(flow, &wish));
             }
-            let toolkit = Slug::parse(&wish.toolkit);
+            let toolkit = ToolkitSlug::parse(&wish.toolkit);
             let generation = toolkit_targets::available(tx, provider_id, toolkit.as_ref())?;
-            let content = Content {
+            let content = NewFlow {
                 provider_id,
-                toolkit: toolkit.ok_or(Refused::ToolkitNotFound)?,
+                toolkit: toolkit.ok_or(ConnectorRefusal::ToolkitNotFound)?,
                 generation,
                 label: wish.label,
                 reconnect_of: None,
@@ -102,13 +109,13 @@ impl Hall {
     /// Begins to sign in anew with a connection, which is paused until that is done.
     ///
     /// # Errors
-    /// Those of [`Hall::connect`], [`Refused::ConnectionNotFound`], [`Refused::Disconnected`].
+    /// Those of [`Hall::connect`], [`ConnectorRefusal::ConnectionNotFound`], [`ConnectorRefusal::Disconnected`].
     pub async fn reconnect(
         &self,
         by: &OwnerInteractive,
         connection: ConnectorConnectionId,
         key: String,
-    ) -> Result<Begun> {
+    ) -> Result<StartedFlow> {
         check_key(&key)?;
         let (by, id, now) = (
             *by.caller(),
@@ -123,10 +130,10 @@ impl Hall {
             }
             let doing = (Some(by.author), now);
             let before = kept.connection.lifecycle;
-            kept.connection.lifecycle = before.on(Deed::Reconnect)?;
+            kept.connection.lifecycle = before.on(ConnectionAction::Reconnect)?;
             let (provider_id, toolkit) =
                 (kept.connection.provider_id, kept.connection.toolkit.clone());
-            let content = Content {
+            let content = NewFlow {
                 provider_id,
                 generation: toolkit_targets::available(tx, provider_id, Some(&toolkit))?,
                 toolkit,
@@ -146,8 +153,8 @@ impl Hall {
     /// Commits the row of a flow, and has it go on behind the answer.
     async fn begin_flow(
         &self,
-        job: impl FnOnce(&mut Tx<'_>) -> Result<(Kept, bool)> + Send + 'static,
-    ) -> Result<Begun> {
+        job: impl FnOnce(&mut Tx<'_>) -> Result<(AuthFlowRow, bool)> + Send + 'static,
+    ) -> Result<StartedFlow> {
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let now = self.now();
         let (begun, flow) = self
@@ -156,7 +163,7 @@ impl Hall {
                 let (kept, is_replay) = job(tx)?;
                 let flow = kept.flow.clone();
                 let seen = seen(tx, (&seal, &own), kept, now)?;
-                Ok((Begun { seen, is_replay }, flow))
+                Ok((StartedFlow { seen, is_replay }, flow))
             })
             .await?;
         if !begun.is_replay {
@@ -168,8 +175,12 @@ impl Hall {
     /// A flow as it stands.
     ///
     /// # Errors
-    /// [`Refused::FlowNotFound`].
-    pub async fn connector_flow(&self, _by: &Owner, id: AuthFlowId) -> Result<Seen<FlowSeen>> {
+    /// [`ConnectorRefusal::FlowNotFound`].
+    pub async fn connector_flow(
+        &self,
+        _by: &Owner,
+        id: AuthFlowId,
+    ) -> Result<ReadSnapshot<FlowView>> {
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let now = self.now();
         self.store()
@@ -181,7 +192,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn connector_flows(&self, _by: &Owner) -> Result<Seen<Vec<FlowSeen>>> {
+    pub async fn connector_flows(&self, _by: &Owner) -> Result<ReadSnapshot<Vec<FlowView>>> {
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let now = self.now();
         let since = now.plus_seconds(-limits::CONNECTOR_FLOWS_LISTED_S);
@@ -201,15 +212,15 @@ impl Hall {
     /// it is.
     ///
     /// # Errors
-    /// [`Refusal::Validation`], [`Refused::FlowNotFound`], [`Refused::FlowNotWaiting`];
-    /// [`Refused::AuthenticationUnavailable`] when nobody says whose the key is: the flow goes
+    /// [`Refusal::Validation`], [`ConnectorRefusal::FlowNotFound`], [`ConnectorRefusal::FlowNotWaiting`];
+    /// [`ConnectorRefusal::AuthenticationUnavailable`] when nobody says whose the key is: the flow goes
     /// on waiting then.
     pub async fn enter_connector_key(
         &self,
         by: &OwnerInteractive,
         id: AuthFlowId,
         secret: String,
-    ) -> Result<FlowSeen> {
+    ) -> Result<FlowView> {
         if secret.is_empty() || secret.len() > limits::CONNECTOR_SECRET_BYTES_MAX {
             return Err(Refusal::field("secret", "must have 1 to 8192 bytes").into());
         }
@@ -223,8 +234,8 @@ impl Hall {
                 callers::require(tx, &by, now)?;
                 let flow = existing(tx, id)?.flow.at(now);
                 match (flow.state, flow.step) {
-                    (FlowState::Pending, StepKind::Credential) => Ok(flow),
-                    _ => Err(Refused::FlowNotWaiting.into()),
+                    (FlowState::Pending, FlowStepKind::Credential) => Ok(flow),
+                    _ => Err(ConnectorRefusal::FlowNotWaiting.into()),
                 }
             })
             .await?;
@@ -232,23 +243,25 @@ impl Hall {
         let concluding = async move { hall.conclude(&flow, Credentials::Key(secret)).await };
         match self.tasks().finish(concluding).await {
             Some(Ok(true)) => {}
-            Some(Ok(false)) | None => return Err(Refused::AuthenticationUnavailable.into()),
+            Some(Ok(false)) | None => {
+                return Err(ConnectorRefusal::AuthenticationUnavailable.into());
+            }
             Some(Err(error)) => return Err(error),
         }
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
-        let read = move |db: &Rx<'_>| seen(db, (&seal, &own), existing(db, id)?, now);
+        let read = move |db: &ReadTx<'_>| seen(db, (&seal, &own), existing(db, id)?, now);
         Ok(self.store().read(read).await?.value)
     }
 
     /// Cancels a flow; one that is over stays as it is.
     ///
     /// # Errors
-    /// [`Refused::FlowNotFound`].
+    /// [`ConnectorRefusal::FlowNotFound`].
     pub async fn cancel_connector_flow(
         &self,
         by: &OwnerInteractive,
         id: AuthFlowId,
-    ) -> Result<FlowSeen> {
+    ) -> Result<FlowView> {
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let (by, now) = (*by.caller(), self.now());
         self.store()
@@ -256,7 +269,7 @@ impl Hall {
                 callers::require(tx, &by, now)?;
                 let kept = existing(tx, id)?;
                 let doing = (Some(by.author), now);
-                let moved = happen(tx, &kept, Happening::Cancelled, doing, |_| ())?;
+                let moved = happen(tx, &kept, FlowEvent::Cancelled, doing, |_| ())?;
                 seen(tx, (&seal, &own), moved.unwrap_or(kept), now)
             })
             .await
@@ -266,12 +279,12 @@ impl Hall {
 /// Adds a flow, if there may be one more. Source: contract 5.4, checks 6 and 7.
 fn begin(
     tx: &mut Tx<'_>,
-    content: Content,
+    content: NewFlow,
     (key, id): (String, AuthFlowId),
-    (actor, now): Doing,
-) -> Result<Kept> {
+    (actor, now): ActorAndTime,
+) -> Result<AuthFlowRow> {
     if rows::open_count(tx, now)? >= limits::CONNECTOR_OPEN_FLOWS_MAX {
-        return Err(Refused::TooManyFlows.into());
+        return Err(ConnectorRefusal::TooManyFlows.into());
     }
     let flow = Flow {
         id,
@@ -282,7 +295,7 @@ fn begin(
         generation: content.generation,
         state: FlowState::Starting,
         attempt: 0,
-        step: StepKind::None,
+        step: FlowStepKind::None,
         connection_id: None,
         reason: None,
         created_at: now,
@@ -290,7 +303,7 @@ fn begin(
         completed_at: None,
     };
     let event = Event::ConnectorFlowChanged(flow.told());
-    let kept = Kept {
+    let kept = AuthFlowRow {
         flow,
         key,
         ticket: None,
@@ -303,51 +316,60 @@ fn begin(
 }
 
 /// A flow that the key of a wish began before, if it is the same wish.
-fn repeated(kept: Kept, is_same: impl FnOnce(&Flow) -> bool) -> Result<(Kept, bool)> {
+fn repeated(kept: AuthFlowRow, is_same: impl FnOnce(&Flow) -> bool) -> Result<(AuthFlowRow, bool)> {
     match is_same(&kept.flow) {
         true => Ok((kept, true)),
-        false => Err(Refused::IdempotencyConflict.into()),
+        false => Err(ConnectorRefusal::IdempotencyConflict.into()),
     }
 }
 
 /// Ends the flows that were to sign in anew with a connection that is given up.
-pub(super) fn end_of(tx: &mut Tx<'_>, id: ConnectorConnectionId, doing: Doing) -> Result<()> {
+pub(super) fn end_of(
+    tx: &mut Tx<'_>,
+    id: ConnectorConnectionId,
+    doing: ActorAndTime,
+) -> Result<()> {
     for open in rows::open(tx)? {
         if open.flow.reconnect_of == Some(id) {
-            happen(tx, &open, Happening::ConnectionGone, doing, |_| ())?;
+            happen(tx, &open, FlowEvent::ConnectionGone, doing, |_| ())?;
         }
     }
     Ok(())
 }
 
-pub(super) fn existing(db: &Rx<'_>, id: AuthFlowId) -> Result<Kept> {
-    Ok(rows::find(db, id)?.ok_or(Refused::FlowNotFound)?)
+pub(super) fn existing(db: &ReadTx<'_>, id: AuthFlowId) -> Result<AuthFlowRow> {
+    Ok(rows::find(db, id)?.ok_or(ConnectorRefusal::FlowNotFound)?)
 }
 
 /// A flow as it stands at `now`, with what its person needs.
-fn seen(db: &Rx<'_>, (seal, own): (&Seal, &str), kept: Kept, now: Moment) -> Result<FlowSeen> {
+fn seen(
+    db: &ReadTx<'_>,
+    (seal, own): (&Seal, &str),
+    kept: AuthFlowRow,
+    now: Timestamp,
+) -> Result<FlowView> {
     Ok(seen_at(seal, &base(db, own)?, kept, now))
 }
 
 /// The same, where browsers reach this server at `base`.
-fn seen_at(seal: &Seal, base: &str, kept: Kept, now: Moment) -> FlowSeen {
+fn seen_at(seal: &Seal, base: &str, kept: AuthFlowRow, now: Timestamp) -> FlowView {
     let flow = kept.flow.at(now);
     let step = match flow.state {
-        FlowState::Pending => Step::open(seal, flow.id, kept.sealed.as_deref()),
+        FlowState::Pending => FlowSecrets::open(seal, flow.id, kept.sealed.as_deref()),
         _ => None,
     };
     let shown = match step {
-        None => Shown::default(),
-        Some(Step::Browser(browser)) => Shown {
+        None => FlowInstructions::default(),
+        Some(FlowSecrets::Browser(browser)) => FlowInstructions {
             authorize_url: Some(sign_in_url(base, &browser.ticket)),
-            ..Shown::default()
+            ..FlowInstructions::default()
         },
-        Some(Step::Device(typing)) => Shown {
+        Some(FlowSecrets::Device(typing)) => FlowInstructions {
             authorize_url: None,
             user_code: Some(typing.device.user_code),
             verification_uri: Some(typing.device.verification_uri),
             verification_uri_complete: typing.device.verification_uri_complete,
         },
     };
-    FlowSeen { flow, shown }
+    FlowView { flow, shown }
 }

@@ -7,18 +7,18 @@ use guildhall_domain::{
     agents::{Agent, AgentState},
     callers::{Agent as ByAgent, Caller, Credential, Gate, Owner},
     connectors::{
-        Refused,
+        ConnectorRefusal,
         connections::{Connection, Readiness},
-        executions::{Ask, Facts},
-        operation_revisions::Revision,
+        executions::{AuthorizationFacts, OperationCall},
+        operation_revisions::OperationRevision,
         providers::Provider,
-        reviews::Accessible,
+        reviews::ConnectionAccess,
     },
-    errors::Thing,
+    errors::ResourceKind,
     ids::{AgentId, ConnectorConnectionId, SessionId},
 };
 use guildhall_store::{
-    Rx, Seen, agent_tokens, agents,
+    ReadSnapshot, ReadTx, agent_tokens, agents,
     connectors::{
         connections, grants, operation_revisions, operations, providers, session_connections,
     },
@@ -28,7 +28,7 @@ use crate::Hall;
 
 /// Which sessions' word on a connection counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sessions {
+pub(super) enum SessionScope {
     /// No session's: a person or a program asks.
     None,
     /// That of the session that asks, or, where none is named, of any live one of the agent.
@@ -46,7 +46,7 @@ impl Hall {
         &self,
         by: &Owner,
         agent: AgentId,
-    ) -> Result<Seen<Vec<Accessible>>> {
+    ) -> Result<ReadSnapshot<Vec<ConnectionAccess>>> {
         let _ = by;
         self.store()
             .read(move |db| {
@@ -67,7 +67,7 @@ impl Hall {
         by: &Owner,
         agent: AgentId,
         connection: ConnectorConnectionId,
-    ) -> Result<Seen<Vec<Revision>>> {
+    ) -> Result<ReadSnapshot<Vec<OperationRevision>>> {
         let _ = by;
         self.store()
             .read(move |db| {
@@ -84,7 +84,7 @@ impl Hall {
     /// Faults, and `Overloaded`.
     ///
     /// Source: contract 5.8.
-    pub async fn connectors_of_agent(&self, by: &ByAgent) -> Result<Vec<Accessible>> {
+    pub async fn connectors_of_agent(&self, by: &ByAgent) -> Result<Vec<ConnectionAccess>> {
         let caller = *by.caller();
         let seen = self.store().read(move |db| {
             let (agent, off) = narrowed(db, &caller)?;
@@ -105,7 +105,7 @@ impl Hall {
         &self,
         by: &ByAgent,
         connection: ConnectorConnectionId,
-    ) -> Result<Vec<Revision>> {
+    ) -> Result<Vec<OperationRevision>> {
         let caller = *by.caller();
         let seen = self.store().read(move |db| {
             let (agent, off) = narrowed(db, &caller)?;
@@ -119,20 +119,20 @@ impl Hall {
 }
 
 /// The agent that asks, and what is turned off for it.
-fn narrowed(db: &Rx<'_>, by: &Caller) -> Result<(AgentId, HashSet<ConnectorConnectionId>)> {
+fn narrowed(db: &ReadTx<'_>, by: &Caller) -> Result<(AgentId, HashSet<ConnectorConnectionId>)> {
     let agent = by.agent().ok_or(Refusal::AgentTokenRequired)?;
-    let sessions = Sessions::Of(session_of(db, by)?);
+    let sessions = SessionScope::Of(session_of(db, by)?);
     Ok((agent, turned_off(db, agent, sessions)?))
 }
 
 /// The agent, if it is on the registry.
-pub(super) fn registered(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
+pub(super) fn registered(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
     let known = agents::by_id(db, id)?.filter(|agent| agent.state != AgentState::Retired);
-    Ok(known.ok_or(Refusal::NotFound(Thing::Agent))?)
+    Ok(known.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
 /// The session that a caller's token names.
-pub(super) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
+pub(super) fn session_of(db: &ReadTx<'_>, by: &Caller) -> Result<Option<SessionId>> {
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };
@@ -141,7 +141,7 @@ pub(super) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> 
 
 /// A connection with its instance.
 pub(super) fn connection(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     id: ConnectorConnectionId,
 ) -> Result<Option<(Connection, Provider)>> {
     let Some(kept) = connections::find(db, id)? else {
@@ -154,17 +154,21 @@ pub(super) fn connection(
 /// What decides on `ask` now.
 ///
 /// # Errors
-/// `NotFound` of the agent, [`Refused::TargetNotFound`].
-pub(super) fn of(db: &Rx<'_>, ask: &Ask, sessions: Sessions) -> Result<Facts> {
+/// `NotFound` of the agent, [`ConnectorRefusal::TargetNotFound`].
+pub(super) fn of(
+    db: &ReadTx<'_>,
+    ask: &OperationCall,
+    sessions: SessionScope,
+) -> Result<AuthorizationFacts> {
     let (connection, provider) =
-        connection(db, ask.connection_id)?.ok_or(Refused::TargetNotFound)?;
+        connection(db, ask.connection_id)?.ok_or(ConnectorRefusal::TargetNotFound)?;
     let revision =
-        operation_revisions::by_id(db, ask.revision_id)?.ok_or(Refused::TargetNotFound)?;
+        operation_revisions::by_id(db, ask.revision_id)?.ok_or(ConnectorRefusal::TargetNotFound)?;
     let (provider_id, toolkit) = (connection.provider_id, &connection.toolkit);
     let slug = &revision.identity.operation_slug;
     let listed = operations::identity_of(db, provider_id, toolkit, slug)?;
     let is_granted = grants::is_granted(db, ask.connection_id, ask.agent_id, ask.revision_id)?;
-    Ok(Facts {
+    Ok(AuthorizationFacts {
         readiness: Readiness::of(&connection, provider.unavailable.as_deref()),
         generation: provider.generation,
         listed,
@@ -176,12 +180,12 @@ pub(super) fn of(db: &Rx<'_>, ask: &Ask, sessions: Sessions) -> Result<Facts> {
 }
 
 fn turned_off(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     agent: AgentId,
-    sessions: Sessions,
+    sessions: SessionScope,
 ) -> Result<HashSet<ConnectorConnectionId>> {
     match sessions {
-        Sessions::None => Ok(HashSet::new()),
-        Sessions::Of(session) => session_connections::turned_off(db, agent, session),
+        SessionScope::None => Ok(HashSet::new()),
+        SessionScope::Of(session) => session_connections::turned_off(db, agent, session),
     }
 }

@@ -7,32 +7,32 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    connectors::connections::{AccountStatus, Lifecycle},
+    Fault, Result, Timestamp,
+    connectors::connections::{AccountStatus, ConnectionLifecycle},
     ids::ConnectorConnectionId,
     limits::OAUTH_REFRESH_EARLY_S,
 };
 use guildhall_store::connectors::connections as rows;
-use guildhall_world::{connectors::Credentials as Shown, oauth::RefreshError};
+use guildhall_world::{connectors::AccountCredentials as Shown, oauth::RefreshError};
 
 use super::{
     connections::{existing, write},
-    secrets::{Account, Credentials, Granted},
+    secrets::{AccountSecrets, Credentials, GrantedTokens},
 };
 use crate::Hall;
 
 /// What those wait for who want the token of one connection renewed.
-type Turn = Arc<tokio::sync::Mutex<()>>;
+type RenewalLock = Arc<tokio::sync::Mutex<()>>;
 
 /// Which connections' tokens are being renewed now.
 #[derive(Default)]
-pub struct Renewing {
+pub struct CredentialRenewals {
     /// A std mutex: held for single look-ups and never over an await.
-    turns: Mutex<HashMap<ConnectorConnectionId, Turn>>,
+    turns: Mutex<HashMap<ConnectorConnectionId, RenewalLock>>,
 }
 
-impl Renewing {
-    fn of(&self, id: ConnectorConnectionId) -> Turn {
+impl CredentialRenewals {
+    fn of(&self, id: ConnectorConnectionId) -> RenewalLock {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(turns.entry(id).or_default())
@@ -40,11 +40,11 @@ impl Renewing {
 }
 
 /// What is known of a connection's credentials.
-enum Known {
+enum StoredCredentials {
     /// They count for a while.
     Fresh(Credentials),
     /// The token ends soon, or did.
-    Stale(Box<Granted>, Moment),
+    Stale(Box<GrantedTokens>, Timestamp),
     /// Its place in life, or what is kept, allows no use.
     None,
 }
@@ -65,9 +65,9 @@ impl Hall {
 
     async fn fresh_credentials(&self, id: ConnectorConnectionId) -> Result<Option<Credentials>> {
         match self.known_credentials(id).await? {
-            Known::None => return Ok(None),
-            Known::Fresh(credentials) => return Ok(Some(credentials)),
-            Known::Stale(..) => {}
+            StoredCredentials::None => return Ok(None),
+            StoredCredentials::Fresh(credentials) => return Ok(Some(credentials)),
+            StoredCredentials::Stale(..) => {}
         }
         let hall = self.clone();
         // A token that was replaced over there and not kept here would be lost, so that this
@@ -76,9 +76,9 @@ impl Hall {
             let turn = hall.inner.renewing.of(id);
             let _turn = turn.lock().await;
             match hall.known_credentials(id).await? {
-                Known::None => Ok(None),
-                Known::Fresh(credentials) => Ok(Some(credentials)),
-                Known::Stale(granted, ends) => hall.renew(id, *granted, ends).await,
+                StoredCredentials::None => Ok(None),
+                StoredCredentials::Fresh(credentials) => Ok(Some(credentials)),
+                StoredCredentials::Stale(granted, ends) => hall.renew(id, *granted, ends).await,
             }
         };
         let renewed = self.tasks().finish(renewing).await;
@@ -103,24 +103,26 @@ impl Hall {
             .await
     }
 
-    async fn known_credentials(&self, id: ConnectorConnectionId) -> Result<Known> {
+    async fn known_credentials(&self, id: ConnectorConnectionId) -> Result<StoredCredentials> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let seen = self
             .store()
             .read(move |db| {
                 let kept = existing(db, id)?;
-                let account = Account::open(&seal, id, kept.credentials.as_deref());
-                let is_usable = kept.connection.lifecycle != Lifecycle::Disconnected
+                let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
+                let is_usable = kept.connection.lifecycle != ConnectionLifecycle::Disconnected
                     && kept.connection.account_status == AccountStatus::Active;
                 let early = now.plus_seconds(OAUTH_REFRESH_EARLY_S);
                 Ok(
                     match (account.filter(|_| is_usable), kept.credentials_end) {
-                        (None, _) => Known::None,
+                        (None, _) => StoredCredentials::None,
                         (Some(account), Some(ends)) if ends <= early => match account.credentials {
-                            Credentials::Granted(granted) => Known::Stale(granted, ends),
-                            other => Known::Fresh(other),
+                            Credentials::Granted(granted) => {
+                                StoredCredentials::Stale(granted, ends)
+                            }
+                            other => StoredCredentials::Fresh(other),
                         },
-                        (Some(account), _) => Known::Fresh(account.credentials),
+                        (Some(account), _) => StoredCredentials::Fresh(account.credentials),
                     },
                 )
             })
@@ -131,8 +133,8 @@ impl Hall {
     async fn renew(
         &self,
         id: ConnectorConnectionId,
-        granted: Granted,
-        ends: Moment,
+        granted: GrantedTokens,
+        ends: Timestamp,
     ) -> Result<Option<Credentials>> {
         let used = Credentials::Granted(Box::new(granted.clone()));
         let Some(refresh) = granted.tokens.refresh.clone() else {
@@ -164,7 +166,7 @@ impl Hall {
         &self,
         id: ConnectorConnectionId,
         used: Credentials,
-        renewed: Granted,
+        renewed: GrantedTokens,
     ) -> Result<Option<Credentials>> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let credentials = Credentials::Granted(Box::new(renewed));
@@ -173,13 +175,13 @@ impl Hall {
             .store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                let account = Account::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
                 let Some(account) = account.filter(|it| it.credentials.secret() == used.secret())
                 else {
                     return Ok(false);
                 };
                 kept.credentials_end = new.end(now);
-                let account = Account {
+                let account = AccountSecrets {
                     credentials: new,
                     ..account
                 };
@@ -193,8 +195,8 @@ impl Hall {
         }
         self.give_back_later(credentials);
         match self.known_credentials(id).await? {
-            Known::None | Known::Stale(..) => Ok(None),
-            Known::Fresh(credentials) => Ok(Some(credentials)),
+            StoredCredentials::None | StoredCredentials::Stale(..) => Ok(None),
+            StoredCredentials::Fresh(credentials) => Ok(Some(credentials)),
         }
     }
 
@@ -209,7 +211,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                let account = Account::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
                 let stands = account.is_some_and(|it| it.credentials.secret() == Some(&used));
                 if !stands || kept.connection.account_status == status {
                     return Ok(());
@@ -226,7 +228,7 @@ impl Hall {
         let Credentials::Granted(granted) = credentials else {
             return true;
         };
-        let Granted { access, tokens } = *granted;
+        let GrantedTokens { access, tokens } = *granted;
         let Ok(Some(talk)) = self.talk_to(&access).await else {
             return false;
         };

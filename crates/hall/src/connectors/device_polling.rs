@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use guildhall_domain::{
     Result,
-    connectors::auth_flows::{Flow, FlowState, Happening},
-    device_grant::Polled,
+    connectors::auth_flows::{Flow, FlowEvent, FlowState},
+    device_grant::PollStatus,
 };
-use guildhall_world::oauth::DeviceAnswer;
+use guildhall_world::oauth::DevicePollResult;
 
 use super::{
     flow_start::{UNREACHABLE, refused},
     flow_transitions::{happen, standing},
-    secrets::{Credentials, Granted, Step, Typing},
+    secrets::{Credentials, DeviceFlowSecrets, FlowSecrets, GrantedTokens},
 };
 use crate::Hall;
 
@@ -50,22 +50,22 @@ impl Hall {
                     talk.poll_device(&typing.access, &typing.device.device_code)
                         .await
                 }
-                None => DeviceAnswer::Nobody(None),
+                None => DevicePollResult::Nobody(None),
             };
             let polled = match answer {
-                DeviceAnswer::Granted(tokens) => {
+                DevicePollResult::Granted(tokens) => {
                     let access = typing.access.clone();
-                    let granted = Granted { access, tokens };
+                    let granted = GrantedTokens { access, tokens };
                     return self.conclude_typing(flow, granted).await;
                 }
-                DeviceAnswer::Refused(word) => {
-                    let why = Happening::Refused(refused(&word));
+                DevicePollResult::Refused(word) => {
+                    let why = FlowEvent::Refused(refused(&word));
                     self.happen_to(flow, why, |_| ()).await?;
                     return Ok(());
                 }
-                DeviceAnswer::Waiting => Polled::Waiting,
-                DeviceAnswer::TooOften => Polled::TooOften,
-                DeviceAnswer::Nobody(wanted_s) => Polled::Nobody(wanted_s),
+                DevicePollResult::Waiting => PollStatus::Waiting,
+                DevicePollResult::TooOften => PollStatus::TooOften,
+                DevicePollResult::Nobody(wanted_s) => PollStatus::Nobody(wanted_s),
             };
             let pace = typing.pace.after(polled);
             if pace != typing.pace {
@@ -75,10 +75,10 @@ impl Hall {
         }
     }
 
-    async fn conclude_typing(&self, flow: &Flow, granted: Granted) -> Result<()> {
+    async fn conclude_typing(&self, flow: &Flow, granted: GrantedTokens) -> Result<()> {
         let credentials = Credentials::Granted(Box::new(granted));
         if !self.conclude(flow, credentials.clone()).await? {
-            let why = Happening::Refused(UNREACHABLE.to_owned());
+            let why = FlowEvent::Refused(UNREACHABLE.to_owned());
             self.happen_to(flow, why, |_| ()).await?;
             self.give_back_later(credentials);
         }
@@ -86,31 +86,31 @@ impl Hall {
     }
 
     /// What is polled with, as long as the flow waits; one whose time is over is ended.
-    async fn typing(&self, flow: &Flow) -> Result<Option<Typing>> {
+    async fn typing(&self, flow: &Flow) -> Result<Option<DeviceFlowSecrets>> {
         let (seal, flow, now) = (self.inner.seal.clone(), flow.clone(), self.now());
         self.store()
             .write(move |tx| {
                 let Some(kept) = standing(tx, &flow)? else {
                     return Ok(None);
                 };
-                if happen(tx, &kept, Happening::Looked, (None, now), |_| ())?.is_some() {
+                if happen(tx, &kept, FlowEvent::Looked, (None, now), |_| ())?.is_some() {
                     return Ok(None);
                 }
-                let step = Step::open(&seal, flow.id, kept.sealed.as_deref());
+                let step = FlowSecrets::open(&seal, flow.id, kept.sealed.as_deref());
                 Ok(match (kept.flow.state, step) {
-                    (FlowState::Pending, Some(Step::Device(typing))) => Some(*typing),
+                    (FlowState::Pending, Some(FlowSecrets::Device(typing))) => Some(*typing),
                     _ => None,
                 })
             })
             .await
     }
 
-    async fn keep_typing(&self, flow: &Flow, typing: Typing) -> Result<()> {
+    async fn keep_typing(&self, flow: &Flow, typing: DeviceFlowSecrets) -> Result<()> {
         let (seal, flow) = (self.inner.seal.clone(), flow.clone());
         self.store()
             .write(move |tx| {
                 if let Some(mut kept) = standing(tx, &flow)? {
-                    let step = Step::Device(Box::new(typing));
+                    let step = FlowSecrets::Device(Box::new(typing));
                     kept.sealed = Some(step.close(&seal, flow.id)?);
                     guildhall_store::connectors::auth_flows::reseal(tx, &kept)?;
                 }

@@ -5,49 +5,49 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Fault, Moment, Result,
+    Fault, Result, Timestamp,
     approvals::Requester,
     callers::Caller,
     connectors::{
         classification::RetryPolicy,
         event_payloads::{ExecutionFinished, ExecutionStarted},
-        executions::Authority,
-        results::{Executed, Outcome},
-        retries::{self, Next},
+        executions::Authorization,
+        results::{ExecutionOutcome, ExecutionResult},
+        retries::{self, RetryDecision},
     },
     events::Event,
-    idempotency::Claim,
+    idempotency::IdempotencyClaim,
     ids::LogicalOperationId,
     limits::connectors::{CONNECTOR_ATTEMPT_WAIT_S, CONNECTOR_EXECUTION_WAIT_S},
 };
 use guildhall_store::{
     Tx,
-    connectors::executions::{self as rows, New},
+    connectors::executions::{self as rows, NewExecution},
 };
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    authorization::{self, Sessions},
-    executions::Execute,
-    sending::Sending,
+    authorization::{self, SessionScope},
+    executions::ExecutionRequest,
+    sending::PreparedAttempt,
 };
 use crate::{
     Hall,
-    approvals::{Listening, Permit},
+    approvals::{ClientPresence, Permit},
     callers,
-    idempotency::{IDEMPOTENCY_TTL_S, Once},
+    idempotency::{IDEMPOTENCY_TTL_S, IdempotentWrite},
 };
 
 /// An execution that may happen, as far as was seen.
-pub(super) struct Run {
+pub(super) struct AuthorizedExecution {
     pub(super) by: Caller,
-    pub(super) execute: Execute,
-    pub(super) authority: Authority,
-    pub(super) sessions: Sessions,
+    pub(super) execute: ExecutionRequest,
+    pub(super) authority: Authorization,
+    pub(super) sessions: SessionScope,
     pub(super) retry_policy: RetryPolicy,
     pub(super) permit: Option<Permit>,
-    pub(super) listening: Listening,
-    pub(super) claim: Option<Claim>,
+    pub(super) listening: ClientPresence,
+    pub(super) claim: Option<IdempotencyClaim>,
 }
 
 impl Hall {
@@ -59,10 +59,14 @@ impl Hall {
     /// its permit: nothing was sent then.
     ///
     /// [`Refused::AuthorityChanged`]: guildhall_domain::connectors::Refused::AuthorityChanged
-    pub(super) async fn run_connector(&self, run: Run, once: Once<Executed>) -> Result<Executed> {
-        let running = Running {
+    pub(super) async fn run_connector(
+        &self,
+        run: AuthorizedExecution,
+        once: IdempotentWrite<ExecutionResult>,
+    ) -> Result<ExecutionResult> {
+        let running = RunningExecution {
             hall: self.clone(),
-            new: New {
+            new: NewExecution {
                 id: Hall::new_id(LogicalOperationId::from_bytes),
                 agent_id: run.execute.ask.agent_id,
                 connection_id: run.execute.ask.connection_id,
@@ -84,24 +88,24 @@ impl Hall {
 }
 
 /// An execution on its way.
-struct Running {
+struct RunningExecution {
     hall: Hall,
-    run: Run,
-    new: New,
+    run: AuthorizedExecution,
+    new: NewExecution,
 }
 
-impl Running {
-    async fn run(mut self, once: Once<Executed>) -> Result<Executed> {
+impl RunningExecution {
+    async fn run(mut self, once: IdempotentWrite<ExecutionResult>) -> Result<ExecutionResult> {
         let end = Instant::now() + Duration::from_secs(CONNECTOR_EXECUTION_WAIT_S);
         let first = self.begin(1).await?;
         if self.run.listening.has_ended() {
             // A repeat of what was never sent may send it.
-            let free = Once::without_key();
-            return self.close(1, Outcome::Cancelled, free).await;
+            let free = IdempotentWrite::without_key();
+            return self.close(1, ExecutionOutcome::Cancelled, free).await;
         }
         let (pause, outcome) = match self.attempt(first, 1, end).await {
-            Next::Again(pause, outcome) => (pause, outcome),
-            Next::End(outcome) => return self.close(1, outcome, once).await,
+            RetryDecision::Again(pause, outcome) => (pause, outcome),
+            RetryDecision::End(outcome) => return self.close(1, outcome, once).await,
         };
         self.end_attempt(&outcome).await?;
         let again_at = Instant::now() + Duration::from_millis(pause);
@@ -112,7 +116,7 @@ impl Running {
             // What allowed the first attempt is gone: the first is what it came to.
             Err(_) => self.close(1, outcome, once).await,
             Ok(second) => {
-                let (Next::End(outcome) | Next::Again(_, outcome)) =
+                let (RetryDecision::End(outcome) | RetryDecision::Again(_, outcome)) =
                     self.attempt(second, 2, end).await;
                 self.close(2, outcome, once).await
             }
@@ -120,7 +124,7 @@ impl Running {
     }
 
     /// Notes that an attempt is about to be sent, if it still may be; answers with what.
-    async fn begin(&mut self, attempt: u8) -> Result<Sending> {
+    async fn begin(&mut self, attempt: u8) -> Result<PreparedAttempt> {
         let ask = self.run.execute.ask.clone();
         let sending = self.hall.prepare_sending(&ask).await?;
         let (by, sessions, new) = (self.run.by, self.run.sessions, self.new.clone());
@@ -152,7 +156,7 @@ impl Running {
     }
 
     /// Sends an attempt that is noted.
-    async fn attempt(&self, sending: Sending, number: u8, end: Instant) -> Next {
+    async fn attempt(&self, sending: PreparedAttempt, number: u8, end: Instant) -> RetryDecision {
         let most = Duration::from_secs(CONNECTOR_ATTEMPT_WAIT_S);
         let within = most.min(end.saturating_duration_since(Instant::now()));
         let arguments = &self.run.execute.ask.arguments;
@@ -172,7 +176,7 @@ impl Running {
     }
 
     /// Notes what the first attempt came to, before it is tried again.
-    async fn end_attempt(&self, outcome: &Outcome) -> Result<()> {
+    async fn end_attempt(&self, outcome: &ExecutionOutcome) -> Result<()> {
         let (id, outcome, now) = (self.new.id, outcome.clone(), self.hall.now());
         let noted = self
             .hall
@@ -182,13 +186,18 @@ impl Running {
     }
 
     /// Notes what the execution came to after so many attempts.
-    async fn close(self, attempts: u8, outcome: Outcome, once: Once<Executed>) -> Result<Executed> {
+    async fn close(
+        self,
+        attempts: u8,
+        outcome: ExecutionOutcome,
+        once: IdempotentWrite<ExecutionResult>,
+    ) -> Result<ExecutionResult> {
         let (new, now) = (self.new, self.hall.now());
         let closed = self.hall.store().write(move |tx| {
             once.run(tx, now, |tx| {
                 rows::end_attempt(tx, new.id, attempts, &outcome, now)?;
                 end(tx, &new, attempts, &outcome, now)?;
-                Ok(Executed {
+                Ok(ExecutionResult {
                     id: new.id,
                     attempt_count: attempts,
                     outcome,
@@ -200,7 +209,7 @@ impl Running {
 }
 
 /// Notes an execution; a key that was used longer ago than keys count is free again.
-fn insert(tx: &mut Tx<'_>, new: &New, now: Moment) -> Result<()> {
+fn insert(tx: &mut Tx<'_>, new: &NewExecution, now: Timestamp) -> Result<()> {
     if let Some(claim) = &new.claim {
         let before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
         rows::free_claim(tx, &claim.id, before)?;
@@ -211,10 +220,10 @@ fn insert(tx: &mut Tx<'_>, new: &New, now: Moment) -> Result<()> {
 /// Notes what an execution came to, and tells.
 fn end(
     tx: &mut Tx<'_>,
-    new: &New,
+    new: &NewExecution,
     attempt_count: u8,
-    outcome: &Outcome,
-    now: Moment,
+    outcome: &ExecutionOutcome,
+    now: Timestamp,
 ) -> Result<()> {
     rows::end(tx, new.id, outcome, now)?;
     let event = Event::ConnectorExecutionFinished(ExecutionFinished {
@@ -239,15 +248,15 @@ fn end(
 /// Faults.
 ///
 /// Source: contract 5.6, "after a crash".
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     for open in rows::open(tx)? {
         let outcome = match open.last {
             // It waited for its second attempt.
             Some((status, code)) => {
                 let message = "The server stopped before it was tried again.".to_owned();
-                Outcome::kept(status, code, Some(message))
+                ExecutionOutcome::kept(status, code, Some(message))
             }
-            None => Outcome::interrupted(open.new.classification),
+            None => ExecutionOutcome::interrupted(open.new.classification),
         };
         rows::end_attempt(tx, open.new.id, open.attempt_count, &outcome, now)?;
         end(tx, &open.new, open.attempt_count, &outcome, now)?;

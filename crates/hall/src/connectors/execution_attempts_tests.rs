@@ -1,17 +1,17 @@
 //! What the end of the server leaves of executions on their way.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     approvals::Requester,
     connectors::{
         classification::{Classification, RetryPolicy},
-        event_payloads::{Status, Surface},
-        operation_revisions::{Identity, Revision},
-        results::Outcome,
-        toolkits::Slug,
-        usage::UsageAsk,
+        event_payloads::{ExecutionStatus, ExecutionSurface},
+        operation_revisions::{OperationIdentity, OperationRevision},
+        results::ExecutionOutcome,
+        toolkits::ToolkitSlug,
+        usage::ConnectorUsageQuery,
     },
-    idempotency::Claim,
+    idempotency::IdempotencyClaim,
     ids::{
         AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId,
         ProviderId,
@@ -26,19 +26,19 @@ use serde_json::json;
 
 use super::*;
 
-const NOW: Moment = Moment::from_millis(1_790_000_000_000);
+const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
 
-fn new(byte: u8, classification: Classification) -> New {
-    New {
+fn new(byte: u8, classification: Classification) -> NewExecution {
+    NewExecution {
         id: LogicalOperationId::from_bytes([byte; 16]),
         agent_id: AgentId::from_bytes([1; 16]),
         connection_id: ConnectorConnectionId::from_bytes([2; 16]),
         revision_id: OperationRevisionId::from_bytes([3; 16]),
-        surface: Surface::Rest,
+        surface: ExecutionSurface::Rest,
         classification,
         author_id: AuthorId::from_bytes([4; 16]),
         requester: Requester::from_bytes([4; 16]),
-        claim: Some(Claim {
+        claim: Some(IdempotencyClaim {
             id: [byte; 32],
             fingerprint: [9; 32],
         }),
@@ -46,12 +46,12 @@ fn new(byte: u8, classification: Classification) -> New {
 }
 
 /// What was run, as it was reviewed.
-fn reviewed() -> Revision {
-    Revision {
+fn reviewed() -> OperationRevision {
+    OperationRevision {
         id: OperationRevisionId::from_bytes([3; 16]),
-        identity: Identity {
+        identity: OperationIdentity {
             provider_id: ProviderId::from_bytes([5; 16]),
-            toolkit: Slug::parse("notes").unwrap(),
+            toolkit: ToolkitSlug::parse("notes").unwrap(),
             operation_slug: "keep".to_owned(),
             toolkit_version: "1".to_owned(),
             schema_hash: String::new(),
@@ -65,7 +65,7 @@ fn reviewed() -> Revision {
     }
 }
 
-fn begun(tx: &mut Tx<'_>, new: &New) -> Result<()> {
+fn begun(tx: &mut Tx<'_>, new: &NewExecution) -> Result<()> {
     rows::insert(tx, new, NOW)?;
     rows::begin(tx, new, 1, NOW)
 }
@@ -82,7 +82,7 @@ async fn what_was_under_way_at_a_crash_is_closed_and_its_key_says_so() {
             // It waited for its second attempt, of which nothing was noted.
             let waited = new(13, Classification::Write);
             begun(tx, &waited)?;
-            let no = Outcome::Error {
+            let no = ExecutionOutcome::Error {
                 code: "PROVIDER_HTTP_503".to_owned(),
                 message: String::new(),
             };
@@ -93,7 +93,7 @@ async fn what_was_under_way_at_a_crash_is_closed_and_its_key_says_so() {
         })
         .await
         .unwrap();
-    let ask = UsageAsk {
+    let ask = ConnectorUsageQuery {
         agent: None,
         connection: None,
         requester: None,
@@ -112,7 +112,12 @@ async fn what_was_under_way_at_a_crash_is_closed_and_its_key_says_so() {
         .unwrap()
         .value;
     let statuses: Vec<_> = attempts.iter().map(|attempt| attempt.status).collect();
-    let expected = [Status::Error, Status::OutcomeUnknown, Status::Error].map(Some);
+    let expected = [
+        ExecutionStatus::Error,
+        ExecutionStatus::OutcomeUnknown,
+        ExecutionStatus::Error,
+    ]
+    .map(Some);
     assert_eq!(statuses, expected);
     assert!(attempts.iter().all(|attempt| attempt.ended_at == Some(NOW)));
     let told = claimed.map(|claimed| {
@@ -124,9 +129,12 @@ async fn what_was_under_way_at_a_crash_is_closed_and_its_key_says_so() {
     });
     let code = |code: &str| Some(code.to_owned());
     let expected = [
-        (Status::Error, code("PROVIDER_UNREACHABLE")),
-        (Status::OutcomeUnknown, code("PROVIDER_OUTCOME_UNKNOWN")),
-        (Status::Error, code("PROVIDER_HTTP_503")),
+        (ExecutionStatus::Error, code("PROVIDER_UNREACHABLE")),
+        (
+            ExecutionStatus::OutcomeUnknown,
+            code("PROVIDER_OUTCOME_UNKNOWN"),
+        ),
+        (ExecutionStatus::Error, code("PROVIDER_HTTP_503")),
     ];
     assert_eq!(told, expected);
 }

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Error, Moment, Result,
+    Error, Result, Timestamp,
     connectors::{
-        auth_flows::{FlowState, Happening, StepKind},
-        connections::Cleanup,
+        auth_flows::{FlowEvent, FlowState, FlowStepKind},
+        connections::ExternalCleanup,
     },
 };
 use guildhall_store::{
@@ -20,13 +20,13 @@ use crate::Hall;
 
 /// Ends what a server that ended left in the middle: what was being started or run is never
 /// sent again, and what was being given back is not known to have arrived.
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     execution_attempts::recover(tx, now)?;
     for open in rows::open(tx)? {
-        flow_transitions::happen(tx, &open, Happening::Restarted, (None, now), |_| ())?;
+        flow_transitions::happen(tx, &open, FlowEvent::Restarted, (None, now), |_| ())?;
     }
     for mut kept in connection_rows::to_clean(tx)? {
-        kept.connection.external_cleanup = Cleanup::Failed;
+        kept.connection.external_cleanup = ExternalCleanup::Failed;
         connections::write(tx, &kept, (None, now))?;
     }
     Ok(())
@@ -39,9 +39,9 @@ pub(crate) async fn start(hall: &Hall) -> Result<()> {
     for open in hall.store().read(rows::open).await?.value {
         if open.flow.state == FlowState::Pending {
             match open.flow.step {
-                StepKind::None => hall.go_on_without_sign_in(open.flow),
-                StepKind::Device => hall.poll_later(open.flow),
-                StepKind::Browser | StepKind::Credential => {}
+                FlowStepKind::None => hall.go_on_without_sign_in(open.flow),
+                FlowStepKind::Device => hall.poll_later(open.flow),
+                FlowStepKind::Browser | FlowStepKind::Credential => {}
             }
         }
     }
@@ -74,7 +74,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 for open in rows::open(tx)? {
-                    flow_transitions::happen(tx, &open, Happening::Looked, (None, now), |_| ())?;
+                    flow_transitions::happen(tx, &open, FlowEvent::Looked, (None, now), |_| ())?;
                 }
                 Ok(())
             })

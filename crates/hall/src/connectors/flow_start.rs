@@ -4,33 +4,39 @@
 use guildhall_domain::{
     Result,
     connectors::{
-        auth_flows::{CONFIGURATION_CHANGED, Flow, FlowState, Happening, StepKind},
-        toolkits::{Auth, Oauth2, OauthFlow},
+        auth_flows::{CONFIGURATION_CHANGED, Flow, FlowEvent, FlowState, FlowStepKind},
+        toolkits::{OauthConfig, OauthFlow, ToolkitAuth},
     },
-    device_grant::Pace,
+    device_grant::PollingPace,
     ids::ConnectorConnectionId,
     mcp_signins::{
-        Failure,
-        metadata::{S256, ServerMetadata},
+        SigninFailure,
+        metadata::{AuthorizationServerMetadata, S256},
     },
 };
 use guildhall_store::connectors::connections as connection_rows;
 use guildhall_world::{
-    oauth::{Arranged, Asker, Authority, KeptClient, NotArranged, Talk},
+    oauth::{
+        AuthorizationServerSource, ConnectorClientOptions, IssuerClient, OauthHttpClient,
+        PreparationError, PreparedTokenEndpoint,
+    },
     secret_tokens,
 };
 use url::Url;
 
 use super::{
-    account_lookup::Unread,
-    flow_transitions::{self, SignedIn},
-    secrets::{Account, Browser, Credentials, Step, Typing, close_client, open_client},
-    toolkit_targets::{self, Target},
+    account_lookup::AccountLookupError,
+    flow_transitions::{self, SignedInAccount},
+    secrets::{
+        AccountSecrets, BrowserFlowSecrets, Credentials, DeviceFlowSecrets, FlowSecrets,
+        close_client, open_client,
+    },
+    toolkit_targets::{self, ToolkitTarget},
 };
 use crate::{Hall, launch_config::base};
 
 /// What a flow of the kind waits with, and the client that is new.
-type Ready = (Step, Option<KeptClient>);
+type PreparedFlow = (FlowSecrets, Option<IssuerClient>);
 
 impl Hall {
     /// Has a flow go on behind the answer to its wish.
@@ -64,14 +70,14 @@ impl Hall {
             .await?
             .value;
         let Some(target) = target else {
-            let why = Happening::NotSent(CONFIGURATION_CHANGED.to_owned());
+            let why = FlowEvent::NotSent(CONFIGURATION_CHANGED.to_owned());
             self.happen_to(flow, why, |_| ()).await?;
             return Ok(());
         };
         let prepared = match &target.toolkit.auth {
-            Auth::None => Ok((StepKind::None, None)),
-            Auth::ApiKey { .. } => Ok((StepKind::Credential, None)),
-            Auth::Oauth2(oauth) => {
+            ToolkitAuth::None => Ok((FlowStepKind::None, None)),
+            ToolkitAuth::ApiKey { .. } => Ok((FlowStepKind::Credential, None)),
+            ToolkitAuth::Oauth2(oauth) => {
                 let ready = self.arrange(&target, oauth, (&base, client)).await?;
                 ready.map(|ready| (kind_of(&ready.0), Some(ready)))
             }
@@ -83,15 +89,15 @@ impl Hall {
     async fn note_prepared(
         &self,
         flow: &Flow,
-        prepared: Result<(StepKind, Option<Ready>), NotArranged>,
+        prepared: Result<(FlowStepKind, Option<PreparedFlow>), PreparationError>,
     ) -> Result<()> {
         let (step, ready) = match prepared {
             Ok(prepared) => prepared,
             Err(why) => {
                 let happening = match why {
-                    NotArranged::NotSent(why) => Happening::NotSent(sentence(why).to_owned()),
-                    NotArranged::Lost => Happening::Lost,
-                    NotArranged::Refused(word) => Happening::Refused(refused(&word)),
+                    PreparationError::NotSent(why) => FlowEvent::NotSent(sentence(why).to_owned()),
+                    PreparationError::Lost => FlowEvent::Lost,
+                    PreparationError::Refused(word) => FlowEvent::Refused(refused(&word)),
                 };
                 self.happen_to(flow, happening, |_| ()).await?;
                 return Ok(());
@@ -108,8 +114,10 @@ impl Hall {
                     None => (None, None, None),
                     Some((step, client)) => {
                         let ticket = match &step {
-                            Step::Browser(browser) => Some(secret_tokens::digest(&browser.ticket)),
-                            Step::Device(_) => None,
+                            FlowSecrets::Browser(browser) => {
+                                Some(secret_tokens::digest(&browser.ticket))
+                            }
+                            FlowSecrets::Device(_) => None,
                         };
                         (ticket, Some(step.close(&seal, before.id)?), client)
                     }
@@ -118,7 +126,7 @@ impl Hall {
                     let of = (before.provider_id, &before.toolkit);
                     connection_rows::put_client(tx, of, &close_client(&seal, of, &client)?)?;
                 }
-                let happening = Happening::Prepared(step);
+                let happening = FlowEvent::Prepared(step);
                 flow_transitions::happen(tx, &kept, happening, (None, now), |after| {
                     (after.ticket, after.sealed) = (ticket, sealed);
                 })
@@ -126,9 +134,9 @@ impl Hall {
             .await?;
         if let Some(moved) = moved.filter(|moved| moved.flow.state == FlowState::Pending) {
             match step {
-                StepKind::None => self.go_on_without_sign_in(moved.flow),
-                StepKind::Device => self.poll_later(moved.flow),
-                StepKind::Browser | StepKind::Credential => {}
+                FlowStepKind::None => self.go_on_without_sign_in(moved.flow),
+                FlowStepKind::Device => self.poll_later(moved.flow),
+                FlowStepKind::Browser | FlowStepKind::Credential => {}
             }
         }
         Ok(())
@@ -138,16 +146,16 @@ impl Hall {
     /// typed elsewhere where that is the way.
     async fn arrange(
         &self,
-        target: &Target,
-        oauth: &Oauth2,
-        (base, client): (&str, Option<KeptClient>),
-    ) -> Result<Result<Ready, NotArranged>> {
+        target: &ToolkitTarget,
+        oauth: &OauthConfig,
+        (base, client): (&str, Option<IssuerClient>),
+    ) -> Result<Result<PreparedFlow, PreparationError>> {
         let is_browser = oauth.flow == OauthFlow::AuthorizationCode;
         let redirect_uri = format!("{base}/api/oauth/callback");
         let document = base.starts_with("https://");
         let document = document.then(|| format!("{base}/api/oauth/client"));
         let secret = target.client_secret.clone();
-        let asker = Asker {
+        let asker = ConnectorClientOptions {
             typed: oauth.client_id.clone().map(|id| (id, secret)),
             kept: client,
             redirect_uri: is_browser.then_some(redirect_uri.as_str()),
@@ -160,16 +168,18 @@ impl Hall {
         let has_issuer = issuer.is_some() || places.is_none();
         let asking = async {
             let (about, authority) = match (&issuer, places, &resource) {
-                (Some(issuer), ..) => (issuer.clone(), Authority::Issuer(issuer)),
+                (Some(issuer), ..) => (issuer.clone(), AuthorizationServerSource::Issuer(issuer)),
                 (None, Some(places), _) => {
                     let token = Url::parse(&places.token_endpoint);
-                    let token = token.map_err(|_| Failure::NoSigninSupport)?;
-                    (token, Authority::Places(Box::new(places)))
+                    let token = token.map_err(|_| SigninFailure::NoSigninSupport)?;
+                    (token, AuthorizationServerSource::Places(Box::new(places)))
                 }
-                (None, None, Some(server)) => (server.clone(), Authority::Server(server)),
-                (None, None, None) => return Err(Failure::NoSigninSupport.into()),
+                (None, None, Some(server)) => {
+                    (server.clone(), AuthorizationServerSource::Server(server))
+                }
+                (None, None, None) => return Err(SigninFailure::NoSigninSupport.into()),
             };
-            let talk = Talk::about(&outgoing, &about).await?;
+            let talk = OauthHttpClient::about(&outgoing, &about).await?;
             let wanted = (resource.as_ref(), oauth.scopes.as_slice());
             let (arranged, new) = talk.arrange(authority, wanted, asker).await?;
             if is_browser {
@@ -181,19 +191,19 @@ impl Hall {
         Ok(match asking.await {
             Err(why) => Err(why),
             Ok((Some(device), arranged, new)) => {
-                let pace = Pace::new(device.interval);
+                let pace = PollingPace::new(device.interval);
                 let access = arranged.access;
-                let typing = Typing {
+                let typing = DeviceFlowSecrets {
                     access,
                     device,
                     pace,
                 };
-                Ok((Step::Device(Box::new(typing)), new))
+                Ok((FlowSecrets::Device(Box::new(typing)), new))
             }
             Ok((None, arranged, new)) => {
                 let ticket = secret_tokens::mint("")?.reveal();
                 let browser = browser(arranged, has_issuer, redirect_uri, ticket);
-                Ok((Step::Browser(Box::new(browser)), new))
+                Ok((FlowSecrets::Browser(Box::new(browser)), new))
             }
         })
     }
@@ -206,7 +216,7 @@ impl Hall {
             let concluding = async {
                 let is_told = hall.conclude(&flow, Credentials::None).await?;
                 if !is_told {
-                    let why = Happening::Refused(UNREACHABLE.to_owned());
+                    let why = FlowEvent::Refused(UNREACHABLE.to_owned());
                     hall.happen_to(&flow, why, |_| ()).await?;
                 }
                 Ok::<_, guildhall_domain::Error>(())
@@ -232,21 +242,23 @@ impl Hall {
             .read(move |db| toolkit_targets::find(db, &seal, provider, &toolkit))
             .await?;
         let read = match &found.value {
-            None => Err(Unread::Refused(CONFIGURATION_CHANGED.to_owned())),
+            None => Err(AccountLookupError::Refused(
+                CONFIGURATION_CHANGED.to_owned(),
+            )),
             Some(target) => self.read_account(target, &credentials).await?,
         };
         let name = match read {
             Ok(name) => name,
-            Err(Unread::Refused(why)) => {
-                self.happen_to(flow, Happening::Refused(why), |_| ())
+            Err(AccountLookupError::Refused(why)) => {
+                self.happen_to(flow, FlowEvent::Refused(why), |_| ())
                     .await?;
                 self.give_back_later(credentials);
                 return Ok(true);
             }
-            Err(Unread::Nobody) => return Ok(false),
+            Err(AccountLookupError::Nobody) => return Ok(false),
         };
-        let signed_in = SignedIn {
-            account: Account {
+        let signed_in = SignedInAccount {
+            account: AccountSecrets {
                 credentials: credentials.clone(),
                 name: name.clone(),
             },
@@ -272,15 +284,20 @@ impl Hall {
 /// Why a flow ended whose account nobody said.
 pub(super) const UNREACHABLE: &str = "The service could not be reached.";
 
-fn kind_of(step: &Step) -> StepKind {
+fn kind_of(step: &FlowSecrets) -> FlowStepKind {
     match step {
-        Step::Browser(_) => StepKind::Browser,
-        Step::Device(_) => StepKind::Device,
+        FlowSecrets::Browser(_) => FlowStepKind::Browser,
+        FlowSecrets::Device(_) => FlowStepKind::Device,
     }
 }
 
-fn browser(arranged: Arranged, has_issuer: bool, redirect_uri: String, ticket: String) -> Browser {
-    Browser {
+fn browser(
+    arranged: PreparedTokenEndpoint,
+    has_issuer: bool,
+    redirect_uri: String,
+    ticket: String,
+) -> BrowserFlowSecrets {
+    BrowserFlowSecrets {
         arranged,
         has_issuer,
         redirect_uri,
@@ -290,9 +307,9 @@ fn browser(arranged: Arranged, has_issuer: bool, redirect_uri: String, ticket: S
 }
 
 /// The places that the owner typed one by one; `None` without the one where tokens are given.
-fn places(oauth: &Oauth2) -> Option<ServerMetadata> {
+fn places(oauth: &OauthConfig) -> Option<AuthorizationServerMetadata> {
     let token_endpoint = oauth.token_url.clone()?;
-    Some(ServerMetadata {
+    Some(AuthorizationServerMetadata {
         // It names itself by no text, and the address of its tokens tells it from others.
         issuer: token_endpoint.clone(),
         authorization_endpoint: oauth.authorization_url.clone().unwrap_or_default(),
@@ -310,27 +327,27 @@ fn places(oauth: &Oauth2) -> Option<ServerMetadata> {
 }
 
 /// Why a sign-in does not work, for the owner of a connector.
-pub(super) fn sentence(why: Failure) -> &'static str {
+pub(super) fn sentence(why: SigninFailure) -> &'static str {
     match why {
-        Failure::Expired => guildhall_domain::connectors::auth_flows::EXPIRED,
-        Failure::Superseded | Failure::TargetChanged => CONFIGURATION_CHANGED,
-        Failure::Refused => "The sign-in page answered that access was not given.",
-        Failure::IssuerMismatch => {
+        SigninFailure::Expired => guildhall_domain::connectors::auth_flows::EXPIRED,
+        SigninFailure::Superseded | SigninFailure::TargetChanged => CONFIGURATION_CHANGED,
+        SigninFailure::Refused => "The sign-in page answered that access was not given.",
+        SigninFailure::IssuerMismatch => {
             "The answer came from another sign-in page than the one that was opened."
         }
-        Failure::ExchangeFailed | Failure::Interrupted => {
+        SigninFailure::ExchangeFailed | SigninFailure::Interrupted => {
             "The sign-in could not be turned into a token."
         }
-        Failure::Unreachable => "The service or its sign-in page could not be reached.",
-        Failure::NoSigninSupport => "The service does not say where to sign in this way.",
-        Failure::NoAppRegistration => {
+        SigninFailure::Unreachable => "The service or its sign-in page could not be reached.",
+        SigninFailure::NoSigninSupport => "The service does not say where to sign in this way.",
+        SigninFailure::NoAppRegistration => {
             "The sign-in page takes registered apps alone. Register one there and enter its \
              client id at the toolkit."
         }
-        Failure::PkceUnsupported => {
+        SigninFailure::PkceUnsupported => {
             "The sign-in page does not protect codes with PKCE, so guildhall does not use it."
         }
-        Failure::InsecureAddress => {
+        SigninFailure::InsecureAddress => {
             "The sign-in would lead over an address that is not safe to use."
         }
     }

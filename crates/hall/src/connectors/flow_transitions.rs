@@ -2,10 +2,12 @@
 //! an account was signed in, with its connection. Source: contract 5.4.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     connectors::{
-        auth_flows::{ANOTHER_ACCOUNT, Circumstances, Flow, FlowState, Happening},
-        connections::{AccountStatus, Cleanup, Connection, Deed, Lifecycle},
+        auth_flows::{ANOTHER_ACCOUNT, Flow, FlowContext, FlowEvent, FlowState},
+        connections::{
+            AccountStatus, Connection, ConnectionAction, ConnectionLifecycle, ExternalCleanup,
+        },
     },
     events::Event,
     ids::{AuthorId, ConnectorConnectionId},
@@ -13,36 +15,36 @@ use guildhall_domain::{
 use guildhall_store::{
     Tx,
     connectors::{
-        auth_flows::{self as rows, Kept},
-        connections::{self as connection_rows, Kept as KeptConnection},
+        auth_flows::{self as rows, AuthFlowRow},
+        connections::{self as connection_rows, ConnectionRow as KeptConnection},
     },
 };
 use guildhall_world::seal::Seal;
 
-use super::{connections, secrets::Account, toolkit_targets};
+use super::{connections, secrets::AccountSecrets, toolkit_targets};
 use crate::Hall;
 
 /// Who did something, if somebody did, and when.
-pub(super) type Doing = (Option<AuthorId>, Moment);
+pub(super) type ActorAndTime = (Option<AuthorId>, Timestamp);
 
 /// Writes what a flow becomes by what happened, and tells of it; `None` where nothing moved.
 /// `dress` puts on what is secret of one that goes on.
 pub(super) fn happen(
     tx: &mut Tx<'_>,
-    before: &Kept,
-    happening: Happening,
-    (actor, now): Doing,
-    dress: impl FnOnce(&mut Kept),
-) -> Result<Option<Kept>> {
+    before: &AuthFlowRow,
+    happening: FlowEvent,
+    (actor, now): ActorAndTime,
+    dress: impl FnOnce(&mut AuthFlowRow),
+) -> Result<Option<AuthFlowRow>> {
     let flow = &before.flow;
-    let around = Circumstances {
+    let around = FlowContext {
         now,
         generation: toolkit_targets::generation(tx, flow.provider_id, &flow.toolkit)?,
     };
     let Some(flow) = flow.next(happening, around) else {
         return Ok(None);
     };
-    let mut after = Kept {
+    let mut after = AuthFlowRow {
         flow,
         ..before.clone()
     };
@@ -56,15 +58,15 @@ pub(super) fn happen(
 }
 
 /// The row of a flow, if it still stands as `flow` was read.
-pub(super) fn standing(tx: &Tx<'_>, flow: &Flow) -> Result<Option<Kept>> {
+pub(super) fn standing(tx: &Tx<'_>, flow: &Flow) -> Result<Option<AuthFlowRow>> {
     let kept = rows::find(tx, flow.id)?;
     Ok(kept.filter(|kept| (kept.flow.state, kept.flow.attempt) == (flow.state, flow.attempt)))
 }
 
 /// An account that a flow signed in.
-pub(super) struct SignedIn {
+pub(super) struct SignedInAccount {
     /// The account.
-    pub(super) account: Account,
+    pub(super) account: AccountSecrets,
     /// What people are shown of it.
     pub(super) label: Option<String>,
     /// The id of its connection, if it is a new one.
@@ -75,31 +77,31 @@ pub(super) struct SignedIn {
 pub(super) fn sign_in(
     tx: &mut Tx<'_>,
     seal: &Seal,
-    kept: &Kept,
-    signed_in: &SignedIn,
-    now: Moment,
-) -> Result<Option<Kept>> {
+    kept: &AuthFlowRow,
+    signed_in: &SignedInAccount,
+    now: Timestamp,
+) -> Result<Option<AuthFlowRow>> {
     let mut standing = None;
     let happening = match kept.flow.reconnect_of {
-        None => Happening::SignedIn(signed_in.id),
+        None => FlowEvent::SignedIn(signed_in.id),
         Some(id) => {
             standing = connection_rows::find(tx, id)?;
             let standing = standing.as_ref().map(|kept| &kept.connection);
-            match standing.map(|connection| connection.lifecycle.on(Deed::SignedIn)) {
-                None | Some(Err(_)) => Happening::ConnectionGone,
-                Some(Ok(_)) => Happening::SignedIn(id),
+            match standing.map(|connection| connection.lifecycle.on(ConnectionAction::SignedIn)) {
+                None | Some(Err(_)) => FlowEvent::ConnectionGone,
+                Some(Ok(_)) => FlowEvent::SignedIn(id),
             }
         }
     };
     let happening = match (&standing, happening) {
-        (Some(before), Happening::SignedIn(id)) => {
-            let before = Account::open(seal, id, before.credentials.as_deref());
+        (Some(before), FlowEvent::SignedIn(id)) => {
+            let before = AccountSecrets::open(seal, id, before.credentials.as_deref());
             let names = before
                 .and_then(|before| before.name)
                 .zip(signed_in.account.name.clone());
             match names.is_some_and(|(before, now)| before != now) {
-                true => Happening::Refused(ANOTHER_ACCOUNT.to_owned()),
-                false => Happening::SignedIn(id),
+                true => FlowEvent::Refused(ANOTHER_ACCOUNT.to_owned()),
+                false => FlowEvent::SignedIn(id),
             }
         }
         (_, happening) => happening,
@@ -130,13 +132,13 @@ fn connected(
     tx: &Tx<'_>,
     flow: &Flow,
     (before, id): (Option<Connection>, ConnectorConnectionId),
-    signed_in: &SignedIn,
-    now: Moment,
+    signed_in: &SignedInAccount,
+    now: Timestamp,
 ) -> Result<Connection> {
     if let Some(before) = before {
         return Ok(Connection {
             account_label: signed_in.label.clone().or(before.account_label),
-            lifecycle: Lifecycle::Connected,
+            lifecycle: ConnectionLifecycle::Connected,
             account_status: AccountStatus::Active,
             updated_at: now,
             ..before
@@ -149,10 +151,10 @@ fn connected(
         toolkit: flow.toolkit.clone(),
         label: flow.label.clone().unwrap_or(name),
         account_label: signed_in.label.clone(),
-        lifecycle: Lifecycle::Connected,
+        lifecycle: ConnectionLifecycle::Connected,
         account_status: AccountStatus::Active,
         enabled: true,
-        external_cleanup: Cleanup::NotRequired,
+        external_cleanup: ExternalCleanup::NotRequired,
         created_at: now,
         updated_at: now,
     })
@@ -163,9 +165,9 @@ impl Hall {
     pub(super) async fn happen_to(
         &self,
         flow: &Flow,
-        happening: Happening,
-        dress: impl FnOnce(&mut Kept) + Send + 'static,
-    ) -> Result<Option<Kept>> {
+        happening: FlowEvent,
+        dress: impl FnOnce(&mut AuthFlowRow) + Send + 'static,
+    ) -> Result<Option<AuthFlowRow>> {
         let (flow, now) = (flow.clone(), self.now());
         self.store()
             .write(move |tx| match standing(tx, &flow)? {

@@ -27,16 +27,16 @@ mod toolkits;
 mod usage;
 
 pub use self::{
-    access_requests::{Wish, Wished},
-    auth_flows::{Begun, FlowSeen},
+    access_requests::{AccessApproval, AccessRequest},
+    auth_flows::{FlowView, StartedFlow},
     catalog::CatalogPage,
-    connections::ConnectionSeen,
-    credentials::Renewing,
-    executions::Execute,
-    providers::ProviderSeen,
-    reviews::{Granted, Reviewed},
-    session_connections::Reachable,
-    signin_pages::{ConnectorPage, Finished},
+    connections::ConnectionView,
+    credentials::CredentialRenewals,
+    executions::ExecutionRequest,
+    providers::ProviderView,
+    reviews::{ConnectionGrants, ConnectionReview},
+    session_connections::SessionConnectionState,
+    signin_pages::{ConnectorSigninPage, SigninOutcome},
     usage::UsagePage,
 };
 pub(crate) use self::{

@@ -1,10 +1,11 @@
 //! What a session says of the connections that its agent can reach.
 
 use guildhall_domain::{
-    Refusal, Result, callers::Owner, connectors::reviews::Accessible, errors::Thing, ids::SessionId,
+    Refusal, Result, callers::Owner, connectors::reviews::ConnectionAccess, errors::ResourceKind,
+    ids::SessionId,
 };
 use guildhall_store::{
-    Seen,
+    ReadSnapshot,
     connectors::{grants, session_connections},
     sessions,
 };
@@ -13,9 +14,9 @@ use crate::Hall;
 
 /// A connection that a session's agent can reach.
 #[derive(Clone, Debug)]
-pub struct Reachable {
+pub struct SessionConnectionState {
     /// The connection.
-    pub connection: Accessible,
+    pub connection: ConnectionAccess,
     /// What the session says of it; `None` where it says nothing.
     pub on: Option<bool>,
 }
@@ -30,14 +31,14 @@ impl Hall {
         &self,
         _by: &Owner,
         session: SessionId,
-    ) -> Result<Seen<Vec<Reachable>>> {
+    ) -> Result<ReadSnapshot<Vec<SessionConnectionState>>> {
         self.store()
             .read(move |db| {
                 let agent = sessions::agent(db, session)?;
-                let agent = agent.ok_or(Refusal::NotFound(Thing::Session))?;
+                let agent = agent.ok_or(Refusal::NotFound(ResourceKind::Session))?;
                 let said = session_connections::of_session(db, session)?;
                 let all = grants::accessible(db, agent)?;
-                let one = |connection: Accessible| Reachable {
+                let one = |connection: ConnectionAccess| SessionConnectionState {
                     on: said.get(&connection.connection_id).copied(),
                     connection,
                 };

@@ -2,18 +2,18 @@
 //! leads, and what the answer comes to. Source: contract 4.8 and 5.4.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::OwnerInteractive,
-    connectors::auth_flows::{CONFIGURATION_CHANGED, FlowState, Happening},
-    errors::Thing,
-    mcp_signins::{Answer, Failure, disclosure},
+    connectors::auth_flows::{CONFIGURATION_CHANGED, FlowEvent, FlowState},
+    errors::ResourceKind,
+    mcp_signins::{AuthorizationResponse, SigninFailure, disclosure},
 };
 use guildhall_store::{
-    Rx,
-    connectors::auth_flows::{self as rows, Kept},
+    ReadTx,
+    connectors::auth_flows::{self as rows, AuthFlowRow},
 };
 use guildhall_world::{
-    oauth::{Talk, authorization_url},
+    oauth::{OauthHttpClient, authorization_url},
     seal::Seal,
     secret_tokens,
 };
@@ -22,18 +22,18 @@ use url::Url;
 use super::{
     flow_start::{UNREACHABLE, sentence},
     flow_transitions::happen,
-    secrets::{Browser, Credentials, Granted, Step},
+    secrets::{BrowserFlowSecrets, Credentials, FlowSecrets, GrantedTokens},
     toolkit_targets,
 };
 use crate::{
     Hall,
     launch_config::base,
-    oauth_callback::{self, Landed, Leaving, Opened, Parting},
+    oauth_callback::{self, NewAuthorization, OauthCallback, OauthRedirect, PendingAuthorization},
 };
 
 /// What a person reads before leaving.
 #[derive(Clone, Debug)]
-pub struct ConnectorPage {
+pub struct ConnectorSigninPage {
     /// The service.
     pub service: String,
     /// Where one signs in.
@@ -45,12 +45,12 @@ pub struct ConnectorPage {
 }
 
 /// What came of the answer; people are told why not.
-pub type Finished = oauth_callback::Finished<String>;
+pub type SigninOutcome = oauth_callback::CallbackOutcome<String>;
 
 /// A flow whose answer was taken.
-struct Accepted {
-    kept: Kept,
-    browser: Box<Browser>,
+struct AcceptedCallback {
+    kept: AuthFlowRow,
+    browser: Box<BrowserFlowSecrets>,
     code: String,
     verifier: String,
 }
@@ -64,7 +64,7 @@ impl Hall {
         &self,
         _by: &OwnerInteractive,
         ticket: &str,
-    ) -> Result<ConnectorPage> {
+    ) -> Result<ConnectorSigninPage> {
         let (digest, now) = (secret_tokens::digest(ticket), self.now());
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let seen = self
@@ -76,7 +76,7 @@ impl Hall {
                 let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization());
                 let uses = toolkit_targets::find(db, &seal, flow.provider_id, &flow.toolkit)?;
                 let uses = uses.and_then(|target| target.address());
-                Ok(ConnectorPage {
+                Ok(ConnectorSigninPage {
                     service: toolkit_targets::display_name(db, flow.provider_id, &flow.toolkit)?,
                     address: origin.unwrap_or(address),
                     disclosure: disclosure(&uses.unwrap_or_default()),
@@ -95,10 +95,10 @@ impl Hall {
         &self,
         _by: &OwnerInteractive,
         ticket: &str,
-    ) -> Result<Leaving> {
+    ) -> Result<OauthRedirect> {
         let (digest, now) = (secret_tokens::digest(ticket), self.now());
         let seal = self.inner.seal.clone();
-        let parting = Parting::new()?;
+        let parting = NewAuthorization::new()?;
         self.store()
             .write(move |tx| {
                 let (mut kept, mut browser) = live(tx, &seal, &digest, now)?;
@@ -117,12 +117,12 @@ impl Hall {
                         arranged.scope.as_deref(),
                     ),
                 );
-                let location = location.map_err(|_| Refusal::NotFound(Thing::Signin))?;
+                let location = location.map_err(|_| Refusal::NotFound(ResourceKind::Signin))?;
                 let (opened, state) = parting.to(location.into());
                 let leaving = opened.leaving(until, now);
                 browser.opened = Some(opened);
                 kept.answer_state = Some(state);
-                kept.sealed = Some(Step::Browser(browser).close(&seal, kept.flow.id)?);
+                kept.sealed = Some(FlowSecrets::Browser(browser).close(&seal, kept.flow.id)?);
                 rows::reseal(tx, &kept)?;
                 Ok(leaving)
             })
@@ -135,11 +135,11 @@ impl Hall {
     /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
     pub async fn finish_connector_sign_in(
         &self,
-        answer: Answer,
+        answer: AuthorizationResponse,
         cookie: Option<String>,
-    ) -> Result<Finished> {
-        let Some(landed) = Landed::of(answer, cookie) else {
-            return Ok(Finished::Unknown);
+    ) -> Result<SigninOutcome> {
+        let Some(landed) = OauthCallback::of(answer, cookie) else {
+            return Ok(SigninOutcome::Unknown);
         };
         let (hall, buyer) = (self.clone(), self.clone());
         let accepting = async move { hall.accept_answer(landed).await };
@@ -147,26 +147,29 @@ impl Hall {
         self.land(accepting, buying, UNREACHABLE.to_owned()).await
     }
 
-    async fn accept_answer(&self, landed: Landed) -> Result<Result<Accepted, Finished>> {
+    async fn accept_answer(
+        &self,
+        landed: OauthCallback,
+    ) -> Result<Result<AcceptedCallback, SigninOutcome>> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
                 let Some(mut kept) = rows::by_answer_state(tx, &landed.state)? else {
-                    return Ok(Err(Finished::Unknown));
+                    return Ok(Err(SigninOutcome::Unknown));
                 };
                 let Some((mut browser, opened)) = opened(&seal, &kept) else {
-                    return Ok(Err(Finished::Unknown));
+                    return Ok(Err(SigninOutcome::Unknown));
                 };
                 if !landed.is_of(&opened) {
-                    return Ok(Err(Finished::Unknown));
+                    return Ok(Err(SigninOutcome::Unknown));
                 }
-                if let Some(moved) = happen(tx, &kept, Happening::Looked, (None, now), |_| ())? {
+                if let Some(moved) = happen(tx, &kept, FlowEvent::Looked, (None, now), |_| ())? {
                     return Ok(Err(ended(&moved)));
                 }
                 let answer = landed.answer;
                 let answer = match browser.has_issuer {
                     true => answer,
-                    false => Answer {
+                    false => AuthorizationResponse {
                         iss: None,
                         ..answer
                     },
@@ -176,17 +179,18 @@ impl Hall {
                 let code = match answer.code(&metadata.issuer, says) {
                     Ok(code) => code.to_owned(),
                     Err(why) => {
-                        let why = Happening::Refused(sentence(why).to_owned());
+                        let why = FlowEvent::Refused(sentence(why).to_owned());
                         let moved = happen(tx, &kept, why, (None, now), |_| ())?;
-                        return Ok(Err(moved.as_ref().map_or(Finished::Unknown, ended)));
+                        return Ok(Err(moved.as_ref().map_or(SigninOutcome::Unknown, ended)));
                     }
                 };
                 // An answer counts once; should this server end now, the link leads there anew.
                 browser.opened = None;
                 kept.answer_state = None;
-                kept.sealed = Some(Step::Browser(browser.clone()).close(&seal, kept.flow.id)?);
+                kept.sealed =
+                    Some(FlowSecrets::Browser(browser.clone()).close(&seal, kept.flow.id)?);
                 rows::reseal(tx, &kept)?;
-                Ok(Ok(Accepted {
+                Ok(Ok(AcceptedCallback {
                     kept,
                     browser,
                     code,
@@ -196,8 +200,8 @@ impl Hall {
             .await
     }
 
-    async fn exchange_code(&self, accepted: Accepted) -> Result<Finished> {
-        let Accepted {
+    async fn exchange_code(&self, accepted: AcceptedCallback) -> Result<SigninOutcome> {
+        let AcceptedCallback {
             kept,
             browser,
             code,
@@ -210,20 +214,20 @@ impl Hall {
                 let bought = talk.exchange(&access, proof, &browser.redirect_uri).await;
                 bought.map_err(|why| {
                     tracing::warn!(flow = %kept.flow.id, %why, "a code bought no token");
-                    Failure::ExchangeFailed
+                    SigninFailure::ExchangeFailed
                 })
             }
-            None => Err(Failure::Unreachable),
+            None => Err(SigninFailure::Unreachable),
         };
         match bought {
             Err(why) => {
-                let why = Happening::Refused(sentence(why).to_owned());
+                let why = FlowEvent::Refused(sentence(why).to_owned());
                 self.happen_to(&kept.flow, why, |_| ()).await?;
             }
             Ok(tokens) => {
-                let credentials = Credentials::Granted(Box::new(Granted { access, tokens }));
+                let credentials = Credentials::Granted(Box::new(GrantedTokens { access, tokens }));
                 if !self.conclude(&kept.flow, credentials.clone()).await? {
-                    let why = Happening::Refused(UNREACHABLE.to_owned());
+                    let why = FlowEvent::Refused(UNREACHABLE.to_owned());
                     self.happen_to(&kept.flow, why, |_| ()).await?;
                     self.give_back_later(credentials);
                 }
@@ -238,7 +242,7 @@ impl Hall {
                 match kept.flow.state {
                     FlowState::Connected => {
                         let name = toolkit_targets::display_name(db, provider, &toolkit)?;
-                        Ok(Finished::Connected(name))
+                        Ok(SigninOutcome::Connected(name))
                     }
                     _ => Ok(ended(&kept)),
                 }
@@ -250,38 +254,46 @@ impl Hall {
     /// A conversation with who gives the tokens; `None` when they cannot be reached.
     pub(super) async fn talk_to(
         &self,
-        access: &guildhall_world::oauth::Access,
-    ) -> Result<Option<Talk>> {
+        access: &guildhall_world::oauth::TokenEndpointAccess,
+    ) -> Result<Option<OauthHttpClient>> {
         let Ok(url) = Url::parse(&access.token_endpoint) else {
             return Ok(None);
         };
         let outgoing = self.outgoing().await?;
-        Ok(Talk::about(&outgoing, &url).await.ok())
+        Ok(OauthHttpClient::about(&outgoing, &url).await.ok())
     }
 }
 
-fn ended(kept: &Kept) -> Finished {
+fn ended(kept: &AuthFlowRow) -> SigninOutcome {
     let reason = kept.flow.reason.clone();
-    Finished::Failed(reason.unwrap_or_else(|| CONFIGURATION_CHANGED.to_owned()))
+    SigninOutcome::Failed(reason.unwrap_or_else(|| CONFIGURATION_CHANGED.to_owned()))
 }
 
-fn opened(seal: &Seal, kept: &Kept) -> Option<(Box<Browser>, Opened)> {
-    match Step::open(seal, kept.flow.id, kept.sealed.as_deref())? {
-        Step::Browser(browser) => {
+fn opened(
+    seal: &Seal,
+    kept: &AuthFlowRow,
+) -> Option<(Box<BrowserFlowSecrets>, PendingAuthorization)> {
+    match FlowSecrets::open(seal, kept.flow.id, kept.sealed.as_deref())? {
+        FlowSecrets::Browser(browser) => {
             let opened = browser.opened.clone()?;
             Some((browser, opened))
         }
-        Step::Device(_) => None,
+        FlowSecrets::Device(_) => None,
     }
 }
 
 /// The flow of a link, as long as it can go on.
-fn live(db: &Rx<'_>, seal: &Seal, ticket: &[u8; 32], now: Moment) -> Result<(Kept, Box<Browser>)> {
+fn live(
+    db: &ReadTx<'_>,
+    seal: &Seal,
+    ticket: &[u8; 32],
+    now: Timestamp,
+) -> Result<(AuthFlowRow, Box<BrowserFlowSecrets>)> {
     let kept = rows::by_ticket(db, ticket)?;
     let kept = kept.filter(|kept| kept.flow.clone().at(now).state == FlowState::Pending);
-    let kept = kept.ok_or(Refusal::NotFound(Thing::Signin))?;
-    match Step::open(seal, kept.flow.id, kept.sealed.as_deref()) {
-        Some(Step::Browser(browser)) => Ok((kept, browser)),
-        Some(Step::Device(_)) | None => Err(Refusal::NotFound(Thing::Signin).into()),
+    let kept = kept.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
+    match FlowSecrets::open(seal, kept.flow.id, kept.sealed.as_deref()) {
+        Some(FlowSecrets::Browser(browser)) => Ok((kept, browser)),
+        Some(FlowSecrets::Device(_)) | None => Err(Refusal::NotFound(ResourceKind::Signin).into()),
     }
 }

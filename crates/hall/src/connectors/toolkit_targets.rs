@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use guildhall_domain::{
     Result,
     connectors::{
-        Refused,
+        ConnectorRefusal,
         providers::{Provider, ProviderType},
-        toolkits::{Slug, Toolkit},
+        toolkits::{Toolkit, ToolkitSlug},
     },
     ids::ProviderId,
 };
 use guildhall_store::{
-    Rx,
+    ReadTx,
     connectors::{providers, toolkits},
 };
 use guildhall_world::seal::Seal;
@@ -21,7 +21,7 @@ use url::Url;
 use super::toolkits::credential;
 
 /// A toolkit of an instance.
-pub(super) struct Target {
+pub(super) struct ToolkitTarget {
     /// The instance.
     pub(super) provider: Provider,
     /// The toolkit.
@@ -30,7 +30,7 @@ pub(super) struct Target {
     pub(super) client_secret: Option<String>,
 }
 
-impl Target {
+impl ToolkitTarget {
     /// Where its requests go.
     pub(super) fn address(&self) -> Option<String> {
         let toolkit = &self.toolkit;
@@ -48,15 +48,15 @@ impl Target {
 
 /// The toolkit of an instance, with its secret; `None` when either is gone.
 pub(super) fn find(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     seal: &Seal,
     provider: ProviderId,
-    slug: &Slug,
-) -> Result<Option<Target>> {
+    slug: &ToolkitSlug,
+) -> Result<Option<ToolkitTarget>> {
     let instance = providers::find(db, provider)?;
     let found = instance.zip(toolkits::find(db, provider, slug)?);
     let secret = credential(db, seal, provider, slug)?;
-    Ok(found.map(|(provider, toolkit)| Target {
+    Ok(found.map(|(provider, toolkit)| ToolkitTarget {
         provider,
         toolkit,
         client_secret: secret,
@@ -64,7 +64,11 @@ pub(super) fn find(
 }
 
 /// The generation of an instance; `None` when it or the toolkit is gone.
-pub(super) fn generation(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<Option<u64>> {
+pub(super) fn generation(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    slug: &ToolkitSlug,
+) -> Result<Option<u64>> {
     let found = providers::find(db, provider)?.zip(toolkits::find(db, provider, slug)?);
     Ok(found.map(|(provider, _)| provider.generation))
 }
@@ -72,30 +76,38 @@ pub(super) fn generation(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Resu
 /// The generation of an instance through which one can sign in now.
 ///
 /// # Errors
-/// [`Refused::ProviderNotFound`], [`Refused::ToolkitNotFound`],
-/// [`Refused::AuthenticationUnavailable`].
-pub(super) fn available(db: &Rx<'_>, provider: ProviderId, slug: Option<&Slug>) -> Result<u64> {
-    let found = providers::find(db, provider)?.ok_or(Refused::ProviderNotFound)?;
+/// [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ToolkitNotFound`],
+/// [`ConnectorRefusal::AuthenticationUnavailable`].
+pub(super) fn available(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    slug: Option<&ToolkitSlug>,
+) -> Result<u64> {
+    let found = providers::find(db, provider)?.ok_or(ConnectorRefusal::ProviderNotFound)?;
     let toolkit = match slug {
         Some(slug) => toolkits::find(db, provider, slug)?,
         // A text that is no slug names no toolkit.
         None => None,
     };
-    toolkit.ok_or(Refused::ToolkitNotFound)?;
+    toolkit.ok_or(ConnectorRefusal::ToolkitNotFound)?;
     match found.unavailable {
-        Some(_) => Err(Refused::AuthenticationUnavailable.into()),
+        Some(_) => Err(ConnectorRefusal::AuthenticationUnavailable.into()),
         None => Ok(found.generation),
     }
 }
 
 /// What people call a toolkit; its slug when it is gone.
-pub(super) fn display_name(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<String> {
+pub(super) fn display_name(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    slug: &ToolkitSlug,
+) -> Result<String> {
     let found = toolkits::find(db, provider, slug)?;
     Ok(found.map_or_else(|| slug.as_str().to_owned(), |toolkit| toolkit.display_name))
 }
 
 /// Why an instance cannot be used; `None` while it can.
-pub(super) fn why_unavailable(db: &Rx<'_>, provider: ProviderId) -> Result<Option<String>> {
+pub(super) fn why_unavailable(db: &ReadTx<'_>, provider: ProviderId) -> Result<Option<String>> {
     Ok(match providers::find(db, provider)? {
         Some(provider) => provider.unavailable,
         None => Some(GONE.to_owned()),
@@ -103,7 +115,7 @@ pub(super) fn why_unavailable(db: &Rx<'_>, provider: ProviderId) -> Result<Optio
 }
 
 /// Every instance, and why it cannot be used; `None` while it can.
-pub(super) fn availability(db: &Rx<'_>) -> Result<HashMap<ProviderId, Option<String>>> {
+pub(super) fn availability(db: &ReadTx<'_>) -> Result<HashMap<ProviderId, Option<String>>> {
     let all = providers::all(db)?.into_iter();
     Ok(all.map(|one| (one.id, one.unavailable)).collect())
 }

@@ -27,52 +27,52 @@ use crate::Hall;
 /// What two saves of one file have in common: the file itself, whatever its name, and the path,
 /// whatever file is there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Key {
+pub(super) enum LockKey {
     /// Device and inode.
     Inode(u64, u64),
     /// The canonical path.
     Path(String),
 }
 
-type Turn = Arc<tokio::sync::Mutex<()>>;
+type FileLock = Arc<tokio::sync::Mutex<()>>;
 
 /// The gate of one installation.
 #[derive(Debug, Default)]
-pub struct Gate {
+pub struct FileLocks {
     /// Shared by what writes files, alone for what changes names. Its waiters are served in
     /// order, so that one who wants it alone holds back those who come later.
     names: Arc<RwLock<()>>,
     /// A std mutex: held for single look-ups and never over an await.
-    files: Mutex<HashMap<Key, Turn>>,
+    files: Mutex<HashMap<LockKey, FileLock>>,
     waiting: AtomicUsize,
 }
 
 /// The locks of some files, until dropped.
 #[derive(Debug)]
-pub(crate) struct Locked {
+pub(crate) struct FileLockGuard {
     /// They are given back by being dropped.
     _turns: Vec<OwnedMutexGuard<()>>,
 }
 
 /// A place among those who wait.
-struct Waiting<'a>(&'a AtomicUsize);
+struct WaiterCount<'a>(&'a AtomicUsize);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaiterCount<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Gate {
+impl FileLocks {
     /// Waits for the locks of everything in `keys`, in sorted order.
     ///
     /// # Errors
     /// [`Refusal::FileGateFull`], [`Refusal::FileGateTimeout`], [`Refusal::ShuttingDown`].
     pub(super) async fn lock(
         &self,
-        mut keys: Vec<Key>,
+        mut keys: Vec<LockKey>,
         stopping: watch::Receiver<bool>,
-    ) -> Result<Locked, Refusal> {
+    ) -> Result<FileLockGuard, Refusal> {
         keys.sort();
         keys.dedup();
         debug_assert!(keys.len() <= limits::GATE_KEYS_MAX);
@@ -81,7 +81,7 @@ impl Gate {
             for key in keys {
                 turns.push(self.turn(key).lock_owned().await);
             }
-            Locked { _turns: turns }
+            FileLockGuard { _turns: turns }
         };
         self.wait(all, stopping).await
     }
@@ -90,7 +90,7 @@ impl Gate {
     /// stops.
     ///
     /// # Errors
-    /// As [`Gate::lock`].
+    /// As [`FileLocks::lock`].
     pub(super) async fn shared(&self) -> Result<OwnedRwLockReadGuard<()>, Refusal> {
         self.in_time(Arc::clone(&self.names).read_owned()).await
     }
@@ -129,15 +129,15 @@ impl Gate {
         turn.map_err(|_| Refusal::FileGateTimeout)
     }
 
-    fn enter(&self) -> Result<Waiting<'_>, Refusal> {
-        let place = Waiting(&self.waiting);
+    fn enter(&self) -> Result<WaiterCount<'_>, Refusal> {
+        let place = WaiterCount(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::SeqCst) >= limits::GATE_QUEUE_MAX {
             return Err(Refusal::FileGateFull);
         }
         Ok(place)
     }
 
-    fn turn(&self, key: Key) -> Turn {
+    fn turn(&self, key: LockKey) -> FileLock {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(files.entry(key).or_default())
@@ -151,8 +151,8 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::FileGateFull`], [`Refusal::FileGateTimeout`], [`Refusal::ShuttingDown`].
-    pub(crate) async fn hold_saves_of(&self, path: &str) -> Result<Locked> {
-        let keys = vec![Key::Path(path.to_owned())];
+    pub(crate) async fn hold_saves_of(&self, path: &str) -> Result<FileLockGuard> {
+        let keys = vec![LockKey::Path(path.to_owned())];
         Ok(self.inner.gate.lock(keys, self.tasks().stopping()).await?)
     }
 }
@@ -163,8 +163,8 @@ mod tests {
 
     use super::*;
 
-    fn path(path: &str) -> Key {
-        Key::Path(path.to_owned())
+    fn path(path: &str) -> LockKey {
+        LockKey::Path(path.to_owned())
     }
 
     fn running() -> (watch::Sender<bool>, watch::Receiver<bool>) {
@@ -173,9 +173,9 @@ mod tests {
 
     #[tokio::test]
     async fn two_names_of_one_file_collide_and_two_files_do_not() {
-        let gate = Gate::default();
+        let gate = FileLocks::default();
         let (_run, on) = running();
-        let of = |name: &str, ino| vec![path(name), Key::Inode(1, ino)];
+        let of = |name: &str, ino| vec![path(name), LockKey::Inode(1, ino)];
         let first = gate.lock(of("/a", 7), on.clone()).await.unwrap();
         let mut link = Box::pin(gate.lock(of("/b", 7), on.clone()));
         let mut other = Box::pin(gate.lock(of("/a", 8), on.clone()));
@@ -189,7 +189,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_of_names_waits_for_saves_and_holds_back_those_that_come_later() {
-        let gate = Gate::default();
+        let gate = FileLocks::default();
         let (_run, on) = running();
         let (one, two) = (gate.shared().await, gate.shared().await);
         let mut alone = Box::pin(gate.alone(on.clone()));
@@ -207,7 +207,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_longer_than_half_a_minute_nor_behind_more_than_may() {
-        let gate = Gate::default();
+        let gate = FileLocks::default();
         let (_run, on) = running();
         let _held = gate.lock(vec![path("/a")], on.clone()).await.unwrap();
         let waiters: Vec<_> = (0..limits::GATE_QUEUE_MAX)
@@ -231,7 +231,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_stops_lets_nobody_in_and_sends_those_away_who_wait() {
-        let gate = Gate::default();
+        let gate = FileLocks::default();
         let (run, on) = running();
         let held = gate.lock(vec![path("/a")], on.clone()).await.unwrap();
         let mut waiter = Box::pin(gate.lock(vec![path("/a")], on.clone()));

@@ -9,8 +9,8 @@ mod save;
 mod save_job;
 mod text_file;
 
-pub use file_locks::Gate;
-pub(crate) use file_locks::Locked;
+pub(crate) use file_locks::FileLockGuard;
+pub use file_locks::FileLocks;
 pub(crate) use recovery::recover;
-pub use save::{DocumentSave, SaveFile, Saved, SetCheckbox};
+pub use save::{DocumentSaveRequest, SaveFile, SaveOutcome, SetCheckbox};
 pub(crate) use text_file::TextFile;

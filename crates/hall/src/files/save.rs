@@ -4,37 +4,37 @@
 use std::os::fd::AsFd;
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Gate as _, Owner},
-    errors::{FaultKind, Thing},
+    errors::{FaultKind, ResourceKind},
     files::{
-        self as rules, Digest, Effect, Identity, NoText, Stale, Verdict,
-        checkbox::{self, NotSet},
-        document_saves::{Claimed, Receipt, ReceiptStatus, Replay},
-        recovery::Inode,
+        self as rules, Digest, FileIdentity, SaveConflict, SaveEffect, SaveVerdict, TextError,
+        checkbox::{self, CheckboxError},
+        document_saves::{IncarnationClaim, ReceiptStatus, ReplayOutcome, SaveReceipt},
+        recovery::PersistentInode,
     },
     ids::DocumentId,
     limits,
 };
 use guildhall_store::{
-    Rx, Tx,
-    canvas::{self, Kept},
-    files::{self, Intent},
+    ReadTx, Tx,
+    canvas::{self, CanvasDocumentRow},
+    files::{self, SaveIntentRow},
 };
 use guildhall_world::{
-    confined_fs::Reach,
-    file_saving::{self, Failure, Mark, Place, Save, Step},
+    confined_fs::FileScope,
+    file_saving::{self, FileLocation, PlannedSave, SaveError, SaveId, SaveStep},
 };
 
 use super::{
-    commit::{Done, receipt, write_down},
-    file_locks::Key,
-    save_job::{Deed, Job},
+    commit::{WrittenSave, receipt, write_down},
+    file_locks::LockKey,
+    save_job::{SaveAction, SaveJob},
     text_file::TextFile,
 };
 use crate::{
     Hall,
-    idempotency::{Once, Peek},
+    idempotency::{IdempotentWrite, ReplayCheck},
     visibility,
 };
 
@@ -50,14 +50,14 @@ pub struct SaveFile {
     /// What the file is to hold before; `None` overwrites it.
     pub baseline: Option<Digest>,
     /// Which file is meant.
-    pub identity: Option<Identity>,
+    pub identity: Option<FileIdentity>,
     /// Whether it is the file of a canvas document.
-    pub document: Option<DocumentSave>,
+    pub document: Option<DocumentSaveRequest>,
 }
 
 /// A save of a canvas document's file, which the owner alone makes.
 #[derive(Clone, Debug)]
-pub struct DocumentSave {
+pub struct DocumentSaveRequest {
     /// The owner.
     pub by: Owner,
     /// The document.
@@ -67,7 +67,7 @@ pub struct DocumentSave {
     /// What the file is to hold before.
     pub expected: Digest,
     /// The incarnation that is meant.
-    pub claimed: Claimed,
+    pub claimed: IncarnationClaim,
 }
 
 /// One checkbox of a Markdown file that is to be set.
@@ -87,15 +87,15 @@ pub struct SetCheckbox {
 
 /// What came of a save. Source: contract 6.4, "200 body".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saved {
+pub struct SaveOutcome {
     /// The SHA-256 of what the file holds; of a repeat, what it held then.
     pub hash: Digest,
     /// Whether this save wrote.
-    pub effect: Effect,
+    pub effect: SaveEffect,
     /// Which file it is now.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// For a committed save of a document.
-    pub receipt: Option<Receipt>,
+    pub receipt: Option<SaveReceipt>,
 }
 
 impl Hall {
@@ -112,8 +112,8 @@ impl Hall {
         &self,
         by: &AnyCaller,
         ask: SaveFile,
-        once: Once<Saved>,
-    ) -> Result<Saved> {
+        once: IdempotentWrite<SaveOutcome>,
+    ) -> Result<SaveOutcome> {
         no_null(&ask.cwd, &ask.path)?;
         if ask.content.len() as u64 > limits::FILE_SIZE_MAX {
             return Err(Refusal::FileTooLarge.into());
@@ -132,12 +132,12 @@ impl Hall {
             content.as_bytes(),
             written.as_ref().map_or(&[][..], |written| written),
         ]);
-        let job = Job {
+        let job = SaveJob {
             by: *by.caller(),
             cwd: ask.cwd,
             path: ask.path,
             request,
-            deed: Deed::Save {
+            deed: SaveAction::Save {
                 content: ask.content,
                 baseline,
                 identity: ask.identity,
@@ -157,8 +157,8 @@ impl Hall {
         &self,
         by: &AnyCaller,
         ask: SetCheckbox,
-        once: Once<Saved>,
-    ) -> Result<Saved> {
+        once: IdempotentWrite<SaveOutcome>,
+    ) -> Result<SaveOutcome> {
         no_null(&ask.cwd, &ask.path)?;
         self.check_repeat(once.peek()).await?;
         let request = rules::fingerprint(&[
@@ -169,12 +169,12 @@ impl Hall {
             ask.expected_line.as_bytes(),
             &[u8::from(ask.checked)],
         ]);
-        let job = Job {
+        let job = SaveJob {
             by: *by.caller(),
             cwd: ask.cwd,
             path: ask.path,
             request,
-            deed: Deed::Checkbox {
+            deed: SaveAction::Checkbox {
                 line: ask.line,
                 expected: ask.expected_line,
                 checked: ask.checked,
@@ -184,15 +184,19 @@ impl Hall {
     }
 
     /// Holds back what was done under its key before.
-    async fn check_repeat(&self, before: Peek) -> Result<()> {
+    async fn check_repeat(&self, before: ReplayCheck) -> Result<()> {
         let now = self.now();
-        let answered = move |db: &Rx<'_>| before.check(db, now);
+        let answered = move |db: &ReadTx<'_>| before.check(db, now);
         self.store().read(answered).await?;
         Ok(())
     }
 
     /// Keeps what came of a job that wrote nothing now.
-    async fn keep_answer(&self, once: Once<Saved>, saved: Saved) -> Result<Saved> {
+    async fn keep_answer(
+        &self,
+        once: IdempotentWrite<SaveOutcome>,
+        saved: SaveOutcome,
+    ) -> Result<SaveOutcome> {
         if once.claim().is_none() {
             return Ok(saved);
         }
@@ -202,13 +206,20 @@ impl Hall {
     }
 
     /// Admits a job and carries it out, also when nobody waits for it any more.
-    async fn do_job(&self, job: Job, once: Once<Saved>) -> Result<Saved> {
+    async fn do_job(
+        &self,
+        job: SaveJob,
+        once: IdempotentWrite<SaveOutcome>,
+    ) -> Result<SaveOutcome> {
         if let Some(saved) = self.replay_save(&job).await? {
             return self.keep_answer(once, saved).await;
         }
         let (reach, seen) = self.seen_at_admission(&job).await?;
-        file_saving::at(Step::Admitted).map_err(failed)?;
-        let keys = vec![Key::Inode(seen.dev, seen.ino), Key::Path(seen.path.clone())];
+        file_saving::at(SaveStep::Admitted).map_err(failed)?;
+        let keys = vec![
+            LockKey::Inode(seen.dev, seen.ino),
+            LockKey::Path(seen.path.clone()),
+        ];
         let locked = self.inner.gate.lock(keys, self.tasks().stopping()).await?;
         let hall = self.clone();
         let work = async move {
@@ -220,8 +231,8 @@ impl Hall {
     }
 
     /// What is answered to a save of a document that was made before; row 5.
-    async fn replay_save(&self, job: &Job) -> Result<Option<Saved>> {
-        let Deed::Save {
+    async fn replay_save(&self, job: &SaveJob) -> Result<Option<SaveOutcome>> {
+        let SaveAction::Save {
             document: Some(save),
             ..
         } = &job.deed
@@ -237,21 +248,21 @@ impl Hall {
             return Ok(None);
         };
         let (effect, status) = match done.replay(&job.request) {
-            Replay::Conflict => return Err(Refusal::DocEventIdConflict.into()),
-            Replay::Duplicate => (Effect::NoOp, ReceiptStatus::Duplicate),
-            Replay::First => {
+            ReplayOutcome::Conflict => return Err(Refusal::DocEventIdConflict.into()),
+            ReplayOutcome::Duplicate => (SaveEffect::NoOp, ReceiptStatus::Duplicate),
+            ReplayOutcome::First => {
                 let event = save.event.clone();
                 let is_first = self
                     .store()
                     .write(move |tx| files::tell_completion(tx, document, &event))
                     .await?;
                 match is_first {
-                    true => (Effect::Changed, ReceiptStatus::Accepted),
-                    false => (Effect::NoOp, ReceiptStatus::Duplicate),
+                    true => (SaveEffect::Changed, ReceiptStatus::Accepted),
+                    false => (SaveEffect::NoOp, ReceiptStatus::Duplicate),
                 }
             }
         };
-        Ok(Some(Saved {
+        Ok(Some(SaveOutcome {
             hash: done.file_hash,
             effect,
             identity: done.identity.clone(),
@@ -260,7 +271,7 @@ impl Hall {
     }
 
     /// Row 6: whether the caller may reach the file, and which locks it has.
-    async fn seen_at_admission(&self, job: &Job) -> Result<(Reach, Admitted)> {
+    async fn seen_at_admission(&self, job: &SaveJob) -> Result<(FileScope, AdmittedFile)> {
         let (by, now) = (job.by, self.now());
         let document = job.deed.document().map(|save| save.document);
         let known = self.store().read(move |db| {
@@ -287,30 +298,30 @@ impl Hall {
     }
 
     /// Finds the file; what it holds is read once its locks are held.
-    async fn find_file(&self, reach: &Reach, job: &Job) -> Result<Admitted> {
+    async fn find_file(&self, reach: &FileScope, job: &SaveJob) -> Result<AdmittedFile> {
         let (reach, cwd, path) = (reach.clone(), job.cwd.clone(), job.path.clone());
         self.with_files(move |confined, _| {
             let file = confined.open_folder(&reach, &cwd)?.file(&path)?;
             let physical = file.physical();
-            Ok(Admitted {
+            Ok(AdmittedFile {
                 dev: physical.dev,
                 ino: physical.ino,
                 path: file.path().to_owned(),
                 size: file.figures().size,
-                identity: Identity::new(confined.identity(physical)),
+                identity: FileIdentity::new(confined.identity(physical)),
             })
         })
         .await
     }
 
     /// The job's file as it is now, while it has at most `most` bytes.
-    async fn open_file(&self, reach: &Reach, job: &Job, most: u64) -> Result<Opened> {
+    async fn open_file(&self, reach: &FileScope, job: &SaveJob, most: u64) -> Result<OpenedFile> {
         let (reach, cwd, path) = (reach.clone(), job.cwd.clone(), job.path.clone());
         self.with_files(move |confined, _| {
             let target = confined.open_folder(&reach, &cwd)?.target(&path)?;
             let file = TextFile::of(confined, target, most)?;
             let folder = file.target.parent.identity()?.lasting();
-            Ok(Opened { file, folder })
+            Ok(OpenedFile { file, folder })
         })
         .await
     }
@@ -318,11 +329,11 @@ impl Hall {
     /// The rest, while the file's locks are held.
     async fn save_locked(
         &self,
-        job: Job,
-        reach: &Reach,
-        seen: &Admitted,
-        once: Once<Saved>,
-    ) -> Result<Saved> {
+        job: SaveJob,
+        reach: &FileScope,
+        seen: &AdmittedFile,
+        once: IdempotentWrite<SaveOutcome>,
+    ) -> Result<SaveOutcome> {
         self.settle_left_saves(&seen.path).await?;
         if let Some(saved) = self.replay_save(&job).await? {
             return self.keep_answer(once, saved).await;
@@ -331,14 +342,14 @@ impl Hall {
         let opened = self.open_file(reach, &job, most).await?;
         // Row 7, before it is asked which file it is; who said what the file is to hold hears that
         // it holds something else.
-        if let Err(why @ (NoText::Binary | NoText::NotUtf8)) = &opened.file.text
+        if let Err(why @ (TextError::Binary | TextError::NotUtf8)) = &opened.file.text
             && !job.deed.has_baseline()
         {
             return Err(Refusal::from(*why).into());
         }
         let (opened, content) = match self.decide_save(&job, opened, seen).await? {
-            Decided::Left(saved) => return self.keep_answer(once, saved).await,
-            Decided::Write(opened, content) => (opened, content),
+            SaveDecision::Left(saved) => return self.keep_answer(once, saved).await,
+            SaveDecision::Write(opened, content) => (opened, content),
         };
         let intent = job.intent(&opened, &content)?;
         let noted = intent.clone();
@@ -352,12 +363,12 @@ impl Hall {
                 // What is left of it is undone, or stays noted for the next start.
                 self.settle_left_saves(&intent.path).await?;
                 match error {
-                    Unwritten::Rewritten => {
+                    WriteError::Rewritten => {
                         let most = limits::FILE_HASHED_MAX;
                         let now = self.open_file(reach, &job, most).await?.file.now();
                         Err(Refusal::FileConflict(Box::new(now)).into())
                     }
-                    Unwritten::Refused(error) => Err(error),
+                    WriteError::Refused(error) => Err(error),
                 }
             }
         }
@@ -365,7 +376,12 @@ impl Hall {
 
     /// Rows 9 to 12; first of all, whether it is still the file that was `seen` at admission and
     /// whose locks are held, or one that another save of ours made of it meanwhile.
-    async fn decide_save(&self, job: &Job, opened: Opened, seen: &Admitted) -> Result<Decided> {
+    async fn decide_save(
+        &self,
+        job: &SaveJob,
+        opened: OpenedFile,
+        seen: &AdmittedFile,
+    ) -> Result<SaveDecision> {
         let now = self.now();
         let file = &opened.file;
         let path = file.target.file.path().to_owned();
@@ -394,8 +410,8 @@ impl Hall {
             return Err(Refusal::FileIdentityChanged.into());
         }
         let content = match &job.deed {
-            Deed::Save { content, .. } => content.clone(),
-            Deed::Checkbox {
+            SaveAction::Save { content, .. } => content.clone(),
+            SaveAction::Checkbox {
                 line,
                 expected,
                 checked,
@@ -404,23 +420,23 @@ impl Hall {
                     last.request == Some(job.request) && last.hash == file.current.hash
                 });
                 if is_retry {
-                    return Ok(Decided::Left(left(file)));
+                    return Ok(SaveDecision::Left(left(file)));
                 }
                 let text = file.text.as_ref().map_err(|why| Refusal::from(*why))?;
                 match checkbox::set(text, *line, expected, *checked) {
                     Ok(text) => text,
-                    Err(NotSet::LineChanged) => {
+                    Err(CheckboxError::LineChanged) => {
                         return Err(Refusal::FileConflict(Box::new(opened.file.now())).into());
                     }
-                    Err(NotSet::NotACheckbox) => return Err(Refusal::NotACheckbox.into()),
+                    Err(CheckboxError::NotACheckbox) => return Err(Refusal::NotACheckbox.into()),
                 }
             }
         };
         let asked = job.asked(&content, file, binding);
         match rules::decide(&asked, &file.current, last.as_ref(), &lineage) {
-            Ok(Verdict::Same | Verdict::Retried) => Ok(Decided::Left(left(file))),
-            Ok(Verdict::Write) => match &file.text {
-                Ok(_) => Ok(Decided::Write(opened, content)),
+            Ok(SaveVerdict::Same | SaveVerdict::Retried) => Ok(SaveDecision::Left(left(file))),
+            Ok(SaveVerdict::Write) => match &file.text {
+                Ok(_) => Ok(SaveDecision::Write(opened, content)),
                 Err(why) => Err(Refusal::from(*why).into()),
             },
             Err(stale) => Err(refused(stale, opened.file).into()),
@@ -430,15 +446,15 @@ impl Hall {
     /// Steps 4 to 7; answers which file it is then.
     async fn write_file(
         &self,
-        intent: &Intent,
+        intent: &SaveIntentRow,
         file: TextFile,
         content: String,
-    ) -> Result<Identity, Unwritten> {
+    ) -> Result<FileIdentity, WriteError> {
         let _names = self.inner.gate.shared().await?;
-        let (mark, meant) = (Mark::kept(intent.mark.clone()), intent.meant.clone());
+        let (mark, meant) = (SaveId::kept(intent.mark.clone()), intent.meant.clone());
         let written = self.with_files(move |confined, journals| {
-            let save = Save {
-                place: Place {
+            let save = PlannedSave {
+                place: FileLocation {
                     folder: file.target.parent.as_fd(),
                     name: &file.target.name,
                 },
@@ -449,34 +465,34 @@ impl Hall {
                 mark: &mark,
                 journals,
             };
-            let written = file_saving::at(Step::Intended)
-                .map_err(Failure::from)
+            let written = file_saving::at(SaveStep::Intended)
+                .map_err(SaveError::from)
                 .and_then(|()| file_saving::replace(&save, &file_saving::at))
-                .map(|physical| Identity::new(confined.identity(physical)));
+                .map(|physical| FileIdentity::new(confined.identity(physical)));
             Ok(written)
         });
         written.await?.map_err(unwritten)
     }
 
-    /// Step 8.
+    /// SaveStep 8.
     async fn commit_save(
         &self,
-        intent: Intent,
-        identity: Identity,
-        once: Once<Saved>,
-    ) -> Result<Saved> {
-        let done = Done {
+        intent: SaveIntentRow,
+        identity: FileIdentity,
+        once: IdempotentWrite<SaveOutcome>,
+    ) -> Result<SaveOutcome> {
+        let done = WrittenSave {
             intent,
             identity,
             is_told: true,
         };
         let now = self.now();
-        file_saving::at(Step::Saved).map_err(failed)?;
+        file_saving::at(SaveStep::Saved).map_err(failed)?;
         let saved = self
             .store()
             .write(move |tx| once.run(tx, now, |tx| write_down(tx, &done, now)))
             .await?;
-        file_saving::at(Step::Committed).map_err(failed)?;
+        file_saving::at(SaveStep::Committed).map_err(failed)?;
         Ok(saved)
     }
 }
@@ -489,49 +505,49 @@ fn no_null(cwd: &str, path: &str) -> Result<(), Refusal> {
 }
 
 /// A file whose locks are held, with its folder.
-pub(super) struct Opened {
+pub(super) struct OpenedFile {
     pub(super) file: TextFile,
-    pub(super) folder: Inode,
+    pub(super) folder: PersistentInode,
 }
 
 /// A file as it was at admission.
-struct Admitted {
+struct AdmittedFile {
     dev: u64,
     ino: u64,
     /// Its canonical path.
     path: String,
     /// Bytes.
     size: u64,
-    identity: Identity,
+    identity: FileIdentity,
 }
 
 /// What is to be done with a file.
-enum Decided {
+enum SaveDecision {
     /// Nothing.
-    Left(Saved),
+    Left(SaveOutcome),
     /// It is given this content.
-    Write(Opened, String),
+    Write(OpenedFile, String),
 }
 
 /// Why a file was not written.
-enum Unwritten {
+enum WriteError {
     /// Somebody wrote into it meanwhile.
     Rewritten,
     /// Anything else.
     Refused(Error),
 }
 
-impl<E: Into<Error>> From<E> for Unwritten {
+impl<E: Into<Error>> From<E> for WriteError {
     fn from(error: E) -> Self {
         Self::Refused(error.into())
     }
 }
 
-fn unwritten(failure: Failure) -> Unwritten {
+fn unwritten(failure: SaveError) -> WriteError {
     match failure {
-        Failure::Rewritten => Unwritten::Rewritten,
-        Failure::Replaced => Refusal::FileIdentityChanged.into(),
-        Failure::Io(error) => failed(error).into(),
+        SaveError::Rewritten => WriteError::Rewritten,
+        SaveError::Replaced => Refusal::FileIdentityChanged.into(),
+        SaveError::Io(error) => failed(error).into(),
     }
 }
 
@@ -551,28 +567,28 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 /// A file that is left as it is.
-fn left(file: &TextFile) -> Saved {
-    Saved {
+fn left(file: &TextFile) -> SaveOutcome {
+    SaveOutcome {
         hash: file.current.hash,
-        effect: Effect::NoOp,
+        effect: SaveEffect::NoOp,
         identity: file.current.identity.clone(),
         receipt: None,
     }
 }
 
-fn refused(stale: Stale, file: TextFile) -> Refusal {
+fn refused(stale: SaveConflict, file: TextFile) -> Refusal {
     match stale {
-        Stale::IdentityChanged => Refusal::FileIdentityChanged,
-        Stale::DocumentFileMismatch => Refusal::DocumentFileMismatch,
-        Stale::IncarnationChanged => Refusal::DocumentIncarnationChanged,
-        Stale::Conflict => Refusal::FileConflict(Box::new(file.now())),
+        SaveConflict::IdentityChanged => Refusal::FileIdentityChanged,
+        SaveConflict::DocumentFileMismatch => Refusal::DocumentFileMismatch,
+        SaveConflict::IncarnationChanged => Refusal::DocumentIncarnationChanged,
+        SaveConflict::Conflict => Refusal::FileConflict(Box::new(file.now())),
     }
 }
 
 /// Whether the caller may save a document: it shows a file, on a canvas the caller writes on.
-fn may_save(db: &Rx<'_>, by: &Caller, id: DocumentId, now: Moment) -> Result<()> {
-    let Kept { document, .. } =
-        canvas::by_id(db, id, now)?.ok_or(Refusal::NotFound(Thing::Document))?;
+fn may_save(db: &ReadTx<'_>, by: &Caller, id: DocumentId, now: Timestamp) -> Result<()> {
+    let CanvasDocumentRow { document, .. } =
+        canvas::by_id(db, id, now)?.ok_or(Refusal::NotFound(ResourceKind::Document))?;
     if document.content.path().is_none() {
         return Err(Refusal::DocumentNotChat.into());
     }

@@ -4,37 +4,37 @@ use guildhall_domain::{
     Result,
     callers::Caller,
     files::{
-        self as rules, Asked, Digest, Identity, Lane, Via,
-        document_saves::{Binding, Bound},
-        recovery::Meant,
+        self as rules, Digest, FileIdentity, SaveRequest, SaveRoute, SaveTarget,
+        document_saves::{DocumentBinding, DocumentSave},
+        recovery::SaveIntent,
     },
     limits,
 };
-use guildhall_store::files::Intent;
-use guildhall_world::file_saving::Mark;
+use guildhall_store::files::SaveIntentRow;
+use guildhall_world::file_saving::SaveId;
 
 use super::{
-    save::{DocumentSave, Opened},
+    save::{DocumentSaveRequest, OpenedFile},
     text_file::TextFile,
 };
 
 /// What is asked of a file, and by whom.
-pub(super) struct Job {
+pub(super) struct SaveJob {
     pub(super) by: Caller,
     pub(super) cwd: String,
     pub(super) path: String,
-    pub(super) deed: Deed,
+    pub(super) deed: SaveAction,
     /// What makes a retry the same request.
     pub(super) request: Digest,
 }
 
 /// What is to become of the content.
-pub(super) enum Deed {
+pub(super) enum SaveAction {
     Save {
         content: String,
         baseline: Option<Digest>,
-        identity: Option<Identity>,
-        document: Option<Box<DocumentSave>>,
+        identity: Option<FileIdentity>,
+        document: Option<Box<DocumentSaveRequest>>,
     },
     Checkbox {
         line: u64,
@@ -43,9 +43,9 @@ pub(super) enum Deed {
     },
 }
 
-impl Deed {
+impl SaveAction {
     /// The document that is saved.
-    pub(super) fn document(&self) -> Option<&DocumentSave> {
+    pub(super) fn document(&self) -> Option<&DocumentSaveRequest> {
         match self {
             Self::Save { document, .. } => document.as_deref(),
             Self::Checkbox { .. } => None,
@@ -53,7 +53,7 @@ impl Deed {
     }
 
     /// Which file is meant.
-    pub(super) fn identity(&self) -> Option<Identity> {
+    pub(super) fn identity(&self) -> Option<FileIdentity> {
         match self {
             Self::Save { identity, .. } => identity.clone(),
             Self::Checkbox { .. } => None,
@@ -83,26 +83,31 @@ impl Deed {
         }
     }
 
-    fn via(&self) -> Via {
+    fn via(&self) -> SaveRoute {
         match self {
-            Self::Save { .. } => Via::Save,
-            Self::Checkbox { .. } => Via::Checkbox,
+            Self::Save { .. } => SaveRoute::Save,
+            Self::Checkbox { .. } => SaveRoute::Checkbox,
         }
     }
 }
 
-impl Job {
+impl SaveJob {
     /// What is decided on.
-    pub(super) fn asked(&self, content: &str, file: &TextFile, binding: Option<Binding>) -> Asked {
+    pub(super) fn asked(
+        &self,
+        content: &str,
+        file: &TextFile,
+        binding: Option<DocumentBinding>,
+    ) -> SaveRequest {
         let lane = match self.deed.document() {
-            None => Lane::Ordinary(self.request),
-            Some(save) => Lane::Document(Box::new(Bound {
+            None => SaveTarget::Ordinary(self.request),
+            Some(save) => SaveTarget::Document(Box::new(DocumentSave {
                 binding,
                 claimed: save.claimed.clone(),
                 path: file.target.file.path().to_owned(),
             })),
         };
-        Asked {
+        SaveRequest {
             content: rules::digest(content.as_bytes()),
             baseline: self.deed.baseline(),
             identity: self.deed.identity(),
@@ -111,13 +116,13 @@ impl Job {
     }
 
     /// What is noted before the file is written.
-    pub(super) fn intent(&self, opened: &Opened, content: &str) -> Result<Intent> {
+    pub(super) fn intent(&self, opened: &OpenedFile, content: &str) -> Result<SaveIntentRow> {
         let document = self.deed.document();
         let file = &opened.file;
-        Ok(Intent {
-            mark: Mark::new()?.as_str().to_owned(),
+        Ok(SaveIntentRow {
+            mark: SaveId::new()?.as_str().to_owned(),
             path: file.target.file.path().to_owned(),
-            meant: Meant {
+            meant: SaveIntent {
                 identity: file.current.identity.clone(),
                 inode: file.target.file.physical().lasting(),
                 folder: opened.folder.clone(),

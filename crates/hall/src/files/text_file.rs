@@ -2,23 +2,23 @@
 
 use guildhall_domain::{
     Refusal, Result,
-    errors::FileNow,
-    files::{Current, Identity, NoText},
+    errors::ConflictingFile,
+    files::{CurrentFile, FileIdentity, TextError},
     limits,
 };
 use guildhall_world::{
-    confined_fs::{Confined, Reach, Target},
-    file_reads::{Held, held},
+    confined_fs::{ConfinedFs, FileScope, ReplaceTarget},
+    file_reads::{HashedText, held},
 };
 
 /// A file with what it holds.
 pub(crate) struct TextFile {
     /// The file and where it really lies.
-    pub(crate) target: Target,
+    pub(crate) target: ReplaceTarget,
     /// Which file it is, and the hash of what it holds.
-    pub(crate) current: Current,
+    pub(crate) current: CurrentFile,
     /// What it holds, or why that is no text.
-    pub(crate) text: Result<String, NoText>,
+    pub(crate) text: Result<String, TextError>,
 }
 
 impl TextFile {
@@ -26,12 +26,12 @@ impl TextFile {
     ///
     /// # Errors
     /// [`Refusal::FileTooLarge`], those of reading it.
-    pub(crate) fn of(confined: &Confined, target: Target, most: u64) -> Result<Self> {
-        let identity = Identity::new(confined.identity(target.file.physical()));
-        let Held { hash, text, .. } = held(&target.file, most)?;
+    pub(crate) fn of(confined: &ConfinedFs, target: ReplaceTarget, most: u64) -> Result<Self> {
+        let identity = FileIdentity::new(confined.identity(target.file.physical()));
+        let HashedText { hash, text, .. } = held(&target.file, most)?;
         Ok(Self {
             target,
-            current: Current { identity, hash },
+            current: CurrentFile { identity, hash },
             text,
         })
     }
@@ -40,7 +40,7 @@ impl TextFile {
     ///
     /// # Errors
     /// The refusals of contract 6.1, [`Refusal::NotAFile`], [`Refusal::FileTooLarge`].
-    pub(crate) fn within(confined: &Confined, reach: &Reach, path: &str) -> Result<Self> {
+    pub(crate) fn within(confined: &ConfinedFs, reach: &FileScope, path: &str) -> Result<Self> {
         let target = confined.target(reach, path)?;
         Self::of(confined, target, limits::FILE_SIZE_MAX)
     }
@@ -55,8 +55,8 @@ impl TextFile {
     }
 
     /// What is told to a caller that meant it otherwise.
-    pub(crate) fn now(self) -> FileNow {
-        FileNow {
+    pub(crate) fn now(self) -> ConflictingFile {
+        ConflictingFile {
             hash: self.current.hash,
             content: self.text.ok(),
             identity: self.current.identity,

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Error, Moment, Result,
+    Error, Result, Timestamp,
     events::Event,
-    interactions::{Standing, Trigger, refusing},
+    interactions::{InteractionRecord, InteractionTrigger, refusing},
 };
 use guildhall_store::{Tx, interactions as ask_rows};
 use tokio::time::MissedTickBehavior;
@@ -26,7 +26,7 @@ impl Hall {
     /// Faults, and `Overloaded`.
     ///
     /// Source: contract 3.8.2.
-    pub async fn end_due_interactions(&self) -> Result<Option<Moment>> {
+    pub async fn end_due_interactions(&self) -> Result<Option<Timestamp>> {
         let now = self.now();
         match self.store().read(ask_rows::next_deadline).await?.value {
             None => return Ok(None),
@@ -60,14 +60,14 @@ impl Hall {
 }
 
 /// Ends and parks what is due; answers the asks that ended without an answer.
-fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<Standing>> {
+fn end_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
     let mut expired = ask_rows::expired(tx, now)?;
     for row in &mut expired {
-        lifecycle::step(tx, row, Trigger::Expire, None, now)?;
+        lifecycle::step(tx, row, InteractionTrigger::Expire, None, now)?;
         sessions::recount(tx, row.session_id, None, now)?;
     }
     for mut row in ask_rows::lapsed(tx, now)? {
-        lifecycle::step(tx, &mut row, Trigger::Expire, None, now)?;
+        lifecycle::step(tx, &mut row, InteractionTrigger::Expire, None, now)?;
     }
     for whole in ask_rows::to_park(tx, now)? {
         let (mut standing, card) = (whole.standing, whole.card);

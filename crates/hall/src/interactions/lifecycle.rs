@@ -2,30 +2,30 @@
 //! its process. Everything here runs in a transaction of the caller's.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     events::Event,
     ids::{ApprovalId, AuthorId, SessionId},
     interactions::{
-        ApprovalState, Asked, Card, Interaction, InteractionKind, Reply, Standing, Trigger,
-        allowing,
+        ApprovalState, DecisionReply, Interaction, InteractionCard, InteractionKind,
+        InteractionRecord, InteractionRequest, InteractionTrigger, allowing,
     },
     limits,
     sessions::Session,
     transcript::ToolCall,
 };
 use guildhall_store::{
-    Rx, Tx,
-    interactions::{self as ask_rows, Whole},
+    ReadTx, Tx,
+    interactions::{self as ask_rows, InteractionRow},
     turns,
 };
-use guildhall_world::digests::{Action, Digests};
+use guildhall_world::digests::{ApprovalAction, ApprovalDigests};
 use serde_json::Value;
 
 use crate::sessions;
 
 /// What becomes of an agent's ask.
 #[derive(Clone, Debug)]
-pub enum Opening {
+pub enum OpenOutcome {
     /// A person is asked; its answer comes to whoever waits for its id.
     Asked(Box<Interaction>),
     /// A person allowed exactly this when the agent was gone; that yes is used up now.
@@ -53,11 +53,11 @@ pub(crate) fn open(
     tx: &mut Tx<'_>,
     session: &Session,
     call: Option<&ToolCall>,
-    asked: &Asked,
-    digests: &Digests,
+    asked: &InteractionRequest,
+    digests: &ApprovalDigests,
     id: ApprovalId,
-    now: Moment,
-) -> Result<Opening> {
+    now: Timestamp,
+) -> Result<OpenOutcome> {
     let digest = digest(session, call, asked, digests)?;
     let card = asked.card(session, call);
     // Of an opaque ask nothing is known but an id, so that no word on another one reaches it.
@@ -79,13 +79,13 @@ pub(crate) fn open(
 pub(crate) fn open_of_server(
     tx: &mut Tx<'_>,
     session: &Session,
-    asked: &Asked,
-    digests: &Digests,
+    asked: &InteractionRequest,
+    digests: &ApprovalDigests,
     id: ApprovalId,
-    now: Moment,
-) -> Result<Opening> {
+    now: Timestamp,
+) -> Result<OpenOutcome> {
     let digest = digest(session, None, asked, digests)?;
-    let card = Card {
+    let card = InteractionCard {
         of_server: true,
         ..asked.card(session, None)
     };
@@ -96,35 +96,36 @@ pub(crate) fn open_of_server(
 fn put(
     tx: &mut Tx<'_>,
     session: &Session,
-    asked: &Asked,
-    (card, digest): (Card, String),
+    asked: &InteractionRequest,
+    (card, digest): (InteractionCard, String),
     id: ApprovalId,
-    now: Moment,
-) -> Result<Opening> {
+    now: Timestamp,
+) -> Result<OpenOutcome> {
     let (kind, tool_call_id) = (asked.kind(), asked.tool_call_id(id));
     let pending = ask_rows::pending_of(tx, session.id, now)?;
-    let is_same_call = |row: &Standing| row.kind == kind && row.tool_call_id == tool_call_id;
+    let is_same_call =
+        |row: &InteractionRecord| row.kind == kind && row.tool_call_id == tool_call_id;
     let mut waiting = 0;
-    for Whole {
+    for InteractionRow {
         standing: mut row, ..
     } in pending
     {
         match (row.is_detached(), is_same_call(&row)) {
-            (false, true) => return Ok(Opening::AskedAlready),
+            (false, true) => return Ok(OpenOutcome::AskedAlready),
             (true, is_same) if is_same || (!card.opaque && row.digest == digest) => {
-                step(tx, &mut row, Trigger::Withdraw, None, now)?;
+                step(tx, &mut row, InteractionTrigger::Withdraw, None, now)?;
             }
             (false, false) | (true, _) => waiting += 1,
         }
     }
     if waiting >= limits::PENDING_MAX {
-        return Ok(Opening::Refused);
+        return Ok(OpenOutcome::Refused);
     }
     let whose = (session.agent_id, session.id, session.room_id);
-    let mut row = Standing::asked(id, whose, kind, tool_call_id, now);
+    let mut row = InteractionRecord::asked(id, whose, kind, tool_call_id, now);
     row.digest = digest;
     row.room_turn = turns::at_work_in(tx, session.id)?;
-    if let Asked::Permission { options, .. } = asked {
+    if let InteractionRequest::Permission { options, .. } = asked {
         row.options.clone_from(options);
     }
     ask_rows::insert(tx, &row, &card)?;
@@ -133,7 +134,7 @@ fn put(
         interaction: interaction.clone(),
     };
     tx.append(now, None, &opened)?;
-    Ok(Opening::Asked(Box::new(interaction)))
+    Ok(OpenOutcome::Asked(Box::new(interaction)))
 }
 
 /// What a person said to exactly this when its agent was gone: a yes is used in this very
@@ -141,11 +142,11 @@ fn put(
 fn decided_before(
     tx: &mut Tx<'_>,
     session: SessionId,
-    asked: &Asked,
+    asked: &InteractionRequest,
     digest: &str,
-    now: Moment,
-) -> Result<Option<Opening>> {
-    if let Asked::Permission { options, .. } = asked
+    now: Timestamp,
+) -> Result<Option<OpenOutcome>> {
+    if let InteractionRequest::Permission { options, .. } = asked
         && let Some(option) = allowing(options, false, None)
     {
         let granted = ask_rows::granted_for(tx, session, digest)?;
@@ -153,17 +154,17 @@ fn decided_before(
             .into_iter()
             .find(|row| row.state_at(now) == ApprovalState::Granted);
         if let Some(mut row) = live
-            && step(tx, &mut row, Trigger::Spend, None, now)?
+            && step(tx, &mut row, InteractionTrigger::Spend, None, now)?
         {
             let option_id = option.option_id.clone();
-            return Ok(Some(Opening::Granted { option_id }));
+            return Ok(Some(OpenOutcome::Granted { option_id }));
         }
     }
     let since = now.plus_seconds(-limits::GRANT_TTL_S);
     match ask_rows::denied_unheard(tx, session, digest, since)? {
         Some(denied) => {
             ask_rows::set_consumed_at(tx, denied, Some(now))?;
-            Ok(Some(Opening::Refused))
+            Ok(Some(OpenOutcome::Refused))
         }
         None => Ok(None),
     }
@@ -181,7 +182,7 @@ pub(crate) fn withdraw_all(
     tx: &mut Tx<'_>,
     session: SessionId,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<ApprovalId>> {
     let mut pending = Vec::new();
     for mut row in ask_rows::unfinished(tx, session)? {
@@ -203,10 +204,10 @@ pub(crate) fn withdraw_pending(
     tx: &mut Tx<'_>,
     session: SessionId,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<ApprovalId>> {
     let mut ended = Vec::new();
-    for Whole { mut standing, .. } in ask_rows::attached(tx, Some(session))? {
+    for InteractionRow { mut standing, .. } in ask_rows::attached(tx, Some(session))? {
         end(tx, &mut standing, by, now)?;
         ended.push(standing.id);
     }
@@ -217,8 +218,8 @@ pub(crate) fn withdraw_pending(
 ///
 /// # Errors
 /// Faults.
-pub(super) fn withdraw_one(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
-    let Some(Whole { mut standing, .. }) = ask_rows::by_id(tx, id)? else {
+pub(super) fn withdraw_one(tx: &mut Tx<'_>, id: ApprovalId, now: Timestamp) -> Result<()> {
+    let Some(InteractionRow { mut standing, .. }) = ask_rows::by_id(tx, id)? else {
         return Ok(());
     };
     if standing.state == ApprovalState::Pending {
@@ -238,7 +239,7 @@ pub(crate) fn withdraw_grants(
     tx: &mut Tx<'_>,
     session: SessionId,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for mut row in ask_rows::granted(tx, session)? {
         end(tx, &mut row, by, now)?;
@@ -247,14 +248,19 @@ pub(crate) fn withdraw_grants(
 }
 
 /// Withdraws a row; one whose deadline has passed already is expired instead.
-fn end(tx: &mut Tx<'_>, row: &mut Standing, by: Option<AuthorId>, now: Moment) -> Result<()> {
+fn end(
+    tx: &mut Tx<'_>,
+    row: &mut InteractionRecord,
+    by: Option<AuthorId>,
+    now: Timestamp,
+) -> Result<()> {
     let trigger = match row.state_at(now) {
-        ApprovalState::Expired => Trigger::Expire,
+        ApprovalState::Expired => InteractionTrigger::Expire,
         ApprovalState::Pending
         | ApprovalState::Granted
         | ApprovalState::Denied
         | ApprovalState::Withdrawn
-        | ApprovalState::Consumed => Trigger::Withdraw,
+        | ApprovalState::Consumed => InteractionTrigger::Withdraw,
     };
     step(tx, row, trigger, by, now).map(|_| ())
 }
@@ -264,7 +270,7 @@ fn forget_unheard(
     tx: &mut Tx<'_>,
     session: SessionId,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let since = now.plus_seconds(-limits::GRANT_TTL_S);
     ask_rows::withdraw_used(tx, session, by, since, now)
@@ -281,7 +287,7 @@ fn forget_unheard(
 pub(crate) fn detach_all(
     tx: &mut Tx<'_>,
     session: SessionId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<ApprovalId>> {
     detach(tx, Some(session), now)
 }
@@ -290,12 +296,12 @@ pub(crate) fn detach_all(
 ///
 /// # Errors
 /// Faults.
-pub(crate) fn detach_every(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+pub(crate) fn detach_every(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     // Nobody waits yet who could be told.
     detach(tx, None, now).map(drop)
 }
 
-fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Moment) -> Result<Vec<ApprovalId>> {
+fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Timestamp) -> Result<Vec<ApprovalId>> {
     let mut withdrawn = Vec::new();
     for whole in ask_rows::attached(tx, session)? {
         let (mut standing, card) = (whole.standing, whole.card);
@@ -327,15 +333,15 @@ pub(crate) fn input_changed(
     tx: &mut Tx<'_>,
     session: &Session,
     call: &ToolCall,
-    digests: &Digests,
-    now: Moment,
+    digests: &ApprovalDigests,
+    now: Timestamp,
 ) -> Result<()> {
     let id = &call.tool_call_id;
     let found = ask_rows::of_call(tx, session.id, id, InteractionKind::ToolCall)?;
     let Some(mut row) = found.filter(|row| row.is_open(now) && !row.is_detached()) else {
         return Ok(());
     };
-    let asked = Asked::Permission {
+    let asked = InteractionRequest::Permission {
         tool_call_id: id.clone(),
         options: row.options.clone(),
     };
@@ -355,7 +361,11 @@ pub(crate) fn input_changed(
 ///
 /// # Errors
 /// A fault when the store cannot be read.
-pub(crate) fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Interaction>> {
+pub(crate) fn pending_of(
+    db: &ReadTx<'_>,
+    session: SessionId,
+    now: Timestamp,
+) -> Result<Vec<Interaction>> {
     let rows = ask_rows::pending_of(db, session, now)?;
     Ok(rows
         .into_iter()
@@ -366,10 +376,10 @@ pub(crate) fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result
 fn digest(
     session: &Session,
     call: Option<&ToolCall>,
-    asked: &Asked,
-    digests: &Digests,
+    asked: &InteractionRequest,
+    digests: &ApprovalDigests,
 ) -> Result<String> {
-    let action = Action {
+    let action = ApprovalAction {
         capability: asked.kind().word(),
         agent: Some(session.agent_id),
         input: &asked.digest_input(session, call),
@@ -381,10 +391,10 @@ fn digest(
 /// Moves a row along, compared and set, and tells what became of it; answers whether it moved.
 pub(super) fn step(
     tx: &mut Tx<'_>,
-    row: &mut Standing,
-    trigger: Trigger,
+    row: &mut InteractionRecord,
+    trigger: InteractionTrigger,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<bool> {
     step_with(tx, row, trigger, (by, None), now)
 }
@@ -392,10 +402,10 @@ pub(super) fn step(
 /// The same, with what the person decided with.
 pub(super) fn step_with(
     tx: &mut Tx<'_>,
-    row: &mut Standing,
-    trigger: Trigger,
-    (by, reply): (Option<AuthorId>, Option<Reply>),
-    now: Moment,
+    row: &mut InteractionRecord,
+    trigger: InteractionTrigger,
+    (by, reply): (Option<AuthorId>, Option<DecisionReply>),
+    now: Timestamp,
 ) -> Result<bool> {
     if !step_silently(tx, row, trigger, by, now)? {
         return Ok(false);
@@ -423,10 +433,10 @@ pub(super) fn step_with(
 /// The same, where the caller tells of it.
 pub(super) fn step_silently(
     tx: &mut Tx<'_>,
-    row: &mut Standing,
-    trigger: Trigger,
+    row: &mut InteractionRecord,
+    trigger: InteractionTrigger,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<bool> {
     let Some(before) = row.take(trigger, by, now) else {
         return Ok(false);
@@ -436,7 +446,7 @@ pub(super) fn step_silently(
     }
     match (row.state, trigger) {
         (ApprovalState::Consumed, _) => ask_rows::set_consumed_at(tx, row.id, Some(now))?,
-        (_, Trigger::Undelivered) => ask_rows::set_consumed_at(tx, row.id, None)?,
+        (_, InteractionTrigger::Undelivered) => ask_rows::set_consumed_at(tx, row.id, None)?,
         _ => {}
     }
     Ok(true)

@@ -7,54 +7,55 @@ mod lifecycle;
 mod response_waiters;
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Decider, Gate},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
     ids::{ApprovalId, AuthorId, MessageId, SessionId},
     interactions::{
-        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Card, Decision, Deny,
-        Interaction, Listed, Standing, SubmitAnswers, Trigger,
+        self as rules, ApprovalState, ApproveRequest, BatchRequest, Decision, DenyRequest,
+        Interaction, InteractionCard, InteractionRecord, InteractionRequest, InteractionResponse,
+        InteractionTrigger, ListedInteraction, SubmitAnswersRequest,
     },
     sessions::Session,
     transcript::ToolCall,
     turns::Turn,
 };
 use guildhall_store::{
-    Seen, Tx, interactions as ask_rows, messages,
+    ReadSnapshot, Tx, interactions as ask_rows, messages,
     sessions::{hold, is_held},
 };
 use tokio::sync::oneshot;
 
 pub(crate) use deadlines::start;
-pub use lifecycle::Opening;
+pub use lifecycle::OpenOutcome;
 pub(crate) use lifecycle::{
     detach_all, input_changed, open, open_of_server, pending_of, withdraw_all, withdraw_grants,
     withdraw_pending,
 };
-pub(crate) use response_waiters::Waiting;
+pub(crate) use response_waiters::ResponseWaiters;
 
 use crate::{
     Hall, callers,
-    idempotency::Once,
-    sessions::{self, NewMessage, Rank},
+    idempotency::IdempotentWrite,
+    sessions::{self, NewMessage, QueueRank},
     turns, visibility,
 };
 
 /// A decision that is committed.
 #[derive(Clone, Debug)]
-pub struct Settled {
-    row: Standing,
-    answer: Answer,
+pub struct CommittedDecision {
+    row: InteractionRecord,
+    answer: InteractionResponse,
 }
 
 /// What became of one call of a batch.
 #[derive(Clone, Debug)]
-pub struct Batched {
+pub struct BatchOutcome {
     /// The call.
     pub tool_call_id: String,
     /// The decision, or why there is none.
-    pub outcome: Result<Settled, Refusal>,
+    pub outcome: Result<CommittedDecision, Refusal>,
 }
 
 /// A run of a session's interactions.
@@ -68,11 +69,11 @@ pub struct InteractionsPage {
 
 /// An ask that was opened in a transaction of its own.
 #[derive(Debug)]
-pub struct Posed {
+pub struct OpenedInteraction {
     /// What became of it.
-    pub opening: Opening,
+    pub opening: OpenOutcome,
     /// The answer, when a person is asked; it breaks off when nobody will answer any more.
-    pub answer: oneshot::Receiver<Answer>,
+    pub answer: oneshot::Receiver<InteractionResponse>,
 }
 
 impl Hall {
@@ -82,9 +83,12 @@ impl Hall {
     /// Faults, and `Overloaded`.
     ///
     /// Source: contract 3.8.1.
-    pub async fn pending_interactions(&self, by: &AnyCaller) -> Result<Seen<Vec<Listed>>> {
+    pub async fn pending_interactions(
+        &self,
+        by: &AnyCaller,
+    ) -> Result<ReadSnapshot<Vec<ListedInteraction>>> {
         let (is_human, now) = (by.caller().is_human(), self.now());
-        let list = move |row: ask_rows::Whole| Listed {
+        let list = move |row: ask_rows::InteractionRow| ListedInteraction {
             agent_id: row.standing.agent_id,
             room_id: row.standing.room_id,
             interaction: row.standing.shown(row.card, row.reply, now),
@@ -110,7 +114,7 @@ impl Hall {
         session: SessionId,
         before: Option<ApprovalId>,
         limit: u32,
-    ) -> Result<Seen<InteractionsPage>> {
+    ) -> Result<ReadSnapshot<InteractionsPage>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
@@ -121,7 +125,8 @@ impl Hall {
                 let mut rows = ask_rows::newest_of(db, session, before, limit + 1)?;
                 let has_more = rows.len() > limit as usize;
                 rows.truncate(limit as usize);
-                let shown = |row: ask_rows::Whole| row.standing.shown(row.card, row.reply, now);
+                let shown =
+                    |row: ask_rows::InteractionRow| row.standing.shown(row.card, row.reply, now);
                 Ok(InteractionsPage {
                     interactions: rows.into_iter().rev().map(shown).collect(),
                     has_more,
@@ -141,8 +146,8 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Approve,
-        once: Once<Settled>,
+        ask: ApproveRequest,
+        once: IdempotentWrite<CommittedDecision>,
     ) -> Result<()> {
         ask.check()?;
         let decision = Decision::Approve {
@@ -168,8 +173,8 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Deny,
-        once: Once<Settled>,
+        ask: DenyRequest,
+        once: IdempotentWrite<CommittedDecision>,
     ) -> Result<()> {
         let ask = ask.checked()?;
         let (by, now) = (*by.caller(), self.now());
@@ -198,8 +203,8 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: SubmitAnswers,
-        once: Once<Settled>,
+        ask: SubmitAnswersRequest,
+        once: IdempotentWrite<CommittedDecision>,
     ) -> Result<()> {
         ask.check()?;
         let decision = ask.answers.map_or(Decision::Decline, Decision::Answer);
@@ -221,9 +226,9 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Batch,
-        once: Once<Vec<Batched>>,
-    ) -> Result<Vec<Batched>> {
+        ask: BatchRequest,
+        once: IdempotentWrite<Vec<BatchOutcome>>,
+    ) -> Result<Vec<BatchOutcome>> {
         let decision = Decision::Approve {
             always_allow: false,
             option_id: None,
@@ -241,9 +246,9 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Batch,
-        once: Once<Vec<Batched>>,
-    ) -> Result<Vec<Batched>> {
+        ask: BatchRequest,
+        once: IdempotentWrite<Vec<BatchOutcome>>,
+    ) -> Result<Vec<BatchOutcome>> {
         let decision = Decision::Deny {
             reason: String::new(),
         };
@@ -254,10 +259,10 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Batch,
+        ask: BatchRequest,
         decision: Decision,
-        once: Once<Vec<Batched>>,
-    ) -> Result<Vec<Batched>> {
+        once: IdempotentWrite<Vec<BatchOutcome>>,
+    ) -> Result<Vec<BatchOutcome>> {
         ask.check()?;
         let (by, now) = (*by.caller(), self.now());
         let decide = move |tx: &mut Tx<'_>| {
@@ -268,7 +273,7 @@ impl Hall {
                     Err(Error::Refusal(refusal)) => Err(refusal),
                     Err(other) => return Err(other),
                 };
-                Ok(Batched {
+                Ok(BatchOutcome {
                     tool_call_id: id,
                     outcome,
                 })
@@ -276,7 +281,7 @@ impl Hall {
             let ids = ask.tool_call_ids.into_iter();
             ids.map(|id| one(id, tx)).collect()
         };
-        let batched: Vec<Batched> = self
+        let batched: Vec<BatchOutcome> = self
             .store()
             .write(move |tx| {
                 callers::require(tx, &by, now)?;
@@ -292,8 +297,8 @@ impl Hall {
     /// Commits one decision, then tells the agent.
     async fn settling(
         &self,
-        once: Once<Settled>,
-        decide: impl FnOnce(&mut Tx<'_>) -> Result<Settled> + Send + 'static,
+        once: IdempotentWrite<CommittedDecision>,
+        decide: impl FnOnce(&mut Tx<'_>) -> Result<CommittedDecision> + Send + 'static,
     ) -> Result<()> {
         let now = self.now();
         let settled = self.store().write(move |tx| once.run(tx, now, decide));
@@ -303,8 +308,8 @@ impl Hall {
 
     /// Tells the agent what was decided, after the commit. A yes that reaches nobody waits for
     /// the agent to come back.
-    async fn carry_out(&self, settled: Settled) {
-        let Settled { row, answer } = settled;
+    async fn carry_out(&self, settled: CommittedDecision) {
+        let CommittedDecision { row, answer } = settled;
         let is_there = !row.is_detached();
         if is_there && !self.answer_agent(row.session_id, row.id, answer.clone()) {
             self.undelivered(row.id, answer).await;
@@ -315,7 +320,7 @@ impl Hall {
 
     /// Keeps for the agent what was decided and reached nobody: a yes becomes a grant, unless its
     /// turn was cancelled meanwhile, and answers are told by a message. A no needs nobody.
-    async fn keep_undelivered(&self, id: ApprovalId, answer: Answer) -> Result<()> {
+    async fn keep_undelivered(&self, id: ApprovalId, answer: InteractionResponse) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| {
@@ -327,7 +332,13 @@ impl Hall {
                     return Ok(());
                 }
                 let told = card.clone();
-                if lifecycle::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
+                if lifecycle::step_silently(
+                    tx,
+                    &mut row,
+                    InteractionTrigger::Undelivered,
+                    None,
+                    now,
+                )? {
                     let interaction = row.shown(card, reply, now);
                     tx.append(now, None, &Event::InteractionDetached { interaction })?;
                 }
@@ -338,7 +349,7 @@ impl Hall {
 
     /// A yes that reached nobody, because the agent that asked went away at that moment, waits
     /// for the agent to come back.
-    pub(crate) async fn undelivered(&self, id: ApprovalId, answer: Answer) {
+    pub(crate) async fn undelivered(&self, id: ApprovalId, answer: InteractionResponse) {
         if let Err(error) = self.keep_undelivered(id, answer).await {
             tracing::error!(?error, "a yes that reached nobody could not be kept");
         }
@@ -346,7 +357,12 @@ impl Hall {
 
     /// Gives the agent that waits for the ask `id` of `session` its answer; answers whether one
     /// waits.
-    pub(crate) fn answer_agent(&self, _session: SessionId, id: ApprovalId, answer: Answer) -> bool {
+    pub(crate) fn answer_agent(
+        &self,
+        _session: SessionId,
+        id: ApprovalId,
+        answer: InteractionResponse,
+    ) -> bool {
         self.inner.waiting.answer(id, answer)
     }
 
@@ -358,8 +374,8 @@ impl Hall {
         &self,
         session: Session,
         call: Option<ToolCall>,
-        asked: Asked,
-    ) -> Result<Posed> {
+        asked: InteractionRequest,
+    ) -> Result<OpenedInteraction> {
         let id = Self::new_id(ApprovalId::from_bytes);
         let answer = self.inner.waiting.park(id);
         let (digests, now) = (self.inner.digests.clone(), self.now());
@@ -367,7 +383,7 @@ impl Hall {
             .store()
             .write(move |tx| open(tx, &session, call.as_ref(), &asked, &digests, id, now))
             .await?;
-        Ok(Posed { opening, answer })
+        Ok(OpenedInteraction { opening, answer })
     }
 
     /// Draws the pending card of a call anew, in a transaction of its own.
@@ -436,10 +452,10 @@ impl Hall {
 /// `Validation` when the agent is gone and its turn in the room with it.
 fn tell_agent(
     tx: &mut Tx<'_>,
-    row: &Standing,
+    row: &InteractionRecord,
     by: AuthorId,
     reason: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let session = row.session_id;
     if row.room_turn.is_some() {
@@ -464,7 +480,7 @@ fn queue_words(
     session: SessionId,
     (author, words): (AuthorId, &str),
     room_turn: Option<Turn>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<MessageId> {
     let id = Hall::new_id(MessageId::from_bytes);
     let is_next = room_turn.as_ref().is_none_or(|turn| turn.state.is_live());
@@ -474,7 +490,11 @@ fn queue_words(
         author,
         content: words.to_owned(),
         context: String::new(),
-        rank: if is_next { Rank::First } else { Rank::Decided },
+        rank: if is_next {
+            QueueRank::First
+        } else {
+            QueueRank::Decided
+        },
         room_turn: room_turn.and_then(|turn| turn.id),
     };
     sessions::enqueue(tx, message, now)?;
@@ -485,9 +505,9 @@ fn queue_words(
 /// told by a new turn there, whose rule is `by_person`. `None` when the agent left the room.
 fn tell_in_turn(
     tx: &mut Tx<'_>,
-    row: &Standing,
+    row: &InteractionRecord,
     words: (AuthorId, &str),
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<MessageId>> {
     let turn = match row.room_turn {
         None => None,
@@ -503,17 +523,17 @@ fn tell_in_turn(
 /// call, or what was answered; a no opens nothing, and neither does what a tool server asked.
 fn reopen(
     tx: &mut Tx<'_>,
-    row: &Standing,
-    card: &Card,
-    answer: &Answer,
-    now: Moment,
+    row: &InteractionRecord,
+    card: &InteractionCard,
+    answer: &InteractionResponse,
+    now: Timestamp,
 ) -> Result<()> {
     let words = match (row.state, answer) {
         // The agent did not ask; the answer would be words to it that nobody meant for it.
         _ if card.of_server => return Ok(()),
         (ApprovalState::Granted, _) if card.opaque => rules::opaque_words().to_owned(),
         (ApprovalState::Granted, _) => rules::grant_words(&card.title),
-        (ApprovalState::Consumed, Answer::Accepted(answers)) => {
+        (ApprovalState::Consumed, InteractionResponse::Accepted(answers)) => {
             rules::answer_words(&card.title, answers)
         }
         _ => return Ok(()),
@@ -536,8 +556,8 @@ fn settle(
     tool_call_id: &str,
     decision: &Decision,
     digest: Option<&str>,
-    now: Moment,
-) -> Result<Settled> {
+    now: Timestamp,
+) -> Result<CommittedDecision> {
     callers::require(tx, by, now)?;
     let found = ask_rows::of_call(tx, session, tool_call_id, decision.kind())?;
     let questions = match (&found, decision) {
@@ -545,7 +565,7 @@ fn settle(
         (Some(_) | None, _) => Vec::new(),
     };
     let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
-    let mut row = found.ok_or(Refusal::NotFound(Thing::PendingApproval))?;
+    let mut row = found.ok_or(Refusal::NotFound(ResourceKind::PendingApproval))?;
     let word = (Some(by.author), Some(decided.reply));
     if !lifecycle::step_with(tx, &mut row, decision.trigger(), word, now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
@@ -557,5 +577,5 @@ fn settle(
     {
         reopen(tx, &row, &whole.card, &answer, now)?;
     }
-    Ok(Settled { row, answer })
+    Ok(CommittedDecision { row, answer })
 }

@@ -8,20 +8,23 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use guildhall_domain::{limits, mcp_servers::Verdict, mcp_tools};
+use guildhall_domain::{limits, mcp_servers::PinComparison, mcp_tools};
 use guildhall_world::{
-    mcp::{self, Connected, Greeting, Hooks, Listing, McpError, Notices, Running, Target},
-    server_programs::Sighting,
+    mcp::{
+        self, ClientCallbacks, ConnectOptions, ConnectedServer, ConnectionDriver, McpError,
+        RawNotifications, ServerTarget, ToolListing,
+    },
+    server_programs::ProgramStamps,
 };
 use tokio::{sync::watch, time::Instant};
 
 use super::{
-    Closed, broken, elicitation, is_cut,
-    mcp_connections::{Askers, Key, Seen, Starting, Up},
+    ServerUnavailable, broken, elicitation, is_cut,
+    mcp_connections::{CheckedListing, ConnectAttempt, McpConnection, PendingCalls, ServerKey},
 };
 use crate::{
     Hall,
-    mcp_servers::{Entry, Learned, Noted},
+    mcp_servers::{ConfiguredServer, Observation, ObservationOutcome},
 };
 
 /// How long connecting may take, and how long a list of tools.
@@ -31,7 +34,7 @@ const FRESH: Duration = Duration::from_secs(limits::MCP_TOOLS_FRESH_S);
 
 /// When a listing is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum ListingPolicy {
     /// In any case.
     Now,
     /// Unless the last one is known to hold.
@@ -40,28 +43,33 @@ pub(super) enum Look {
 
 impl Hall {
     /// Opens a line in a task of its own, which lives as long as it.
-    pub(super) fn start_line(&self, entry: Entry, key: Key, starting: Starting) {
+    pub(super) fn start_line(
+        &self,
+        entry: ConfiguredServer,
+        key: ServerKey,
+        starting: ConnectAttempt,
+    ) {
         let hall = self.clone();
         self.tasks().spawn("tool server", self.now(), async move {
             hall.live_line(entry, key, starting).await;
         });
     }
 
-    async fn live_line(self, entry: Entry, key: Key, starting: Starting) {
-        let Starting {
+    async fn live_line(self, entry: ConfiguredServer, key: ServerKey, starting: ConnectAttempt) {
+        let ConnectAttempt {
             tell,
             cut,
             lifecycle,
         } = starting;
         let mut stopping = self.tasks().stopping();
-        let greeting = Greeting {
+        let greeting = ConnectOptions {
             lifecycle,
             within: CONNECT_WAIT,
         };
         let brought = tokio::select! {
             biased;
             closed = is_cut(cut.subscribe()) => Err(closed),
-            () = is_true(&mut stopping) => Err(Closed::new("STOPPING", "The server stops.")),
+            () = is_true(&mut stopping) => Err(ServerUnavailable::new("STOPPING", "The server stops.")),
             brought = self.bring_up(&entry, &key, greeting) => brought,
         };
         let (parts, notices, running) = match brought {
@@ -73,7 +81,7 @@ impl Hall {
                 return;
             }
         };
-        let up = Up {
+        let up = McpConnection {
             cut: Arc::clone(&cut),
             ..parts
         };
@@ -87,7 +95,13 @@ impl Hall {
 
     /// Drives a line until it has ended; looks at the tools whenever the server says that they
     /// are others.
-    async fn hold_line(&self, entry: &Entry, up: &Up, notices: Notices, running: Running) {
+    async fn hold_line(
+        &self,
+        entry: &ConfiguredServer,
+        up: &McpConnection,
+        notices: RawNotifications,
+        running: ConnectionDriver,
+    ) {
         let mut stopping = self.tasks().stopping();
         let mut cut = pin!(is_cut(up.cut.subscribe()));
         let mut running = pin!(running);
@@ -105,7 +119,7 @@ impl Hall {
                 }
                 notice = notices.next(), if is_listening => match notice {
                     Some(notice) if notice.is_tools_changed() && looks.is_empty() => {
-                        looks.push(self.look_at_tools(entry, up, Look::Now));
+                        looks.push(self.look_at_tools(entry, up, ListingPolicy::Now));
                     }
                     Some(_) => {}
                     None => is_listening = false,
@@ -127,19 +141,19 @@ impl Hall {
     /// Connects and looks at the tools for the first time.
     async fn bring_up(
         &self,
-        entry: &Entry,
-        key: &Key,
-        greeting: Greeting,
-    ) -> Result<(Up, Notices, Running), Closed> {
+        entry: &ConfiguredServer,
+        key: &ServerKey,
+        greeting: ConnectOptions,
+    ) -> Result<(McpConnection, RawNotifications, ConnectionDriver), ServerUnavailable> {
         let (target, seen) = self.line_target(entry, key).await?;
-        let askers = Arc::<Askers>::default();
-        let hooks = Hooks {
+        let askers = Arc::<PendingCalls>::default();
+        let hooks = ClientCallbacks {
             root: Some(entry.agent.cwd.clone().into()),
             elicit: Some(elicitation::to_people(self, entry, &askers)),
         };
         let begun = Instant::now();
         let connected = mcp::connect(&target, hooks, greeting).await;
-        let Connected {
+        let ConnectedServer {
             client,
             notices,
             mut running,
@@ -147,12 +161,12 @@ impl Hall {
             Ok(connected) => connected,
             Err(error) => return Err(self.not_reached(entry, key, &error).await),
         };
-        let up = Up {
+        let up = McpConnection {
             client,
             bearer: target.bearer().cloned(),
             // The one that others cut it by is put in its place by whoever started it.
             cut: Arc::new(watch::Sender::new(None)),
-            seen: Arc::new(Mutex::new(Seen {
+            seen: Arc::new(Mutex::new(CheckedListing {
                 changes: 0,
                 at: begun,
                 listing: Arc::default(),
@@ -169,58 +183,62 @@ impl Hall {
         };
         match listed {
             Ok(()) => Ok((up, notices, running)),
-            Err(First::Closed(closed)) => Err(closed),
-            Err(First::Failed(error)) => Err(self.not_reached(entry, key, &error).await),
+            Err(FirstListingError::Closed(closed)) => Err(closed),
+            Err(FirstListingError::Failed(error)) => {
+                Err(self.not_reached(entry, key, &error).await)
+            }
         }
     }
 
     /// Lists the tools of a new line, which counts as use.
     async fn first_look(
         &self,
-        entry: &Entry,
-        seen: Option<Sighting>,
-        up: &Up,
-        notices: &Notices,
-    ) -> Result<(), First> {
+        entry: &ConfiguredServer,
+        seen: Option<ProgramStamps>,
+        up: &McpConnection,
+        notices: &RawNotifications,
+    ) -> Result<(), FirstListingError> {
         let pinned = entry.kept.server.pin.tools_sha256.as_deref();
-        let is_pinned = |listing: &Listing| {
+        let is_pinned = |listing: &ToolListing| {
             let digest = mcp_tools::digest(&listing.tools).ok();
             pinned.is_some() && digest.as_deref() == pinned
         };
         let changes = up.client.tools_changes();
         let listing = mcp::settled(&up.client, notices, is_pinned, CONNECT_WAIT).await;
-        let listing = Arc::new(listing.map_err(First::Failed)?);
+        let listing = Arc::new(listing.map_err(FirstListingError::Failed)?);
         let connection = &entry.kept.server.connection;
         match self.was_seen(&entry.agent, connection, seen).await {
             Ok(true) => {}
-            Ok(false) => return Err(First::Closed(Closed::moved())),
-            Err(fault) => return Err(First::Closed(broken(&fault.into()))),
+            Ok(false) => return Err(FirstListingError::Closed(ServerUnavailable::moved())),
+            Err(fault) => return Err(FirstListingError::Closed(broken(&fault.into()))),
         }
         match self
-            .learn_of(entry, Learned::Listed(listing.tools.clone()))
+            .learn_of(entry, Observation::Listed(listing.tools.clone()))
             .await
         {
-            Noted::Fine => {
+            ObservationOutcome::Fine => {
                 up.saw(changes, listing);
                 Ok(())
             }
-            Noted::Held(why) => Err(First::Closed(Closed::held_back(why))),
-            Noted::Moved => Err(First::Closed(Closed::moved())),
+            ObservationOutcome::Held(why) => {
+                Err(FirstListingError::Closed(ServerUnavailable::held_back(why)))
+            }
+            ObservationOutcome::Moved => Err(FirstListingError::Closed(ServerUnavailable::moved())),
         }
     }
 
     /// How the entry's server is reached, its program looked at right before it is started.
     async fn line_target(
         &self,
-        entry: &Entry,
-        key: &Key,
-    ) -> Result<(Target, Option<Sighting>), Closed> {
+        entry: &ConfiguredServer,
+        key: &ServerKey,
+    ) -> Result<(ServerTarget, Option<ProgramStamps>), ServerUnavailable> {
         let server = &entry.kept.server;
         let connection = &server.connection;
         let found = self.find_program(&entry.agent, connection).await;
         let found = found.map_err(|fault| broken(&fault.into()))?;
         let program = found.as_ref().map(|found| &found.program);
-        if connection.stdio().is_some() && server.pin.compare(program) != Verdict::Same {
+        if connection.stdio().is_some() && server.pin.compare(program) != PinComparison::Same {
             self.is_approved_program(entry, key).await?;
         }
         let seen = found.as_ref().map(|found| found.sighting.clone());
@@ -228,21 +246,26 @@ impl Hall {
         let bearer = bearer.map_err(|error| broken(&error))?;
         let target = self.target(&entry.agent, connection, (found, bearer));
         let target = target.await.map_err(|fault| broken(&fault.into()))?;
-        Ok((target.ok_or_else(Closed::moved)?, seen))
+        Ok((target.ok_or_else(ServerUnavailable::moved)?, seen))
     }
 
     /// Notes that a server could not be reached.
-    async fn not_reached(&self, entry: &Entry, key: &Key, error: &McpError) -> Closed {
-        let closed = Closed::of(entry, error);
+    async fn not_reached(
+        &self,
+        entry: &ConfiguredServer,
+        key: &ServerKey,
+        error: &McpError,
+    ) -> ServerUnavailable {
+        let closed = ServerUnavailable::of(entry, error);
         match error {
             McpError::NotFound => {
-                self.learn_of(entry, Learned::Missing).await;
+                self.learn_of(entry, Observation::Missing).await;
             }
             _ if error.needs_sign_in() => self.note_failure(entry, error).await,
             _ => {
                 if self.inner.gateways.failed(key) {
                     let why = closed.sentence.clone();
-                    self.learn_of(entry, Learned::FailedOften(why)).await;
+                    self.learn_of(entry, Observation::FailedOften(why)).await;
                 }
             }
         }
@@ -251,25 +274,29 @@ impl Hall {
 
     /// What is learned of a test that could not reach the server: once that happened as often as
     /// may be, together with its uses.
-    pub(crate) fn tool_server_failed(&self, entry: &Entry, error: &McpError) -> Option<Learned> {
-        let has_often = self.inner.gateways.failed(&Key::of(entry));
-        has_often.then(|| Learned::FailedOften(Closed::of(entry, error).sentence))
+    pub(crate) fn tool_server_failed(
+        &self,
+        entry: &ConfiguredServer,
+        error: &McpError,
+    ) -> Option<Observation> {
+        let has_often = self.inner.gateways.failed(&ServerKey::of(entry));
+        has_often.then(|| Observation::FailedOften(ServerUnavailable::of(entry, error).sentence))
     }
 
     /// A test reached the server: what failed before counts no longer.
-    pub(crate) fn tool_server_reached(&self, entry: &Entry) {
-        self.inner.gateways.reached(&Key::of(entry));
+    pub(crate) fn tool_server_reached(&self, entry: &ConfiguredServer) {
+        self.inner.gateways.reached(&ServerKey::of(entry));
     }
 
     /// The tools of a line, seen to be the approved ones; others cut the entry off.
     pub(super) async fn look_at_tools(
         &self,
-        entry: &Entry,
-        up: &Up,
-        look: Look,
-    ) -> Result<Arc<Listing>, Closed> {
+        entry: &ConfiguredServer,
+        up: &McpConnection,
+        look: ListingPolicy,
+    ) -> Result<Arc<ToolListing>, ServerUnavailable> {
         let (last, is_fresh) = up.last_seen(FRESH);
-        if is_fresh && look == Look::IfDue {
+        if is_fresh && look == ListingPolicy::IfDue {
             return Ok(last);
         }
         let changes = up.client.tools_changes();
@@ -282,30 +309,30 @@ impl Hall {
             Ok(listing) => Arc::new(listing),
             Err(error) => {
                 self.note_failure(entry, &error).await;
-                return Err(Closed::of(entry, &error));
+                return Err(ServerUnavailable::of(entry, &error));
             }
         };
         if mcp_tools::compare(&last.tools, &listing.tools).is_empty() {
             up.saw(changes, Arc::clone(&listing));
             return Ok(listing);
         }
-        let learned = Learned::Listed(listing.tools.clone());
+        let learned = Observation::Listed(listing.tools.clone());
         let closed = match self.learn_of(entry, learned).await {
-            Noted::Fine => {
+            ObservationOutcome::Fine => {
                 up.saw(changes, Arc::clone(&listing));
                 return Ok(listing);
             }
-            Noted::Held(why) => Closed::held_back(why),
-            Noted::Moved => Closed::moved(),
+            ObservationOutcome::Held(why) => ServerUnavailable::held_back(why),
+            ObservationOutcome::Moved => ServerUnavailable::moved(),
         };
-        self.inner.gateways.cut(&Key::of(entry), &closed);
+        self.inner.gateways.cut(&ServerKey::of(entry), &closed);
         Err(closed)
     }
 }
 
 /// Why a new line is of no use.
-enum First {
-    Closed(Closed),
+enum FirstListingError {
+    Closed(ServerUnavailable),
     Failed(McpError),
 }
 

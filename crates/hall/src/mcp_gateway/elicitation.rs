@@ -6,46 +6,50 @@ use std::sync::Arc;
 use guildhall_domain::{
     Result,
     ids::{ApprovalId, SessionId},
-    interactions::{Answer, Asked, Question, QuestionType},
+    interactions::{InteractionRequest, InteractionResponse, Question, QuestionType},
     sessions::SessionState,
 };
-use guildhall_world::mcp::{self, Elicit, Elicitation, Elicited};
+use guildhall_world::mcp::{self, ElicitationHandler, ElicitationRequest, ElicitationResult};
 use serde_json::Value;
 
-use super::mcp_connections::Askers;
+use super::mcp_connections::PendingCalls;
 use crate::{
     Hall,
-    interactions::{self, Opening},
-    mcp_servers::Entry,
+    interactions::{self, OpenOutcome},
+    mcp_servers::ConfiguredServer,
     sessions,
 };
 
 /// What puts the questions of an entry's server to people.
-pub(super) fn to_people(hall: &Hall, entry: &Entry, askers: &Arc<Askers>) -> Elicit {
+pub(super) fn to_people(
+    hall: &Hall,
+    entry: &ConfiguredServer,
+    askers: &Arc<PendingCalls>,
+) -> ElicitationHandler {
     let (hall, askers) = (hall.clone(), Arc::clone(askers));
     let name = entry.kept.server.name.clone();
-    Arc::new(move |elicitation: Elicitation| {
+    Arc::new(move |elicitation: ElicitationRequest| {
         let session = askers.only(&elicitation.tags);
         let (hall, name, askers) = (hall.clone(), name.clone(), Arc::clone(&askers));
         Box::pin(async move {
             // Of which session it is nobody can say.
             let Some(session) = session else {
-                return Elicited::Cancel;
+                return ElicitationResult::Cancel;
             };
             let Some((message, questions)) = mcp::form(&elicitation.params) else {
-                return Elicited::Cancel;
+                return ElicitationResult::Cancel;
             };
             let message = format!("{name} asks: {message}");
             let answer = tokio::select! {
                 answer = hall.put_to_person(session, message, questions) => answer,
                 // Whoever called is gone; a server may ask on all the same.
-                () = askers.left(&elicitation.tags) => Ok(Elicited::Cancel),
+                () = askers.left(&elicitation.tags) => Ok(ElicitationResult::Cancel),
             };
             match answer {
                 Ok(answer) => answer,
                 Err(error) => {
                     tracing::warn!(?error, "a tool server's question could not be asked");
-                    Elicited::Cancel
+                    ElicitationResult::Cancel
                 }
             }
         })
@@ -53,13 +57,13 @@ pub(super) fn to_people(hall: &Hall, entry: &Entry, askers: &Arc<Askers>) -> Eli
 }
 
 /// A question that somebody waits for; dropped before it is over, it is withdrawn.
-struct Waited {
+struct PendingElicitation {
     hall: Hall,
     id: ApprovalId,
     is_over: bool,
 }
 
-impl Drop for Waited {
+impl Drop for PendingElicitation {
     fn drop(&mut self) {
         if !self.is_over {
             self.hall.asker_left(self.id);
@@ -74,7 +78,7 @@ impl Hall {
         session: SessionId,
         message: String,
         questions: Vec<Question>,
-    ) -> Result<Elicited> {
+    ) -> Result<ElicitationResult> {
         let is_link = matches!(
             questions[..],
             [Question {
@@ -82,7 +86,7 @@ impl Hall {
                 ..
             }]
         );
-        let asked = Asked::Form {
+        let asked = InteractionRequest::Form {
             tool_call_id: None,
             message,
             questions,
@@ -90,7 +94,7 @@ impl Hall {
         // Parked before its row is written, so that no decision finds nobody to tell.
         let id = Self::new_id(ApprovalId::from_bytes);
         let answer = self.inner.waiting.park(id);
-        let mut waited = Waited {
+        let mut waited = PendingElicitation {
             hall: self.clone(),
             id,
             is_over: false,
@@ -101,27 +105,33 @@ impl Hall {
             .write(move |tx| {
                 let session = sessions::again(tx, session)?;
                 if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
-                    return Ok(Opening::Refused);
+                    return Ok(OpenOutcome::Refused);
                 }
                 let opening =
                     interactions::open_of_server(tx, &session, &asked, &digests, id, now)?;
-                if matches!(opening, Opening::Asked(_)) {
+                if matches!(opening, OpenOutcome::Asked(_)) {
                     sessions::recount(tx, session.id, None, now)?;
                 }
                 Ok(opening)
             })
             .await?;
-        if !matches!(opening, Opening::Asked(_)) {
+        if !matches!(opening, OpenOutcome::Asked(_)) {
             waited.is_over = true;
-            return Ok(Elicited::Cancel);
+            return Ok(ElicitationResult::Cancel);
         }
         let answer = answer.await;
         waited.is_over = true;
         Ok(match answer {
-            Ok(Answer::Accepted(_)) if is_link => Elicited::Accept(Value::Null),
-            Ok(Answer::Accepted(values)) => Elicited::Accept(Value::Object(values)),
-            Ok(Answer::Declined) => Elicited::Decline,
-            Ok(Answer::Selected(_) | Answer::Cancelled) | Err(_) => Elicited::Cancel,
+            Ok(InteractionResponse::Accepted(_)) if is_link => {
+                ElicitationResult::Accept(Value::Null)
+            }
+            Ok(InteractionResponse::Accepted(values)) => {
+                ElicitationResult::Accept(Value::Object(values))
+            }
+            Ok(InteractionResponse::Declined) => ElicitationResult::Decline,
+            Ok(InteractionResponse::Selected(_) | InteractionResponse::Cancelled) | Err(_) => {
+                ElicitationResult::Cancel
+            }
         })
     }
 }

@@ -10,30 +10,30 @@ use std::{
 };
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AgentId, SessionId},
-    mcp_gateway::Failures,
+    mcp_gateway::FailureWindow,
     mcp_servers::{McpServer, ServerName},
 };
-use guildhall_world::mcp::{Bearer, Client, Lifecycle, Listing, Tag};
+use guildhall_world::mcp::{InitializeMode, McpClient, RequestTag, SharedBearerToken, ToolListing};
 use tokio::{sync::watch, time::Instant};
 
-use super::{Closed, Cutting};
-use crate::mcp_servers::Entry;
+use super::{DisconnectSender, ServerUnavailable};
+use crate::mcp_servers::ConfiguredServer;
 
 /// Why a line was cut; `None` while it was not.
-pub(super) type Cut = Option<Closed>;
+pub(super) type DisconnectReason = Option<ServerUnavailable>;
 /// How a start ended.
-pub(super) type Started = Result<Up, Closed>;
+pub(super) type ConnectResult = Result<McpConnection, ServerUnavailable>;
 
 /// An entry by its agent and folded name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct ServerKey {
     pub(super) agent: AgentId,
     folded: String,
 }
 
-impl Key {
+impl ServerKey {
     pub(super) fn named(agent: AgentId, name: &ServerName) -> Self {
         Self {
             agent,
@@ -41,19 +41,19 @@ impl Key {
         }
     }
 
-    pub(super) fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &ConfiguredServer) -> Self {
         Self::named(entry.agent.id, &entry.kept.server.name)
     }
 }
 
 /// What an entry is: another one, or another connection of it, has another mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Mark {
-    added_at: Moment,
+pub(crate) struct ServerVersion {
+    added_at: Timestamp,
     rev: u64,
 }
 
-impl Mark {
+impl ServerVersion {
     pub(super) fn of_server(server: &McpServer) -> Self {
         Self {
             added_at: server.added_at,
@@ -61,65 +61,65 @@ impl Mark {
         }
     }
 
-    pub(super) fn of(entry: &Entry) -> Self {
+    pub(super) fn of(entry: &ConfiguredServer) -> Self {
         Self::of_server(&entry.kept.server)
     }
 }
 
 /// A server that is connected to. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Up {
-    pub(super) client: Client,
+pub(crate) struct McpConnection {
+    pub(super) client: McpClient,
     /// The token that its requests show; `None` for a program.
-    pub(super) bearer: Option<Bearer>,
-    pub(super) cut: Cutting,
+    pub(super) bearer: Option<SharedBearerToken>,
+    pub(super) cut: DisconnectSender,
     /// The last listing that was seen to be the approved one.
-    pub(super) seen: Arc<Mutex<Seen>>,
-    pub(super) askers: Arc<Askers>,
+    pub(super) seen: Arc<Mutex<CheckedListing>>,
+    pub(super) askers: Arc<PendingCalls>,
 }
 
 /// A listing that was looked at.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct CheckedListing {
     /// How often the server had said that its tools are others.
     pub(super) changes: u64,
     pub(super) at: Instant,
-    pub(super) listing: Arc<Listing>,
+    pub(super) listing: Arc<ToolListing>,
 }
 
-impl Up {
+impl McpConnection {
     /// Whether it is of no use any more.
     pub(super) fn is_over(&self) -> bool {
         self.cut.borrow().is_some() || self.client.is_over()
     }
 
     /// Notes that `session` asks something, until the tag is dropped.
-    pub(super) fn asked_by(&self, session: SessionId) -> Asker {
+    pub(super) fn asked_by(&self, session: SessionId) -> PendingCall {
         self.askers.enter(session)
     }
 }
 
 /// The sessions whose questions a server works on, by tag.
 #[derive(Debug, Default)]
-pub(crate) struct Askers {
+pub(crate) struct PendingCalls {
     next: AtomicU64,
-    waiting: watch::Sender<HashMap<Tag, SessionId>>,
+    waiting: watch::Sender<HashMap<RequestTag, SessionId>>,
 }
 
-impl Askers {
-    fn enter(self: &Arc<Self>, session: SessionId) -> Asker {
+impl PendingCalls {
+    fn enter(self: &Arc<Self>, session: SessionId) -> PendingCall {
         let tag = self.next.fetch_add(1, Ordering::Relaxed);
         self.waiting.send_modify(|waiting| {
             waiting.insert(tag, session);
         });
-        Asker {
+        PendingCall {
             tag,
             askers: Arc::clone(self),
         }
     }
 
     /// The one session that all of these questions are of.
-    pub(super) fn only(&self, tags: &[Tag]) -> Option<SessionId> {
+    pub(super) fn only(&self, tags: &[RequestTag]) -> Option<SessionId> {
         let waiting = self.waiting.borrow();
         let sessions: HashSet<SessionId> = tags
             .iter()
@@ -130,7 +130,7 @@ impl Askers {
     }
 
     /// Waits until none of these questions is worked on any more.
-    pub(super) async fn left(&self, tags: &[Tag]) {
+    pub(super) async fn left(&self, tags: &[RequestTag]) {
         let mut waiting = self.waiting.subscribe();
         let are_gone =
             waiting.wait_for(|waiting| tags.iter().all(|tag| !waiting.contains_key(tag)));
@@ -141,18 +141,18 @@ impl Askers {
 
 /// A question that is being answered.
 #[derive(Debug)]
-pub(crate) struct Asker {
-    tag: Tag,
-    askers: Arc<Askers>,
+pub(crate) struct PendingCall {
+    tag: RequestTag,
+    askers: Arc<PendingCalls>,
 }
 
-impl Asker {
-    pub(super) fn number(&self) -> Tag {
+impl PendingCall {
+    pub(super) fn number(&self) -> RequestTag {
         self.tag
     }
 }
 
-impl Drop for Asker {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         self.askers.waiting.send_modify(|waiting| {
             waiting.remove(&self.tag);
@@ -162,14 +162,14 @@ impl Drop for Asker {
 
 /// All lines of this server.
 #[derive(Default)]
-pub(crate) struct Gateways {
+pub(crate) struct McpConnections {
     /// A std mutex, as all here: held for single look-ups and never over an await.
-    lines: Mutex<HashMap<Key, Line>>,
+    lines: Mutex<HashMap<ServerKey, ConnectionRecord>>,
 }
 
 /// Why the client of a session has no use of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(super) enum ClientLoss {
     /// It was cut, or is there again: handed over anew, it is of use.
     Regainable,
     /// It could not be reached, as far as is known: handed over anew, it would only fail again.
@@ -178,36 +178,36 @@ pub(super) enum Lost {
 
 /// What is known of one entry's line.
 #[derive(Default)]
-struct Line {
-    life: Life,
+struct ConnectionRecord {
+    life: ConnectionState,
     /// The sessions that use it; it ends with the last.
     users: HashSet<SessionId>,
     /// The sessions whose client has no use of it until it is handed over anew.
-    lost: HashMap<SessionId, Lost>,
-    failures: Failures,
+    lost: HashMap<SessionId, ClientLoss>,
+    failures: FailureWindow,
     /// Whether it failed so often that it is left alone until the next turn.
     is_resting: bool,
     /// How its server begins, once that was found out, and of which entry.
-    lifecycle: Option<(Mark, Lifecycle)>,
+    lifecycle: Option<(ServerVersion, InitializeMode)>,
 }
 
 #[derive(Default)]
-enum Life {
+enum ConnectionState {
     #[default]
     Gone,
     Starting {
-        mark: Mark,
-        cut: Cutting,
-        told: watch::Receiver<Option<Started>>,
+        mark: ServerVersion,
+        cut: DisconnectSender,
+        told: watch::Receiver<Option<ConnectResult>>,
     },
     Up {
-        mark: Mark,
-        up: Up,
+        mark: ServerVersion,
+        up: McpConnection,
     },
 }
 
-impl Life {
-    fn cutting(&self) -> Option<&Cutting> {
+impl ConnectionState {
+    fn cutting(&self) -> Option<&DisconnectSender> {
         match self {
             Self::Gone => None,
             Self::Starting { cut, .. } => Some(cut),
@@ -215,87 +215,94 @@ impl Life {
         }
     }
 
-    fn mark(&self) -> Option<Mark> {
+    fn mark(&self) -> Option<ServerVersion> {
         match self {
             Self::Gone => None,
             Self::Starting { mark, .. } | Self::Up { mark, .. } => Some(*mark),
         }
     }
 
-    fn is(&self, cut: &Cutting) -> bool {
+    fn is(&self, cut: &DisconnectSender) -> bool {
         self.cutting().is_some_and(|own| Arc::ptr_eq(own, cut))
     }
 }
 
-impl Line {
+impl ConnectionRecord {
     fn is_well(&mut self) {
         self.failures.forget();
         self.is_resting = false;
     }
 
     /// Ends what there is. Whoever used it has to be handed it anew.
-    fn cut(&mut self, why: &Closed) {
+    fn cut(&mut self, why: &ServerUnavailable) {
         if let Some(cut) = self.life.cutting() {
             cut.send_replace(Some(why.clone()));
             let users = self.users.iter();
             self.lost
-                .extend(users.map(|user| (*user, Lost::Regainable)));
+                .extend(users.map(|user| (*user, ClientLoss::Regainable)));
         }
-        self.life = Life::Gone;
+        self.life = ConnectionState::Gone;
     }
 }
 
 /// What whoever wants a line is to do.
-pub(super) enum Step {
-    Take(Up),
-    Hear(watch::Receiver<Option<Started>>),
-    Start(Starting, watch::Receiver<Option<Started>>),
+pub(super) enum ConnectStep {
+    Take(McpConnection),
+    Hear(watch::Receiver<Option<ConnectResult>>),
+    Start(ConnectAttempt, watch::Receiver<Option<ConnectResult>>),
 }
 
 /// A start that is to be made.
-pub(super) struct Starting {
-    pub(super) tell: watch::Sender<Option<Started>>,
-    pub(super) cut: Cutting,
+pub(super) struct ConnectAttempt {
+    pub(super) tell: watch::Sender<Option<ConnectResult>>,
+    pub(super) cut: DisconnectSender,
     /// How the server begins, where that is known.
-    pub(super) lifecycle: Option<Lifecycle>,
+    pub(super) lifecycle: Option<InitializeMode>,
 }
 
-impl Gateways {
+impl McpConnections {
     /// What to do for a line to the entry `mark` stands for, which `session` uses from now on.
-    pub(super) fn look(&self, key: &Key, mark: Mark, session: SessionId) -> Step {
+    pub(super) fn look(
+        &self,
+        key: &ServerKey,
+        mark: ServerVersion,
+        session: SessionId,
+    ) -> ConnectStep {
         let mut lines = held(&self.lines);
         let line = lines.entry(key.clone()).or_default();
         line.users.insert(session);
         match &line.life {
-            Life::Up { mark: own, up } if *own == mark && !up.is_over() => {
-                return Step::Take(up.clone());
+            ConnectionState::Up { mark: own, up } if *own == mark && !up.is_over() => {
+                return ConnectStep::Take(up.clone());
             }
-            Life::Starting {
+            ConnectionState::Starting {
                 mark: own, told, ..
-            } if *own == mark => return Step::Hear(told.clone()),
-            Life::Gone | Life::Up { .. } | Life::Starting { .. } => {}
+            } if *own == mark => return ConnectStep::Hear(told.clone()),
+            ConnectionState::Gone
+            | ConnectionState::Up { .. }
+            | ConnectionState::Starting { .. } => {}
         }
         if let Some(cut) = line.life.cutting() {
-            cut.send_replace(Some(Closed::moved()));
+            cut.send_replace(Some(ServerUnavailable::moved()));
         }
         let (tell, told) = watch::channel(None);
-        let cut = Cutting::new(watch::Sender::new(None));
-        line.life = Life::Starting {
+        let cut = DisconnectSender::new(watch::Sender::new(None));
+        line.life = ConnectionState::Starting {
             mark,
             cut: Arc::clone(&cut),
             told: told.clone(),
         };
         let known = line.lifecycle.filter(|(of, _)| *of == mark);
-        let starting = Starting {
+        let starting = ConnectAttempt {
             tell,
             cut,
             lifecycle: known.map(|(_, lifecycle)| lifecycle),
         };
-        Step::Start(starting, told)
+        ConnectStep::Start(starting, told)
     }
 
     /// A line stands; answers whether it is still wanted.
-    pub(super) fn started(&self, key: &Key, up: &Up) -> bool {
+    pub(super) fn started(&self, key: &ServerKey, up: &McpConnection) -> bool {
         let mut lines = held(&self.lines);
         let Some(line) = lines.get_mut(key).filter(|line| line.life.is(&up.cut)) else {
             return false;
@@ -306,21 +313,21 @@ impl Gateways {
         line.is_well();
         line.lifecycle = Some((mark, up.client.server().lifecycle));
         let up = up.clone();
-        line.life = Life::Up { mark, up };
+        line.life = ConnectionState::Up { mark, up };
         !line.users.is_empty()
     }
 
     /// A line ended, or never stood.
-    pub(super) fn ended(&self, key: &Key, cut: &Cutting) {
+    pub(super) fn ended(&self, key: &ServerKey, cut: &DisconnectSender) {
         if let Some(line) = held(&self.lines).get_mut(key)
             && line.life.is(cut)
         {
-            line.life = Life::Gone;
+            line.life = ConnectionState::Gone;
         }
     }
 
     /// A line could not be opened; answers whether that happened as often as may be.
-    pub(super) fn failed(&self, key: &Key) -> bool {
+    pub(super) fn failed(&self, key: &ServerKey) -> bool {
         let mut lines = held(&self.lines);
         let line = lines.entry(key.clone()).or_default();
         line.is_resting |= line.failures.note(Instant::now().into_std());
@@ -328,7 +335,7 @@ impl Gateways {
     }
 
     /// The server was reached: what failed before counts no longer.
-    pub(super) fn reached(&self, key: &Key) {
+    pub(super) fn reached(&self, key: &ServerKey) {
         if let Some(line) = held(&self.lines).get_mut(key) {
             line.is_well();
         }
@@ -339,12 +346,12 @@ impl Gateways {
         let lines = held(&self.lines);
         lines
             .values()
-            .filter(|line| matches!(line.life, Life::Up { .. }))
+            .filter(|line| matches!(line.life, ConnectionState::Up { .. }))
             .count()
     }
 
     /// Whether it is left alone until the next turn.
-    pub(super) fn is_resting(&self, key: &Key) -> bool {
+    pub(super) fn is_resting(&self, key: &ServerKey) -> bool {
         held(&self.lines)
             .get(key)
             .is_some_and(|line| line.is_resting)
@@ -361,29 +368,31 @@ impl Gateways {
     }
 
     /// The client of a session has the server.
-    pub(super) fn greeted(&self, key: &Key, session: SessionId) {
+    pub(super) fn greeted(&self, key: &ServerKey, session: SessionId) {
         if let Some(line) = held(&self.lines).get_mut(key) {
             line.lost.remove(&session);
         }
     }
 
     /// The client of a session could not have the server.
-    pub(super) fn ungreeted(&self, key: &Key, session: SessionId) {
+    pub(super) fn ungreeted(&self, key: &ServerKey, session: SessionId) {
         let mut lines = held(&self.lines);
         let line = lines.entry(key.clone()).or_default();
         line.users.insert(session);
-        line.lost.insert(session, Lost::Unreached);
+        line.lost.insert(session, ClientLoss::Unreached);
     }
 
     /// Why a session's client has no use of the server until it is handed over anew; `None`
     /// where it has.
-    pub(super) fn lost(&self, key: &Key, session: SessionId) -> Option<Lost> {
+    pub(super) fn lost(&self, key: &ServerKey, session: SessionId) -> Option<ClientLoss> {
         let lines = held(&self.lines);
         let line = lines.get(key)?;
         let lost = *line.lost.get(&session)?;
         Some(match &line.life {
-            Life::Up { up, .. } if !up.is_over() => Lost::Regainable,
-            Life::Gone | Life::Starting { .. } | Life::Up { .. } => lost,
+            ConnectionState::Up { up, .. } if !up.is_over() => ClientLoss::Regainable,
+            ConnectionState::Gone
+            | ConnectionState::Starting { .. }
+            | ConnectionState::Up { .. } => lost,
         })
     }
 
@@ -395,14 +404,14 @@ impl Gateways {
     }
 
     /// Cuts a line off, also in the middle of a call.
-    pub(super) fn cut(&self, key: &Key, why: &Closed) {
+    pub(super) fn cut(&self, key: &ServerKey, why: &ServerUnavailable) {
         if let Some(line) = held(&self.lines).get_mut(key) {
             line.cut(why);
         }
     }
 
     /// The same for the line of another entry than `mark` stands for.
-    pub(super) fn cut_other(&self, key: &Key, mark: Mark, why: &Closed) {
+    pub(super) fn cut_other(&self, key: &ServerKey, mark: ServerVersion, why: &ServerUnavailable) {
         if let Some(line) = held(&self.lines).get_mut(key)
             && line.life.mark().is_some_and(|own| own != mark)
         {
@@ -411,7 +420,7 @@ impl Gateways {
     }
 
     /// The same, and nothing of it is remembered.
-    pub(super) fn forget(&self, key: &Key, why: &Closed) {
+    pub(super) fn forget(&self, key: &ServerKey, why: &ServerUnavailable) {
         if let Some(mut line) = held(&self.lines).remove(key) {
             line.cut(why);
         }
@@ -422,7 +431,7 @@ impl Gateways {
         for line in held(&self.lines).values_mut() {
             line.lost.remove(&session);
             if line.users.remove(&session) && line.users.is_empty() {
-                line.cut(&Closed::new("OVER", "The session is over."));
+                line.cut(&ServerUnavailable::new("OVER", "The session is over."));
                 line.lost.clear();
             }
         }
@@ -433,11 +442,11 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Up {
+impl McpConnection {
     /// The last listing that was seen to be the approved one, and whether it is to be looked at
     /// anew before a call: a server that tells of changes is asked when it did or some time went
     /// by, every other one each time.
-    pub(super) fn last_seen(&self, fresh: std::time::Duration) -> (Arc<Listing>, bool) {
+    pub(super) fn last_seen(&self, fresh: std::time::Duration) -> (Arc<ToolListing>, bool) {
         let tells = self.client.server().capabilities["tools"]["listChanged"] == true;
         let seen = held(&self.seen);
         let is_fresh =
@@ -446,8 +455,8 @@ impl Up {
     }
 
     /// Takes a listing over that was seen to be the approved one.
-    pub(super) fn saw(&self, changes: u64, listing: Arc<Listing>) {
-        *held(&self.seen) = Seen {
+    pub(super) fn saw(&self, changes: u64, listing: Arc<ToolListing>) {
+        *held(&self.seen) = CheckedListing {
             changes,
             at: Instant::now(),
             listing,
@@ -465,31 +474,31 @@ mod tests {
         SessionId::from_bytes([byte; 16])
     }
 
-    fn key() -> Key {
+    fn key() -> ServerKey {
         let name = ServerName::parse("Files").unwrap();
-        Key::named(AgentId::from_bytes([1; 16]), &name)
+        ServerKey::named(AgentId::from_bytes([1; 16]), &name)
     }
 
-    fn mark(rev: u64) -> Mark {
-        Mark {
-            added_at: Moment::from_millis(1),
+    fn mark(rev: u64) -> ServerVersion {
+        ServerVersion {
+            added_at: Timestamp::from_millis(1),
             rev,
         }
     }
 
-    fn start(lines: &Gateways, rev: u64, by: u8) -> Starting {
+    fn start(lines: &McpConnections, rev: u64, by: u8) -> ConnectAttempt {
         match lines.look(&key(), mark(rev), session(by)) {
-            Step::Start(starting, _) => starting,
-            Step::Take(_) | Step::Hear(_) => panic!("nothing is to be started"),
+            ConnectStep::Start(starting, _) => starting,
+            ConnectStep::Take(_) | ConnectStep::Hear(_) => panic!("nothing is to be started"),
         }
     }
 
     #[test]
     fn a_start_is_one_for_all_sessions_and_ends_with_the_last_of_them() {
-        let lines = Gateways::default();
+        let lines = McpConnections::default();
         let starting = start(&lines, 1, 1);
         let other = lines.look(&key(), mark(1), session(2));
-        assert!(matches!(other, Step::Hear(_)));
+        assert!(matches!(other, ConnectStep::Hear(_)));
         lines.leave(session(1));
         assert!(starting.cut.borrow().is_none(), "another uses it");
         lines.leave(session(2));
@@ -499,7 +508,7 @@ mod tests {
 
     #[test]
     fn another_entry_ends_the_line_of_the_one_before() {
-        let lines = Gateways::default();
+        let lines = McpConnections::default();
         let old = start(&lines, 1, 1);
         let new = start(&lines, 2, 1);
         assert!(old.cut.borrow().is_some() && new.cut.borrow().is_none());
@@ -507,33 +516,33 @@ mod tests {
         lines.ended(&key(), &old.cut);
         assert!(matches!(
             lines.look(&key(), mark(2), session(1)),
-            Step::Hear(_)
+            ConnectStep::Hear(_)
         ));
-        lines.cut_other(&key(), mark(2), &Closed::moved());
+        lines.cut_other(&key(), mark(2), &ServerUnavailable::moved());
         assert!(new.cut.borrow().is_none());
-        lines.cut_other(&key(), mark(3), &Closed::moved());
+        lines.cut_other(&key(), mark(3), &ServerUnavailable::moved());
         assert!(new.cut.borrow().is_some());
     }
 
     #[test]
     fn who_used_what_was_cut_is_to_be_handed_it_anew() {
-        let lines = Gateways::default();
+        let lines = McpConnections::default();
         start(&lines, 1, 1);
-        lines.cut(&key(), &Closed::gone());
+        lines.cut(&key(), &ServerUnavailable::gone());
         let lost = |byte: u8| lines.lost(&key(), session(byte));
-        assert_eq!((lost(1), lost(2)), (Some(Lost::Regainable), None));
+        assert_eq!((lost(1), lost(2)), (Some(ClientLoss::Regainable), None));
         lines.handed(session(1));
         assert_eq!(lost(1), None);
         // What could not be reached is not handed over again and again.
         lines.ungreeted(&key(), session(2));
-        assert_eq!(lost(2), Some(Lost::Unreached));
+        assert_eq!(lost(2), Some(ClientLoss::Unreached));
         lines.greeted(&key(), session(2));
         assert_eq!(lost(2), None);
     }
 
     #[test]
     fn what_failed_three_times_rests_until_the_next_turn() {
-        let lines = Gateways::default();
+        let lines = McpConnections::default();
         assert!(!lines.failed(&key()) && !lines.failed(&key()));
         assert!(!lines.is_resting(&key()));
         assert!(lines.failed(&key()) && lines.is_resting(&key()));
@@ -549,7 +558,7 @@ mod tests {
 
     #[test]
     fn a_servers_question_is_of_the_one_session_that_waits() {
-        let askers = Arc::<Askers>::default();
+        let askers = Arc::<PendingCalls>::default();
         let (one, same, other) = (
             askers.enter(session(1)),
             askers.enter(session(1)),
@@ -567,7 +576,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_asker_has_left_once_the_last_of_its_questions_is_answered() {
-        let askers = Arc::<Askers>::default();
+        let askers = Arc::<PendingCalls>::default();
         let (one, other) = (askers.enter(session(1)), askers.enter(session(1)));
         let tags = [one.number(), other.number()];
         let mut left = std::pin::pin!(askers.left(&tags));

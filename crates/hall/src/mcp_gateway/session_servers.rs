@@ -5,20 +5,20 @@ use guildhall_domain::{
     Result,
     agents::Agent,
     ids::SessionId,
-    mcp_servers::{ServerName, Status},
+    mcp_servers::{ServerName, ServerStatus},
 };
 
 use super::{
-    Visit,
-    mcp_connections::{Key, Lost, Mark},
+    ServerRequestTarget,
+    mcp_connections::{ClientLoss, ServerKey, ServerVersion},
 };
-use crate::{Hall, mcp_servers::Entry};
+use crate::{Hall, mcp_servers::ConfiguredServer};
 
 /// The servers that a session was handed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Handed(Vec<(ServerName, Mark)>);
+pub(crate) struct ServerSet(Vec<(ServerName, ServerVersion)>);
 
-impl Handed {
+impl ServerSet {
     /// Their names, in the order they were added.
     pub(crate) fn names(&self) -> impl Iterator<Item = &ServerName> {
         self.0.iter().map(|(name, _)| name)
@@ -27,9 +27,9 @@ impl Handed {
 
 /// What a session is to have from its next turn on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct HandedOver {
+pub(crate) struct NextServerSet {
     /// The servers.
-    pub(crate) set: Handed,
+    pub(crate) set: ServerSet,
     /// Whether the client of one that it has is of no use any more, and a new one would be.
     pub(crate) is_stale: bool,
 }
@@ -44,29 +44,42 @@ impl Hall {
         &self,
         agent: &Agent,
         session: SessionId,
-    ) -> Result<HandedOver> {
+    ) -> Result<NextServerSet> {
         let gateways = &self.inner.gateways;
         gateways.rested(agent.id);
-        let mut over = HandedOver::default();
+        let mut over = NextServerSet::default();
         for entry in self.enabled_entries(agent).await? {
             let server = &entry.kept.server;
-            let lost = gateways.lost(&Key::of(&entry), session);
+            let lost = gateways.lost(&ServerKey::of(&entry), session);
             match (server.status, lost) {
-                (Status::Ready, Some(Lost::Regainable)) => over.is_stale = true,
+                (ServerStatus::Ready, Some(ClientLoss::Regainable)) => over.is_stale = true,
                 // Handing it over once more would only fail again, and cost what the agent
                 // remembers where it cannot take a session up.
                 (
-                    Status::Ready | Status::Unknown | Status::Failing | Status::CommandMissing,
+                    ServerStatus::Ready
+                    | ServerStatus::Unknown
+                    | ServerStatus::Failing
+                    | ServerStatus::CommandMissing,
                     Some(_),
                 ) => self.try_again(&entry, session),
                 (
-                    Status::Ready | Status::Unknown | Status::Failing | Status::CommandMissing,
+                    ServerStatus::Ready
+                    | ServerStatus::Unknown
+                    | ServerStatus::Failing
+                    | ServerStatus::CommandMissing,
                     None,
                 ) => {}
                 // Until a person did something it would only be refused.
-                (Status::NeedsSignIn | Status::NeedsApproval | Status::Disabled, _) => continue,
+                (
+                    ServerStatus::NeedsSignIn
+                    | ServerStatus::NeedsApproval
+                    | ServerStatus::Disabled,
+                    _,
+                ) => continue,
             }
-            over.set.0.push((server.name.clone(), Mark::of(&entry)));
+            over.set
+                .0
+                .push((server.name.clone(), ServerVersion::of(&entry)));
         }
         Ok(over)
     }
@@ -78,8 +91,8 @@ impl Hall {
     }
 
     /// Reaches a server whose client gave up on it; when it is there, the next turn has it.
-    fn try_again(&self, entry: &Entry, session: SessionId) {
-        let visit = Visit {
+    fn try_again(&self, entry: &ConfiguredServer, session: SessionId) {
+        let visit = ServerRequestTarget {
             entry: entry.clone(),
             session,
         };

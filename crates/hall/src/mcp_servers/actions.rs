@@ -2,64 +2,64 @@
 //! needed, and the change with its events in one transaction. Source: contract 4.4.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::Agent,
     approvals::{Capability, is_person},
     callers::{Caller, ForAgent},
-    errors::Thing,
+    errors::ResourceKind,
     ids::{AgentId, SessionId},
     mcp_servers::{
-        AuthKind, AuthStatus, Connection, McpServer, NewServer, Pin, Program, ServerName,
-        ServerPatch, Status, Trigger, Verdict, approval_card::standing, event_payloads,
-        name_to_make, next, server_test,
+        AuthStatus, ConnectionConfig, McpServer, McpServerPatch, NewMcpServer, Pin, PinComparison,
+        ProgramFiles, ServerAuthKind, ServerName, ServerStatus, StatusTrigger,
+        approval_card::standing, event_payloads, name_to_make, next, server_test,
     },
     revisions::Precondition,
 };
-use guildhall_store::mcp_servers::{self as rows, Kept};
+use guildhall_store::mcp_servers::{self as rows, McpServerRow};
 use guildhall_world::seal::Seal;
 use serde_json::{Value, json};
 
 use super::{
-    Entries, all, existing, named,
-    preflight::{Deed, session_of},
+    RevisedServers, all, existing, named,
+    preflight::{GatedAction, session_of},
     registered, room_for, sealed_values, write,
 };
 use crate::{
     Hall,
-    approvals::{Permit, Presented},
+    approvals::{Permit, PresentedApproval},
     callers,
-    idempotency::{Once, Peek},
+    idempotency::{IdempotentWrite, ReplayCheck},
 };
 
 /// How often a deed begins anew because its entry changed while it was under way.
 const TRIES_MAX: usize = 4;
 
 /// A new entry on its way.
-struct Adding {
+struct ServerAddition {
     capability: Capability,
     verb: &'static str,
     name: ServerName,
-    connection: Connection,
+    connection: ConnectionConfig,
 }
 
 /// What came of trying to commit a deed.
-enum Committed {
-    Done(Entries),
+enum CommitOutcome {
+    Done(RevisedServers),
     /// The entry is another one than that which was looked at.
-    Moved(Once<Entries>),
+    Moved(IdempotentWrite<RevisedServers>),
 }
 
 /// What is to be done with an entry.
-enum Doing {
+enum ServerAction {
     /// The change, and the program that was seen for it.
-    Change(Box<Change>, Option<Program>),
+    Change(Box<PlannedChange>, Option<ProgramFiles>),
     Remove,
 }
 
 /// An entry as a deed found it.
-pub(super) struct Found {
+pub(super) struct LoadedServer {
     pub(super) agent: Agent,
-    pub(super) kept: Kept,
+    pub(super) kept: McpServerRow,
     session: Option<SessionId>,
 }
 
@@ -75,12 +75,12 @@ impl Hall {
     pub async fn add_mcp_server(
         &self,
         by: &ForAgent,
-        ask: NewServer,
-        presented: Presented,
-        once: Once<Entries>,
-    ) -> Result<Entries> {
+        ask: NewMcpServer,
+        presented: PresentedApproval,
+        once: IdempotentWrite<RevisedServers>,
+    ) -> Result<RevisedServers> {
         let name = ask.check(by.agent())?;
-        let adding = Adding {
+        let adding = ServerAddition {
             capability: Capability::McpAdd,
             verb: "Add",
             name,
@@ -98,9 +98,9 @@ impl Hall {
         &self,
         by: &ForAgent,
         name: &str,
-        presented: Presented,
-        once: Once<Entries>,
-    ) -> Result<Entries> {
+        presented: PresentedApproval,
+        once: IdempotentWrite<RevisedServers>,
+    ) -> Result<RevisedServers> {
         let name = name_to_make(name)?;
         let once = self.once(by, once);
         let (peek, agent, now) = (once.peek(), by.agent(), self.now());
@@ -113,8 +113,8 @@ impl Hall {
             .await?
             .value;
         let found = self.discovered(&agent).await?.named(&name);
-        let found = found.ok_or(Refusal::NotFound(Thing::McpServer))?;
-        let adding = Adding {
+        let found = found.ok_or(Refusal::NotFound(ResourceKind::McpServer))?;
+        let adding = ServerAddition {
             capability: Capability::McpImport,
             verb: "Import",
             name: found.name,
@@ -126,11 +126,11 @@ impl Hall {
     async fn add(
         &self,
         by: &ForAgent,
-        adding: Adding,
-        presented: Presented,
-        once: Once<Entries>,
-    ) -> Result<Entries> {
-        let Adding {
+        adding: ServerAddition,
+        presented: PresentedApproval,
+        once: IdempotentWrite<RevisedServers>,
+    ) -> Result<RevisedServers> {
+        let ServerAddition {
             capability,
             verb,
             name,
@@ -149,7 +149,7 @@ impl Hall {
             .await?
             .value;
         let program = self.program_of(&agent, &connection).await?;
-        let deed = Deed {
+        let deed = GatedAction {
             capability,
             verb,
             agent: &agent,
@@ -174,7 +174,7 @@ impl Hall {
                     registered(tx, id)?;
                     room_for(tx, id, &server.name)?;
                     permit.spend(tx, now)?;
-                    let kept = Kept {
+                    let kept = McpServerRow {
                         sealed: sealed_values::close(&seal, id, &server)?,
                         server,
                     };
@@ -182,7 +182,7 @@ impl Hall {
                     for event in event_payloads::of_added(id, &kept.server) {
                         tx.append(now, Some(caller.author), &event)?;
                     }
-                    Ok(Entries {
+                    Ok(RevisedServers {
                         rev: kept.server.rev,
                         value: all(tx, &seal, id, &caller)?,
                     })
@@ -202,22 +202,22 @@ impl Hall {
         &self,
         by: &ForAgent,
         name: &str,
-        (patch, precondition): (ServerPatch, Precondition),
-        presented: Presented,
-        once: Once<Entries>,
-    ) -> Result<Entries> {
+        (patch, precondition): (McpServerPatch, Precondition),
+        presented: PresentedApproval,
+        once: IdempotentWrite<RevisedServers>,
+    ) -> Result<RevisedServers> {
         patch.check()?;
         let mut once = self.once(by, once);
         for _ in 0..TRIES_MAX {
             let found = self.look(by, name, &precondition, once.peek()).await?;
-            let change = Change::plan(&patch, &found.kept.server)?;
+            let change = PlannedChange::plan(&patch, &found.kept.server)?;
             let program = match change.is_seen {
                 true => self.program_of(&found.agent, &change.connection).await?,
                 false => None,
             };
-            let Found { kept, .. } = &found;
+            let LoadedServer { kept, .. } = &found;
             let permit = if patch.needs_card(&kept.server) {
-                let deed = Deed {
+                let deed = GatedAction {
                     asked: json!({"enabled": patch.enabled}),
                     verb: change.verb,
                     ..found.deed(Capability::McpUpdate, &change.connection, program.as_ref())
@@ -229,15 +229,15 @@ impl Hall {
                 None
             };
             let is_asked = change.connection != found.kept.server.connection;
-            let change = Change {
+            let change = PlannedChange {
                 wants_sign_in: is_asked
                     && self.wants_sign_in(&found.agent, &change.connection).await,
                 ..change
             };
-            let doing = Doing::Change(Box::new(change), program);
+            let doing = ServerAction::Change(Box::new(change), program);
             match self.commit(by, permit, (found.kept, doing), once).await? {
-                Committed::Done(entries) => return Ok(entries),
-                Committed::Moved(again) => once = again,
+                CommitOutcome::Done(entries) => return Ok(entries),
+                CommitOutcome::Moved(again) => once = again,
             }
         }
         Err(Refusal::Overloaded.into())
@@ -254,9 +254,9 @@ impl Hall {
         by: &ForAgent,
         name: &str,
         precondition: Precondition,
-        presented: Presented,
+        presented: PresentedApproval,
     ) -> Result<Vec<McpServer>> {
-        let mut once = Once::without_key();
+        let mut once = IdempotentWrite::without_key();
         for _ in 0..TRIES_MAX {
             let found = self.look(by, name, &precondition, once.peek()).await?;
             let permit = match by.caller().agent() {
@@ -266,7 +266,7 @@ impl Hall {
                     let connection = &found.kept.server.connection;
                     let program = self.program_of(&found.agent, connection).await?;
                     let deed = found.deed(Capability::McpRemove, connection, program.as_ref());
-                    let wanted = Deed {
+                    let wanted = GatedAction {
                         verb: "Remove",
                         ..deed
                     }
@@ -277,21 +277,25 @@ impl Hall {
             };
             let parting = self.mcp_tokens(by.agent(), &found.kept.server).await?;
             match self
-                .commit(by, permit, (found.kept, Doing::Remove), once)
+                .commit(by, permit, (found.kept, ServerAction::Remove), once)
                 .await?
             {
-                Committed::Done(entries) => {
+                CommitOutcome::Done(entries) => {
                     self.part(parting);
                     return Ok(entries.value);
                 }
-                Committed::Moved(again) => once = again,
+                CommitOutcome::Moved(again) => once = again,
             }
         }
         Err(Refusal::Overloaded.into())
     }
 
     /// Answers that may hold secrets are kept sealed.
-    fn once(&self, by: &ForAgent, once: Once<Entries>) -> Once<Entries> {
+    fn once(
+        &self,
+        by: &ForAgent,
+        once: IdempotentWrite<RevisedServers>,
+    ) -> IdempotentWrite<RevisedServers> {
         once.sealed(&self.inner.seal, is_person(by.caller()))
     }
 
@@ -301,8 +305,8 @@ impl Hall {
         by: &ForAgent,
         name: &str,
         precondition: &Precondition,
-        peek: Peek,
-    ) -> Result<Found> {
+        peek: ReplayCheck,
+    ) -> Result<LoadedServer> {
         let (by, name, seal) = (*by, named(name), self.inner.seal.clone());
         let (precondition, now) = (precondition.clone(), self.now());
         let seen = self
@@ -312,7 +316,7 @@ impl Hall {
                 let agent = registered(db, by.agent())?;
                 let kept = existing(db, &seal, by.agent(), name.as_ref())?;
                 precondition.check(kept.server.rev)?;
-                Ok(Found {
+                Ok(LoadedServer {
                     agent,
                     kept,
                     session: session_of(db, by.caller())?,
@@ -327,9 +331,9 @@ impl Hall {
         &self,
         by: &ForAgent,
         permit: Option<Permit>,
-        (before, doing): (Kept, Doing),
-        once: Once<Entries>,
-    ) -> Result<Committed> {
+        (before, doing): (McpServerRow, ServerAction),
+        once: IdempotentWrite<RevisedServers>,
+    ) -> Result<CommitOutcome> {
         let (by, seal, now) = (*by, self.inner.seal.clone(), self.now());
         let (caller, id) = (*by.caller(), by.agent());
         let name = before.server.name.clone();
@@ -341,33 +345,33 @@ impl Hall {
                 let name = before.server.name.clone();
                 let standing = existing(tx, &seal, id, Some(&name))?;
                 if !is_same(&standing, &before) {
-                    return Ok(Committed::Moved(once));
+                    return Ok(CommitOutcome::Moved(once));
                 }
                 let done = once.run(tx, now, |tx| {
                     if let Some(permit) = permit {
                         permit.spend(tx, now)?;
                     }
                     let rev = match doing {
-                        Doing::Remove => {
+                        ServerAction::Remove => {
                             super::remove(tx, id, &standing.server, caller.author, now)?;
                             standing.server.rev
                         }
-                        Doing::Change(change, program) => {
+                        ServerAction::Change(change, program) => {
                             let after = change.after(&standing, program.as_ref(), now);
                             let rev = after.server.rev;
                             put(tx, &seal, (id, &caller), (&standing, after), now)?;
                             rev
                         }
                     };
-                    Ok(Entries {
+                    Ok(RevisedServers {
                         rev,
                         value: all(tx, &seal, id, &caller)?,
                     })
                 })?;
-                Ok(Committed::Done(done))
+                Ok(CommitOutcome::Done(done))
             })
             .await?;
-        if let Committed::Done(entries) = &committed {
+        if let CommitOutcome::Done(entries) = &committed {
             let now = entries.value.iter().find(|entry| entry.name == name);
             self.tool_server_changed(id, &name, now);
         }
@@ -375,14 +379,14 @@ impl Hall {
     }
 }
 
-impl Found {
+impl LoadedServer {
     fn deed<'a>(
         &'a self,
         capability: Capability,
-        connection: &'a Connection,
-        program: Option<&'a Program>,
-    ) -> Deed<'a> {
-        Deed {
+        connection: &'a ConnectionConfig,
+        program: Option<&'a ProgramFiles>,
+    ) -> GatedAction<'a> {
+        GatedAction {
             capability,
             verb: "Change",
             agent: &self.agent,
@@ -397,9 +401,9 @@ impl Found {
 }
 
 /// A change as it was planned.
-struct Change {
+struct PlannedChange {
     /// The connection afterwards.
-    connection: Connection,
+    connection: ConnectionConfig,
     /// Whether the connection was asked for.
     is_connection: bool,
     /// Whether somebody is shown what the program is now.
@@ -410,8 +414,8 @@ struct Change {
     verb: &'static str,
 }
 
-impl Change {
-    fn plan(patch: &ServerPatch, stored: &McpServer) -> Result<Self> {
+impl PlannedChange {
+    fn plan(patch: &McpServerPatch, stored: &McpServer) -> Result<Self> {
         let connection = match &patch.connection {
             Some(asked) => asked.clone().complete(&stored.connection)?,
             None => stored.connection.clone(),
@@ -437,7 +441,12 @@ impl Change {
     }
 
     /// The entry afterwards.
-    fn after(self, before: &Kept, program: Option<&Program>, now: Moment) -> Kept {
+    fn after(
+        self,
+        before: &McpServerRow,
+        program: Option<&ProgramFiles>,
+        now: Timestamp,
+    ) -> McpServerRow {
         let mut after = before.clone();
         let server = &mut after.server;
         if self.is_connection {
@@ -450,7 +459,7 @@ impl Change {
             let is_other = server.connection != self.connection;
             let has_program = self.connection.stdio().is_some();
             let is_pinned = !has_program
-                || matches!(server.pin.compare(program), Verdict::Same)
+                || matches!(server.pin.compare(program), PinComparison::Same)
                 || (program.is_none() && !server.pin.has_program());
             if is_other || !is_pinned {
                 // Whoever allowed this has seen the program as it is now.
@@ -458,16 +467,16 @@ impl Change {
                 server.tool_count = None;
             }
             server.connection = match self.wants_sign_in {
-                true => self.connection.wanting(Some(AuthKind::Oauth2)),
+                true => self.connection.wanting(Some(ServerAuthKind::Oauth2)),
                 false => self.connection,
             };
             if is_other || !is_pinned {
-                move_by(server, Trigger::Reconnected);
+                move_by(server, StatusTrigger::Reconnected);
             }
         }
         match (before.server.enabled, self.enabled) {
-            (true, false) => move_by(server, Trigger::Disabled),
-            (false, true) => move_by(server, Trigger::Enabled),
+            (true, false) => move_by(server, StatusTrigger::Disabled),
+            (false, true) => move_by(server, StatusTrigger::Enabled),
             (true, true) | (false, false) => {}
         }
         server.enabled = self.enabled;
@@ -479,19 +488,19 @@ impl Change {
 }
 
 /// Moves an entry along its table; what was said of its state before is over then.
-fn move_by(server: &mut McpServer, trigger: Trigger) {
+fn move_by(server: &mut McpServer, trigger: StatusTrigger) {
     if let Some(status) = next(server.status, trigger, server.facts()) {
         server.status = status;
         server.status_detail = None;
     }
-    if server.status != Status::NeedsApproval {
+    if server.status != ServerStatus::NeedsApproval {
         server.approval_id = None;
     }
 }
 
 /// Whether nothing of an entry changed that a deed on it rests on.
-pub(super) fn is_same(one: &Kept, other: &Kept) -> bool {
-    let rests_on = |kept: &Kept| {
+pub(super) fn is_same(one: &McpServerRow, other: &McpServerRow) -> bool {
+    let rests_on = |kept: &McpServerRow| {
         let server = &kept.server;
         (server.rev, server.added_at, server.enabled)
     };
@@ -503,8 +512,8 @@ fn put(
     tx: &mut guildhall_store::Tx<'_>,
     seal: &Seal,
     (id, by): (AgentId, &Caller),
-    (standing, after): (&Kept, Kept),
-    now: Moment,
+    (standing, after): (&McpServerRow, McpServerRow),
+    now: Timestamp,
 ) -> Result<()> {
     if standing.server == after.server {
         return Ok(());
@@ -520,10 +529,10 @@ fn put(
 
 fn new_server(
     name: ServerName,
-    connection: Connection,
-    program: Option<&Program>,
+    connection: ConnectionConfig,
+    program: Option<&ProgramFiles>,
     by: &Caller,
-    now: Moment,
+    now: Timestamp,
 ) -> McpServer {
     let mut server = McpServer {
         name,
@@ -532,7 +541,7 @@ fn new_server(
         added_at: now,
         added_by: by.author,
         rev: 1,
-        status: Status::Unknown,
+        status: ServerStatus::Unknown,
         status_detail: None,
         auth_status: None,
         auth_client_origin: None,

@@ -12,55 +12,57 @@ mod test_queues;
 use std::path::PathBuf;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     agents::{Agent, AgentState},
     approvals::is_person,
     callers::{Caller, ForAgent},
-    errors::Thing,
+    errors::ResourceKind,
     ids::{AgentId, AuthorId},
     limits,
     mcp_servers::{
-        Connection, McpServer, ServerName,
+        ConnectionConfig, McpServer, ServerName,
         event_payloads::{self, Removed},
-        project_servers::Discovered,
+        project_servers::ProjectServers,
     },
     revisions::Revised,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents,
-    mcp_servers::{self as rows, Kept},
+    ReadSnapshot, ReadTx, Tx, agents,
+    mcp_servers::{self as rows, McpServerRow},
 };
 use guildhall_world::{project_servers, seal::Seal};
 
 pub(crate) use self::{
-    observations::{Entry, Learned, Noted, Taken, repinned, take_over},
+    observations::{
+        ConfiguredServer, Observation, ObservationOutcome, ToolsOutcome, repinned, take_over,
+    },
     preflight::session_of,
-    test_queues::Queues,
+    test_queues::TestQueues,
 };
 use crate::{Hall, approvals, mcp_signins};
 
 /// What a project names, and what of it the agent has.
 #[derive(Clone, Debug)]
-pub struct Offered {
+pub struct DiscoveredServers {
     /// In the order of their names.
-    pub servers: Vec<OfferedServer>,
+    pub servers: Vec<DiscoveredServer>,
     /// What cannot be used, and why.
     pub warnings: Vec<String>,
 }
 
 /// One server that a project names.
 #[derive(Clone, Debug)]
-pub struct OfferedServer {
+pub struct DiscoveredServer {
     /// Its name.
     pub name: ServerName,
     /// How it is reached, its values hidden.
-    pub connection: Connection,
+    pub connection: ConnectionConfig,
     /// Whether the agent has an entry of this name.
     pub already_added: bool,
 }
 
 /// An entry after a deed, by its revision, and all entries of its agent.
-pub type Entries = Revised<Vec<McpServer>>;
+pub type RevisedServers = Revised<Vec<McpServer>>;
 
 impl Hall {
     /// The entries of an agent in the order they were added.
@@ -69,7 +71,7 @@ impl Hall {
     /// `NotFound` for the agent.
     ///
     /// Source: contract 4.4.
-    pub async fn mcp_servers(&self, by: &ForAgent) -> Result<Seen<Vec<McpServer>>> {
+    pub async fn mcp_servers(&self, by: &ForAgent) -> Result<ReadSnapshot<Vec<McpServer>>> {
         let (by, seal) = (*by, self.inner.seal.clone());
         self.store()
             .read(move |db| {
@@ -83,7 +85,11 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for agent or entry.
-    pub async fn mcp_server(&self, by: &ForAgent, name: &str) -> Result<Seen<Revised<McpServer>>> {
+    pub async fn mcp_server(
+        &self,
+        by: &ForAgent,
+        name: &str,
+    ) -> Result<ReadSnapshot<Revised<McpServer>>> {
         let (by, seal, name) = (*by, self.inner.seal.clone(), named(name));
         self.store()
             .read(move |db| {
@@ -103,23 +109,23 @@ impl Hall {
     /// `NotFound` for the agent.
     ///
     /// Source: contract 4.4.
-    pub async fn mcp_discovered(&self, by: &ForAgent) -> Result<Seen<Offered>> {
+    pub async fn mcp_discovered(&self, by: &ForAgent) -> Result<ReadSnapshot<DiscoveredServers>> {
         let id = by.agent();
         let known = self
             .store()
             .read(move |db| Ok((agent(db, id)?, rows::of_agent(db, id)?)))
             .await?;
         let (agent, kept) = known.value;
-        let Discovered { servers, warnings } = self.discovered(&agent).await?;
+        let ProjectServers { servers, warnings } = self.discovered(&agent).await?;
         let taken: Vec<String> = kept.iter().map(|it| it.server.name.folded()).collect();
-        let offered = servers.into_iter().map(|found| OfferedServer {
+        let offered = servers.into_iter().map(|found| DiscoveredServer {
             already_added: taken.contains(&found.name.folded()),
             name: found.name,
             connection: found.connection.hidden(),
         });
-        Ok(Seen {
+        Ok(ReadSnapshot {
             seq: known.seq,
-            value: Offered {
+            value: DiscoveredServers {
                 servers: offered.collect(),
                 warnings,
             },
@@ -127,7 +133,7 @@ impl Hall {
     }
 
     /// What the agent's folder names.
-    async fn discovered(&self, agent: &Agent) -> Result<Discovered> {
+    async fn discovered(&self, agent: &Agent) -> Result<ProjectServers> {
         let folder = PathBuf::from(&agent.cwd);
         let data_dir = self.inner.data_dir.clone();
         self.with_files(move |_, _| {
@@ -152,7 +158,7 @@ pub(crate) fn remove_all(
     tx: &mut Tx<'_>,
     agent: AgentId,
     actor: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for kept in rows::of_agent(tx, agent)? {
         remove(tx, agent, &kept.server, actor, now)?;
@@ -166,7 +172,7 @@ fn remove(
     agent_id: AgentId,
     server: &McpServer,
     by: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     if let Some(question) = server.approval_id {
         approvals::withdraw(tx, question, Some(by), now)?;
@@ -184,8 +190,8 @@ pub(crate) fn write(
     tx: &mut Tx<'_>,
     seal: &Seal,
     agent: AgentId,
-    (before, after): (&McpServer, Kept),
-    (by, now): (Option<AuthorId>, Moment),
+    (before, after): (&McpServer, McpServerRow),
+    (by, now): (Option<AuthorId>, Timestamp),
 ) -> Result<()> {
     let sealed = match before.connection == after.server.connection {
         true => after.sealed.clone(),
@@ -201,7 +207,7 @@ pub(crate) fn write(
     if is_other && !after.server.connection.shares_sign_in(&before.connection) {
         mcp_signins::forget(tx, agent, before, now)?;
     }
-    let kept = Kept { sealed, ..after };
+    let kept = McpServerRow { sealed, ..after };
     rows::update(tx, agent, &kept)?;
     for event in event_payloads::of_change(agent, before, &kept.server, by) {
         tx.append(now, by, &event)?;
@@ -214,31 +220,31 @@ pub(crate) fn named(text: &str) -> Option<ServerName> {
     ServerName::parse(text)
 }
 
-fn agent(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
-    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?)
+fn agent(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
+    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
 /// The agent, if it is on the registry: to others nothing is added.
-pub(crate) fn registered(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
+pub(crate) fn registered(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
     let known = agents::by_id(db, id)?.filter(|agent| agent.state != AgentState::Retired);
-    Ok(known.ok_or(Refusal::NotFound(Thing::Agent))?)
+    Ok(known.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
 /// The entry of this name with its values.
 pub(crate) fn existing(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     seal: &Seal,
     agent: AgentId,
     name: Option<&ServerName>,
-) -> Result<Kept> {
-    let missing = Refusal::NotFound(Thing::McpServer);
+) -> Result<McpServerRow> {
+    let missing = Refusal::NotFound(ResourceKind::McpServer);
     let name = name.ok_or_else(|| missing.clone())?;
     let kept = rows::find(db, agent, name)?.ok_or(missing)?;
     Ok(sealed_values::open(seal, agent, kept))
 }
 
 /// Holds back an entry that there is no room or name for. Source: contract 4.4, row 7.
-fn room_for(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
+fn room_for(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
     if rows::find(db, agent, name)?.is_some() {
         return Err(Refusal::DuplicateName.into());
     }
@@ -249,7 +255,7 @@ fn room_for(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
 }
 
 /// All entries of an agent as `by` is shown them.
-fn all(db: &Rx<'_>, seal: &Seal, agent: AgentId, by: &Caller) -> Result<Vec<McpServer>> {
+fn all(db: &ReadTx<'_>, seal: &Seal, agent: AgentId, by: &Caller) -> Result<Vec<McpServer>> {
     let kept = rows::of_agent(db, agent)?.into_iter();
     Ok(kept
         .map(|kept| shown(sealed_values::open(seal, agent, kept).server, by))

@@ -3,45 +3,45 @@
 //! transitions"; 4.6, "Change seen".
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::Agent,
     approvals::{Approval, Capability},
     ids::{AgentId, AuthorId},
     mcp_servers::{
-        Differing, HeldBack, McpServer, Program, ServerName, Tested, Trigger, event_payloads, next,
-        repin, server_test,
+        McpServer, PinDifference, ProgramFiles, ServerName, ServerTestResult, StatusTrigger,
+        TestBlocker, event_payloads, next, repin, server_test,
     },
-    mcp_signins::metadata::Challenge,
+    mcp_signins::metadata::AuthChallenge,
     mcp_tools::{self, ToolDefinition},
 };
 use guildhall_store::{
     Tx, approvals as approval_rows,
-    mcp_servers::{self as rows, Kept},
+    mcp_servers::{self as rows, McpServerRow},
 };
-use guildhall_world::digests::{Action, Digests};
+use guildhall_world::digests::{ApprovalAction, ApprovalDigests};
 use serde_json::Value;
 
 use super::{actions::is_same, existing, named, registered, write};
 use crate::{
     Hall,
-    approvals::{self, Repin},
+    approvals::{self, RepinRequest},
     mcp_signins::wants_wider,
 };
 
 /// An entry with its values, and whose it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ConfiguredServer {
     pub(crate) agent: Agent,
-    pub(crate) kept: Kept,
+    pub(crate) kept: McpServerRow,
 }
 
 /// What using an entry showed.
 #[derive(Clone, Debug)]
-pub(crate) enum Learned {
+pub(crate) enum Observation {
     /// Its program is not there.
     Missing,
     /// Its program is not the pinned one, or nobody has seen it.
-    Program(Program),
+    Program(ProgramFiles),
     /// These are its tools.
     Listed(Vec<ToolDefinition>),
     /// Somebody has to sign in, by this challenge.
@@ -56,11 +56,11 @@ pub(crate) enum Learned {
 
 /// What came of noting it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Noted {
+pub(crate) enum ObservationOutcome {
     /// It may be used.
     Fine,
     /// It may not.
-    Held(HeldBack),
+    Held(TestBlocker),
     /// It is another entry by now.
     Moved,
 }
@@ -70,12 +70,12 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for agent or entry.
-    pub(crate) async fn entry_named(&self, agent: AgentId, name: &str) -> Result<Entry> {
+    pub(crate) async fn entry_named(&self, agent: AgentId, name: &str) -> Result<ConfiguredServer> {
         let (name, seal) = (named(name), self.inner.seal.clone());
         let found = self.store().read(move |db| {
             let agent = registered(db, agent)?;
             let kept = existing(db, &seal, agent.id, name.as_ref())?;
-            Ok(Entry { agent, kept })
+            Ok(ConfiguredServer { agent, kept })
         });
         Ok(found.await?.value)
     }
@@ -84,13 +84,13 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub(crate) async fn enabled_entries(&self, agent: &Agent) -> Result<Vec<Entry>> {
+    pub(crate) async fn enabled_entries(&self, agent: &Agent) -> Result<Vec<ConfiguredServer>> {
         let (agent, seal) = (agent.clone(), self.inner.seal.clone());
         let found = self.store().read(move |db| {
             let kept = rows::of_agent(db, agent.id)?.into_iter();
             Ok(kept
                 .filter(|kept| kept.server.enabled)
-                .map(|kept| Entry {
+                .map(|kept| ConfiguredServer {
                     kept: super::sealed_values::open(&seal, agent.id, kept),
                     agent: agent.clone(),
                 })
@@ -103,68 +103,74 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub(crate) async fn note_learned(&self, entry: &Entry, learned: Learned) -> Result<Noted> {
+    pub(crate) async fn note_learned(
+        &self,
+        entry: &ConfiguredServer,
+        learned: Observation,
+    ) -> Result<ObservationOutcome> {
         let (entry, now) = (entry.clone(), self.now());
         let (seal, digests) = (self.inner.seal.clone(), self.inner.digests.clone());
         self.store()
             .write(move |tx| {
-                let Entry { agent, kept } = entry;
+                let ConfiguredServer { agent, kept } = entry;
                 let found = existing(tx, &seal, agent.id, Some(&kept.server.name));
                 let Ok(standing) = found else {
-                    return Ok(Noted::Moved);
+                    return Ok(ObservationOutcome::Moved);
                 };
                 if !is_same(&standing, &kept) {
-                    return Ok(Noted::Moved);
+                    return Ok(ObservationOutcome::Moved);
                 }
-                let is_lapse = matches!(learned, Learned::Lapsed);
-                if let Some(held) = HeldBack::of(&standing.server).filter(|_| !is_lapse) {
-                    return Ok(Noted::Held(held));
+                let is_lapse = matches!(learned, Observation::Lapsed);
+                if let Some(held) = TestBlocker::of(&standing.server).filter(|_| !is_lapse) {
+                    return Ok(ObservationOutcome::Held(held));
                 }
                 let mut after = standing.clone();
                 let name = kept.server.name.clone();
                 let mut keep = None;
                 let server = &mut after.server;
                 let noted = match learned {
-                    Learned::Missing => {
+                    Observation::Missing => {
                         server_test::is_missing(server);
-                        Noted::Held(HeldBack::CommandNotFound)
+                        ObservationOutcome::Held(TestBlocker::CommandNotFound)
                     }
-                    Learned::SignIn(challenge) => {
+                    Observation::SignIn(challenge) => {
                         server_test::wants_sign_in(server, challenge.as_deref());
-                        Noted::Fine
+                        ObservationOutcome::Fine
                     }
-                    Learned::WiderScope(challenge) => {
-                        let scope = Challenge::read(&challenge).scope;
+                    Observation::WiderScope(challenge) => {
+                        let scope = AuthChallenge::read(&challenge).scope;
                         wants_wider(tx, &seal, (agent.id, &name), &standing.server, scope)?;
                         server_test::wants_sign_in(server, Some(&challenge));
-                        Noted::Fine
+                        ObservationOutcome::Fine
                     }
-                    Learned::FailedOften(why) => {
+                    Observation::FailedOften(why) => {
                         if let Some(status) =
-                            next(server.status, Trigger::FailedOften, server.facts())
+                            next(server.status, StatusTrigger::FailedOften, server.facts())
                         {
                             server.status = status;
                             server.status_detail = Some(why);
                         }
-                        Noted::Fine
+                        ObservationOutcome::Fine
                     }
-                    Learned::Program(program) => {
-                        let differing = Differing::program(&server.pin, &program);
+                    Observation::Program(program) => {
+                        let differing = PinDifference::program(&server.pin, &program);
                         ask(tx, &digests, &agent, server, &differing, now)?;
-                        Noted::Held(HeldBack::PinChanged)
+                        ObservationOutcome::Held(TestBlocker::PinChanged)
                     }
-                    Learned::Listed(tools) => {
+                    Observation::Listed(tools) => {
                         match take_over(tx, &digests, &agent, server, tools, now)? {
-                            Taken::Over(tools) => {
+                            ToolsOutcome::Over(tools) => {
                                 keep = tools;
-                                Noted::Fine
+                                ObservationOutcome::Fine
                             }
-                            Taken::Asked => Noted::Held(HeldBack::NeedsApproval),
+                            ToolsOutcome::Asked => {
+                                ObservationOutcome::Held(TestBlocker::NeedsApproval)
+                            }
                         }
                     }
-                    Learned::Lapsed => {
+                    Observation::Lapsed => {
                         repeat(tx, server, now)?;
-                        Noted::Held(HeldBack::NeedsApproval)
+                        ObservationOutcome::Held(TestBlocker::NeedsApproval)
                     }
                 };
                 if after.server != standing.server {
@@ -180,7 +186,7 @@ impl Hall {
 }
 
 /// What became of tools that were listed.
-pub(crate) enum Taken {
+pub(crate) enum ToolsOutcome {
     /// They count; those to be kept, where they are others than before.
     Over(Option<Vec<ToolDefinition>>),
     /// They are not the approved ones; the owner is asked.
@@ -191,45 +197,45 @@ pub(crate) enum Taken {
 /// that were approved.
 pub(crate) fn take_over(
     tx: &mut Tx<'_>,
-    digests: &Digests,
+    digests: &ApprovalDigests,
     agent: &Agent,
     server: &mut McpServer,
     tools: Vec<ToolDefinition>,
-    now: Moment,
-) -> Result<Taken> {
+    now: Timestamp,
+) -> Result<ToolsOutcome> {
     let approved = rows::tools(tx, agent.id, &server.name)?;
     if let Some(approved) = &approved
         && mcp_tools::compare(approved, &tools).needs_approval()
     {
-        let differing = Differing::tools(approved, &tools)?;
+        let differing = PinDifference::tools(approved, &tools)?;
         ask(tx, digests, agent, server, &differing, now)?;
-        return Ok(Taken::Asked);
+        return Ok(ToolsOutcome::Asked);
     }
-    let mut seen = Tested {
+    let mut seen = ServerTestResult {
         tools: Some(tools),
-        ..Tested::default()
+        ..ServerTestResult::default()
     };
     let keep = server_test::listed(server, &mut seen, approved.as_deref(), now)?;
-    Ok(Taken::Over(keep))
+    Ok(ToolsOutcome::Over(keep))
 }
 
 /// Asks the owner whether the entry may go on as it is now.
 fn ask(
     tx: &mut Tx<'_>,
-    digests: &Digests,
+    digests: &ApprovalDigests,
     agent: &Agent,
     server: &mut McpServer,
-    differing: &Differing,
-    now: Moment,
+    differing: &PinDifference,
+    now: Timestamp,
 ) -> Result<()> {
     let input = differing.input(server);
-    let action = Action {
+    let action = ApprovalAction {
         capability: Capability::McpRepin.word(),
         agent: Some(agent.id),
         input: &input,
         pin: &Value::Null,
     };
-    let repin = Repin {
+    let repin = RepinRequest {
         agent_id: agent.id,
         digest: digests.of(&action)?,
         summary: format!("{} of {}: {}", server.name, agent.name, differing.detail()),
@@ -242,7 +248,7 @@ fn ask(
 }
 
 /// Asks the same once more when nobody can answer the question any more.
-fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Moment) -> Result<()> {
+fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Timestamp) -> Result<()> {
     let Some(id) = server.approval_id else {
         return Ok(());
     };
@@ -255,7 +261,7 @@ fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Moment) -> Result<()> {
     if approval.must_be_pending(now).is_ok() {
         return Ok(());
     }
-    let repin = Repin {
+    let repin = RepinRequest {
         agent_id,
         digest: approval.digest.clone(),
         summary: approval.summary.clone(),
@@ -277,7 +283,7 @@ pub(crate) fn repinned(
     approval: &Approval,
     is_granted: bool,
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let name = approval.card["name"].as_str().and_then(ServerName::parse);
     let Some((agent, name)) = approval.agent_id.zip(name) else {
@@ -309,7 +315,7 @@ fn tell(
     agent: AgentId,
     (before, after): (&McpServer, &McpServer),
     by: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for event in event_payloads::of_change(agent, before, after, by) {
         tx.append(now, by, &event)?;

@@ -7,16 +7,16 @@ use guildhall_domain::{
     ids::AgentId,
     mcp_servers::{McpServer, SecretText},
 };
-use guildhall_store::mcp_servers::Kept;
-use guildhall_world::seal::{Place, Seal};
+use guildhall_store::mcp_servers::McpServerRow;
+use guildhall_world::seal::{Seal, SealContext};
 
 /// An entry with its values; those that cannot be read stay hidden.
-pub(super) fn open(seal: &Seal, agent: AgentId, mut kept: Kept) -> Kept {
+pub(super) fn open(seal: &Seal, agent: AgentId, mut kept: McpServerRow) -> McpServerRow {
     let Some(sealed) = &kept.sealed else {
         return kept;
     };
     let place = place(&agent, &kept.server);
-    let opened = seal.unseal(Place(&place), sealed);
+    let opened = seal.unseal(SealContext(&place), sealed);
     let known: Option<BTreeMap<String, String>> =
         opened.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(mut known) = known {
@@ -51,7 +51,7 @@ pub(super) fn close(
     let text = serde_json::to_vec(&known)
         .map_err(|error| Fault::broken("sealing the values of a tool server", error))?;
     let place = place(&agent, server);
-    seal.seal(Place(&place), &text).map(Some)
+    seal.seal(SealContext(&place), &text).map(Some)
 }
 
 /// Agent, name and field: what was sealed for one entry opens at no other one.

@@ -9,20 +9,24 @@ use guildhall_domain::{
     callers::ForAgent,
     limits,
     mcp_servers::{
-        Connection, HeldBack, McpServer, Remote, Stdio, Tested, Verdict,
-        connection_config::Values,
+        ConnectionConfig, McpServer, PinComparison, RemoteConfig, ServerTestResult, StdioConfig,
+        TestBlocker,
+        connection_config::SecretValues,
         server_test::{self, without_values},
     },
     mcp_tools::ToolDefinition,
 };
 use guildhall_world::{
-    http_client::Outgoing,
-    mcp::{self, Address, Bearer, Checked, Greeting, Hooks, McpError, Target},
-    server_programs::Found,
+    http_client::HttpClient,
+    mcp::{
+        self, CheckResult, ClientCallbacks, ConnectOptions, McpError, ServerAddress, ServerTarget,
+        SharedBearerToken,
+    },
+    server_programs::ResolvedProgram,
 };
 
-use super::{Entry, Learned, Noted};
-use crate::{Hall, idempotency::Once};
+use super::{ConfiguredServer, Observation, ObservationOutcome};
+use crate::{Hall, idempotency::IdempotentWrite};
 
 impl Hall {
     /// Reaches a server and lists its tools; what comes of it is noted in the entry.
@@ -38,8 +42,8 @@ impl Hall {
         &self,
         by: &ForAgent,
         name: &str,
-        once: Once<Tested>,
-    ) -> Result<Tested> {
+        once: IdempotentWrite<ServerTestResult>,
+    ) -> Result<ServerTestResult> {
         let anything = Default::default();
         let mut found = self.look(by, name, &anything, once.peek()).await?;
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
@@ -48,21 +52,21 @@ impl Hall {
         if turn.is_some() {
             found = self.look(by, name, &anything, once.peek()).await?;
         }
-        let entry = Entry {
+        let entry = ConfiguredServer {
             agent: found.agent,
             kept: found.kept,
         };
         let held_back = match turn {
-            Some(_) => HeldBack::of(&entry.kept.server),
-            None => Some(HeldBack::Busy),
+            Some(_) => TestBlocker::of(&entry.kept.server),
+            None => Some(TestBlocker::Busy),
         };
         let (tested, learned) = match held_back {
             // Where nobody can answer its question any more it is asked once more.
-            Some(HeldBack::NeedsApproval) => (
-                Tested::held_back(HeldBack::NeedsApproval),
-                Some(Learned::Lapsed),
+            Some(TestBlocker::NeedsApproval) => (
+                ServerTestResult::held_back(TestBlocker::NeedsApproval),
+                Some(Observation::Lapsed),
             ),
-            Some(why) => (Tested::held_back(why), None),
+            Some(why) => (ServerTestResult::held_back(why), None),
             None => self.reach(&entry).await?,
         };
         let tested = match learned {
@@ -78,13 +82,13 @@ impl Hall {
     /// Notes what a test showed; says what came of that.
     async fn learn_by_test(
         &self,
-        entry: &Entry,
-        mut tested: Tested,
-        learned: Learned,
-    ) -> Result<Tested> {
-        let is_listed = matches!(learned, Learned::Listed(_));
+        entry: &ConfiguredServer,
+        mut tested: ServerTestResult,
+        learned: Observation,
+    ) -> Result<ServerTestResult> {
+        let is_listed = matches!(learned, Observation::Listed(_));
         let noted = self.note_learned(entry, learned).await?;
-        let Noted::Held(why) = noted else {
+        let ObservationOutcome::Held(why) = noted else {
             tested.ok = is_listed;
             return Ok(tested);
         };
@@ -92,20 +96,20 @@ impl Hall {
         let now = self.entry_named(agent, name.as_str()).await?;
         self.tool_server_changed(agent, name, Some(&now.kept.server));
         Ok(match why {
-            HeldBack::NeedsApproval if is_listed => {
+            TestBlocker::NeedsApproval if is_listed => {
                 tested.are_not_approved();
                 tested
             }
-            why => Tested {
+            why => ServerTestResult {
                 duration_ms: tested.duration_ms,
-                ..Tested::held_back(why)
+                ..ServerTestResult::held_back(why)
             },
         })
     }
 
     /// Whether an address that says nothing of who asks wants a sign-in; whatever else comes of
     /// asking changes nothing.
-    pub(super) async fn wants_sign_in(&self, agent: &Agent, connection: &Connection) -> bool {
+    pub(super) async fn wants_sign_in(&self, agent: &Agent, connection: &ConnectionConfig) -> bool {
         if !connection.may_be_asked_for_sign_in() {
             return false;
         }
@@ -129,7 +133,7 @@ impl Hall {
     pub(crate) async fn ask_with(
         &self,
         agent: &Agent,
-        connection: &Connection,
+        connection: &ConnectionConfig,
         bearer: String,
         within: Duration,
     ) -> Result<Result<Vec<ToolDefinition>, McpError>, Fault> {
@@ -140,17 +144,20 @@ impl Hall {
         })
     }
 
-    async fn reach(&self, entry: &Entry) -> Result<(Tested, Option<Learned>)> {
+    async fn reach(
+        &self,
+        entry: &ConfiguredServer,
+    ) -> Result<(ServerTestResult, Option<Observation>)> {
         let (agent, server) = (&entry.agent, &entry.kept.server);
         let found = self.find_program(agent, &server.connection).await?;
         if server.connection.stdio().is_some() {
             let program = found.as_ref().map(|found| &found.program);
             match (server.pin.compare(program), program) {
-                (Verdict::Same, _) => {}
-                (Verdict::Missing, _) | (_, None) => return Ok(missing()),
-                (Verdict::Unseen | Verdict::Differs, Some(program)) => {
-                    let tested = Tested::held_back(HeldBack::PinChanged);
-                    return Ok((tested, Some(Learned::Program(program.clone()))));
+                (PinComparison::Same, _) => {}
+                (PinComparison::Missing, _) | (_, None) => return Ok(missing()),
+                (PinComparison::Unseen | PinComparison::Differs, Some(program)) => {
+                    let tested = ServerTestResult::held_back(TestBlocker::PinChanged);
+                    return Ok((tested, Some(Observation::Program(program.clone()))));
                 }
             }
         }
@@ -161,21 +168,21 @@ impl Hall {
             return Ok(missing());
         };
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
-        let Checked {
+        let CheckResult {
             tools, duration, ..
         } = check(&target, agent, within).await;
         if !self.was_seen(agent, &server.connection, seen).await? {
             let why = "The program was changed while it was started; try again.";
-            return Ok((Tested::failed("CHANGED", why), None));
+            return Ok((ServerTestResult::failed("CHANGED", why), None));
         }
         let (tested, learned) = match tools {
             Ok(tools) => {
                 self.tool_server_reached(entry);
-                let tested = Tested {
+                let tested = ServerTestResult {
                     tools: Some(tools.clone()),
-                    ..Tested::default()
+                    ..ServerTestResult::default()
                 };
-                (tested, Some(Learned::Listed(tools)))
+                (tested, Some(Observation::Listed(tools)))
             }
             Err(error) => {
                 let (tested, learned) = failed(server, &error);
@@ -184,7 +191,7 @@ impl Hall {
             }
         };
         Ok((
-            Tested {
+            ServerTestResult {
                 duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
                 ..tested
             },
@@ -196,27 +203,34 @@ impl Hall {
     pub(crate) async fn target(
         &self,
         agent: &Agent,
-        connection: &Connection,
-        (found, bearer): (Option<Found>, Option<String>),
-    ) -> Result<Option<Target>, Fault> {
+        connection: &ConnectionConfig,
+        (found, bearer): (Option<ResolvedProgram>, Option<String>),
+    ) -> Result<Option<ServerTarget>, Fault> {
         Ok(match (connection, found) {
-            (Connection::Stdio(stdio), Some(found)) => {
+            (ConnectionConfig::Stdio(stdio), Some(found)) => {
                 Some(self.process(agent, stdio, found).await?)
             }
-            (Connection::Stdio(_), None) => None,
-            (Connection::Http(remote), _) => {
-                Some(Target::Http(self.address(remote, bearer).await?))
+            (ConnectionConfig::Stdio(_), None) => None,
+            (ConnectionConfig::Http(remote), _) => {
+                Some(ServerTarget::Http(self.address(remote, bearer).await?))
             }
-            (Connection::Sse(remote), _) => Some(Target::Sse(self.address(remote, bearer).await?)),
+            (ConnectionConfig::Sse(remote), _) => {
+                Some(ServerTarget::Sse(self.address(remote, bearer).await?))
+            }
         })
     }
 
-    async fn process(&self, agent: &Agent, stdio: &Stdio, found: Found) -> Result<Target, Fault> {
+    async fn process(
+        &self,
+        agent: &Agent,
+        stdio: &StdioConfig,
+        found: ResolvedProgram,
+    ) -> Result<ServerTarget, Fault> {
         let enclosure = self.enclosure(Some(agent.id)).await?;
         let own = revealed(&stdio.env);
         let of_agent = self.environment_of(agent).into_iter();
         let kept = of_agent.filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
-        Ok(Target::Stdio {
+        Ok(ServerTarget::Stdio {
             // The very file that was looked at, called as whoever follows the link calls it.
             program: found.program.executable_path.into(),
             name: Some(found.place),
@@ -230,21 +244,25 @@ impl Hall {
         })
     }
 
-    async fn address(&self, remote: &Remote, bearer: Option<String>) -> Result<Address, Fault> {
-        Ok(Address {
+    async fn address(
+        &self,
+        remote: &RemoteConfig,
+        bearer: Option<String>,
+    ) -> Result<ServerAddress, Fault> {
+        Ok(ServerAddress {
             url: remote.url.clone(),
             headers: revealed(&remote.headers),
-            bearer: Bearer::of(bearer),
+            bearer: SharedBearerToken::of(bearer),
             outgoing: self.outgoing().await?,
         })
     }
 
     /// The way out, made when it is first needed: that reads the computer's certificates.
-    pub(crate) async fn outgoing(&self) -> Result<Outgoing, Fault> {
+    pub(crate) async fn outgoing(&self) -> Result<HttpClient, Fault> {
         let cell = &self.inner.outgoing;
         let opened = cell.get_or_try_init(|| async {
             let own = self.inner.own_ports.clone();
-            let opened = self.off_the_threads(|| Outgoing::open(own)).await?;
+            let opened = self.off_the_threads(|| HttpClient::open(own)).await?;
             opened.map_err(|error| Fault::broken("opening the way out", error))
         });
         opened.await.cloned()
@@ -252,40 +270,44 @@ impl Hall {
 }
 
 /// A program that is not there.
-fn missing() -> (Tested, Option<Learned>) {
-    let tested = Tested::held_back(HeldBack::CommandNotFound);
-    (tested, Some(Learned::Missing))
+fn missing() -> (ServerTestResult, Option<Observation>) {
+    let tested = ServerTestResult::held_back(TestBlocker::CommandNotFound);
+    (tested, Some(Observation::Missing))
 }
 
-async fn check(target: &Target, agent: &Agent, within: Duration) -> Checked {
+async fn check(target: &ServerTarget, agent: &Agent, within: Duration) -> CheckResult {
     // Some servers offer other tools to a client that takes no questions: what is pinned must be
     // what the gateway is offered.
-    let hooks = Hooks {
+    let hooks = ClientCallbacks {
         root: Some(PathBuf::from(&agent.cwd)),
-        elicit: Some(Arc::new(|_| Box::pin(async { mcp::Elicited::Cancel }))),
+        elicit: Some(Arc::new(|_| {
+            Box::pin(async { mcp::ElicitationResult::Cancel })
+        })),
     };
-    let greeting = Greeting {
+    let greeting = ConnectOptions {
         lifecycle: None,
         within,
     };
     mcp::check(target, hooks, greeting).await
 }
 
-fn failed(server: &McpServer, error: &McpError) -> (Tested, Option<Learned>) {
+fn failed(server: &McpServer, error: &McpError) -> (ServerTestResult, Option<Observation>) {
     let text = without_values(server, &error.to_string());
     let text = match error {
         McpError::Ended { stderr, .. } => server_test::with_last_words(server, &text, stderr),
         _ => text,
     };
-    let tested = Tested {
+    let tested = ServerTestResult {
         needs_auth: error.needs_sign_in(),
-        ..Tested::failed(error.code(), &text)
+        ..ServerTestResult::failed(error.code(), &text)
     };
     let learned = match error {
-        McpError::NotFound => Some(Learned::Missing),
-        McpError::NeedsAuth { www_authenticate } => Some(Learned::SignIn(www_authenticate.clone())),
+        McpError::NotFound => Some(Observation::Missing),
+        McpError::NeedsAuth { www_authenticate } => {
+            Some(Observation::SignIn(www_authenticate.clone()))
+        }
         McpError::InsufficientScope { www_authenticate } => {
-            Some(Learned::WiderScope(www_authenticate.clone()))
+            Some(Observation::WiderScope(www_authenticate.clone()))
         }
         McpError::NotStarted(_)
         | McpError::Unreachable(_)
@@ -299,7 +321,7 @@ fn failed(server: &McpServer, error: &McpError) -> (Tested, Option<Learned>) {
     (tested, learned)
 }
 
-fn revealed(values: &Values) -> Vec<(String, String)> {
+fn revealed(values: &SecretValues) -> Vec<(String, String)> {
     let known = |(name, value): (&String, &guildhall_domain::mcp_servers::SecretText)| {
         Some((name.clone(), value.reveal()?.to_owned()))
     };

@@ -11,35 +11,35 @@ use guildhall_domain::{ids::AgentId, mcp_servers::ServerName};
 use tokio::{sync::OwnedMutexGuard, time::timeout};
 
 /// An agent, and the name of an entry as it is compared.
-type Entry = (AgentId, String);
+type TestKey = (AgentId, String);
 
 /// The lines of entries that are being tested.
 #[derive(Debug, Default)]
-pub(crate) struct Queues {
+pub(crate) struct TestQueues {
     /// A std mutex: held for single look-ups and never over an await.
-    known: Mutex<HashMap<Entry, Weak<tokio::sync::Mutex<()>>>>,
+    known: Mutex<HashMap<TestKey, Weak<tokio::sync::Mutex<()>>>>,
 }
 
 /// The turn of one test; dropped, it is the next one's.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct TestTurn {
     _turn: OwnedMutexGuard<()>,
 }
 
-impl Queues {
+impl TestQueues {
     /// Waits in the line of an entry; `None` when that took too long.
     pub(super) async fn turn(
         &self,
         agent: AgentId,
         name: &ServerName,
         within: Duration,
-    ) -> Option<Turn> {
+    ) -> Option<TestTurn> {
         let line = self.line((agent, name.folded()));
         let turn = timeout(within, line.lock_owned()).await.ok()?;
-        Some(Turn { _turn: turn })
+        Some(TestTurn { _turn: turn })
     }
 
-    fn line(&self, entry: Entry) -> Arc<tokio::sync::Mutex<()>> {
+    fn line(&self, entry: TestKey) -> Arc<tokio::sync::Mutex<()>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         // A line in which nobody stands is forgotten.
         known.retain(|_, line| line.strong_count() > 0);
@@ -56,7 +56,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_entry_is_tested_at_a_time_and_others_beside_it() {
-        let (lines, agent) = (Queues::default(), AgentId::from_bytes([1; 16]));
+        let (lines, agent) = (TestQueues::default(), AgentId::from_bytes([1; 16]));
         let name = |text| ServerName::parse(text).unwrap();
         let turn = |agent, text| {
             let (lines, name) = (&lines, name(text));

@@ -2,40 +2,41 @@
 //! session that asked hears of it. Source: contract 4.8.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AuthorId, MessageId, SessionId},
     mcp_servers::{
-        AuthClientOrigin, AuthKind, AuthStatus, McpServer, Status, Trigger, next as next_status,
+        AuthClientOrigin, AuthStatus, McpServer, ServerAuthKind, ServerStatus, StatusTrigger,
+        next as next_status,
     },
-    mcp_signins::Step,
+    mcp_signins::SigninEvent,
     mcp_tools::ToolDefinition,
     sessions::SessionState,
 };
 use guildhall_store::{
     Tx, authors, mcp_servers as server_rows,
-    mcp_signins::{self as rows, Kept, KeptFlow},
+    mcp_signins::{self as rows, SigninFlowRow, SigninRow},
     messages, sessions,
 };
-use guildhall_world::{digests::Digests, seal::Seal};
+use guildhall_world::{digests::ApprovalDigests, seal::Seal};
 
-use super::{Finished, end, rewrite, secrets::Granted};
+use super::{SigninOutcome, end, rewrite, secrets::GrantedTokens};
 use crate::{
-    mcp_servers::{self, Taken},
-    sessions::{NewMessage, Rank, enqueue},
+    mcp_servers::{self, ToolsOutcome},
+    sessions::{NewMessage, QueueRank, enqueue},
 };
 
 /// Keeps the tokens, and notes that the server takes them.
 pub(super) fn connect(
     tx: &mut Tx<'_>,
-    (seal, digests): (&Seal, &Digests),
-    (mut kept, origin): (KeptFlow, AuthClientOrigin),
-    (granted, tools): (Granted, Vec<ToolDefinition>),
-    (message, now): (MessageId, Moment),
-) -> Result<(Finished, Option<SessionId>)> {
+    (seal, digests): (&Seal, &ApprovalDigests),
+    (mut kept, origin): (SigninFlowRow, AuthClientOrigin),
+    (granted, tools): (GrantedTokens, Vec<ToolDefinition>),
+    (message, now): (MessageId, Timestamp),
+) -> Result<(SigninOutcome, Option<SessionId>)> {
     let (agent, name) = (kept.flow.agent_id, kept.flow.name.clone());
     let of = (agent, &name);
     let client = rows::find(tx, agent, &name)?.and_then(|before| before.client);
-    let stored = Kept {
+    let stored = SigninRow {
         url: kept.flow.url.clone(),
         client,
         access: Some(granted.close(seal, of)?),
@@ -45,39 +46,42 @@ pub(super) fn connect(
     let standing = mcp_servers::existing(tx, seal, agent, Some(&name))?;
     let mut after = standing.clone();
     let server = &mut after.server;
-    server.connection = server.connection.clone().wanting(Some(AuthKind::Oauth2));
+    server.connection = server
+        .connection
+        .clone()
+        .wanting(Some(ServerAuthKind::Oauth2));
     server.auth_status = Some(AuthStatus::Connected);
     server.auth_client_origin = Some(origin);
     kept.flow.tool_count = u32::try_from(tools.len()).ok();
     let registered = mcp_servers::registered(tx, agent)?;
     // What it has for those who signed in, nobody may have approved.
     let taken = mcp_servers::take_over(tx, digests, &registered, server, tools, now)?;
-    if matches!(taken, Taken::Over(_)) {
+    if matches!(taken, ToolsOutcome::Over(_)) {
         signed_in(server);
     }
     rewrite(tx, seal, agent, (standing, after), now)?;
     let session = match taken {
-        Taken::Asked => None,
-        Taken::Over(keep) => {
+        ToolsOutcome::Asked => None,
+        ToolsOutcome::Over(keep) => {
             if let Some(tools) = keep {
                 server_rows::set_tools(tx, agent, &name, &tools)?;
             }
             kept.flow.session_id
         }
     };
-    end(tx, kept, Step::Connected, now)?;
+    end(tx, kept, SigninEvent::Connected, now)?;
     let woken = tell(tx, session, name.as_str(), (message, now))?;
-    Ok((Finished::Connected(name.as_str().to_owned()), woken))
+    Ok((SigninOutcome::Connected(name.as_str().to_owned()), woken))
 }
 
 /// An entry whose sign-in connected.
 pub(super) fn signed_in(server: &mut McpServer) {
-    if let Some(status) = next_status(server.status, Trigger::SignedIn, server.facts()) {
+    if let Some(status) = next_status(server.status, StatusTrigger::SignedIn, server.facts()) {
         server.status = status;
         server.status_detail = None;
     }
-    if server.status == Status::Unknown && server.tool_count.is_some() {
-        server.status = Status::Ready;
+    if server.status == ServerStatus::Unknown && server.tool_count.is_some() {
+        server.status = ServerStatus::Ready;
     }
 }
 
@@ -86,7 +90,7 @@ fn tell(
     tx: &mut Tx<'_>,
     session: Option<SessionId>,
     server: &str,
-    (id, now): (MessageId, Moment),
+    (id, now): (MessageId, Timestamp),
 ) -> Result<Option<SessionId>> {
     let Some(session) = session
         .map(|id| sessions::by_id(tx, id))
@@ -109,7 +113,7 @@ fn tell(
         content,
         context: String::new(),
         room_turn: None,
-        rank: Rank::Usual,
+        rank: QueueRank::Usual,
     };
     enqueue(tx, message, now)?;
     Ok(Some(session.id))

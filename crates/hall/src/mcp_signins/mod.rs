@@ -10,36 +10,37 @@ mod token_refresh;
 use std::time::Duration;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::Agent,
     approvals::is_person,
     callers::{ForAgent, OwnerInteractive},
-    errors::{Fault, Thing},
+    errors::{Fault, ResourceKind},
     events::Event,
-    ids::{AgentId, FlowId, SessionId},
+    ids::{AgentId, SessionId, SigninFlowId},
     limits,
-    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, Status, server_test},
+    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, ServerStatus, server_test},
     mcp_signins::{
-        Failure, Flow, NewClient, Phase, Step, address, disclosure, metadata::Challenge, next,
+        ManualOauthClient, SigninEvent, SigninFailure, SigninFlow, SigninPhase, address,
+        disclosure, metadata::AuthChallenge, next,
     },
 };
 use guildhall_store::{
-    Rx, Seen, Tx,
-    mcp_servers::Kept as KeptServer,
-    mcp_signins::{self as rows, Kept, KeptFlow},
+    ReadSnapshot, ReadTx, Tx,
+    mcp_servers::McpServerRow as KeptServer,
+    mcp_signins::{self as rows, SigninFlowRow, SigninRow},
     sessions,
 };
-use guildhall_world::{mcp::McpError, oauth::KeptClient, secret_tokens};
+use guildhall_world::{mcp::McpError, oauth::IssuerClient, secret_tokens};
 
 pub(crate) use self::secrets::wants_wider;
-use self::secrets::{Asked, Wider, close_client};
+use self::secrets::{FlowSecrets, WiderScope, close_client};
 pub use self::{
-    signin_pages::{Finished, Opening, SigninPage},
-    token_refresh::Refreshing,
+    signin_pages::{RedirectOutcome, SigninOutcome, SigninPage},
+    token_refresh::TokenRefreshes,
 };
 use crate::{
     Hall, callers,
-    idempotency::Once,
+    idempotency::IdempotentWrite,
     launch_config::base,
     mcp_servers::{self, session_of},
 };
@@ -49,9 +50,9 @@ pub const ANY_SERVER: &str = "~";
 
 /// What came of asking for a sign-in.
 #[derive(Clone, Debug)]
-pub struct Started {
+pub struct StartedSignin {
     /// The sign-in; `None` when there was one already.
-    pub flow_id: Option<FlowId>,
+    pub flow_id: Option<SigninFlowId>,
     /// What its link ends with.
     pub ticket: Option<String>,
     /// How its link begins, unless it is shown on a page of another address of ours.
@@ -59,11 +60,11 @@ pub struct Started {
     /// What a person should know before.
     pub disclosure: String,
     /// Until when it can go on.
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<Timestamp>,
 }
 
 /// What a check with the stored token came to.
-enum Checked {
+enum TokenCheck {
     /// The server takes it.
     Accepted,
     /// The server does not; this is what it wants, if it says so.
@@ -87,8 +88,8 @@ impl Hall {
         by: &ForAgent,
         name: &str,
         session: Option<SessionId>,
-        once: Once<Started>,
-    ) -> Result<Started> {
+        once: IdempotentWrite<StartedSignin>,
+    ) -> Result<StartedSignin> {
         let once = once.sealed(&self.inner.seal, is_person(by.caller()));
         let (by, seal, now) = (*by, self.inner.seal.clone(), self.now());
         let (peek, id) = (once.peek(), by.agent());
@@ -109,17 +110,17 @@ impl Hall {
             .await?
             .value;
         let (is_connected, scope) = match self.check_signin(&agent, &kept.server).await? {
-            Checked::Accepted => (true, None),
-            Checked::Refused(scope) => (false, scope),
-            Checked::Unknown => (false, None),
+            TokenCheck::Accepted => (true, None),
+            TokenCheck::Refused(scope) => (false, scope),
+            TokenCheck::Unknown => (false, None),
         };
         let ticket = secret_tokens::mint("")?.reveal();
         let digest = secret_tokens::digest(&ticket);
-        let asked = Asked {
+        let asked = FlowSecrets {
             scope,
             opened: None,
         };
-        let flow_id = Self::new_id(FlowId::from_bytes);
+        let flow_id = Self::new_id(SigninFlowId::from_bytes);
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let url = self.inner.launching.url.clone();
         self.store()
@@ -132,7 +133,7 @@ impl Hall {
                     let base = base(tx, &url)?;
                     if is_connected {
                         take_again(tx, &seal, (id, standing), now)?;
-                        return Ok(Started {
+                        return Ok(StartedSignin {
                             flow_id: None,
                             ticket: None,
                             base,
@@ -144,21 +145,21 @@ impl Hall {
                     for older in rows::open_flows(tx, id, &name)? {
                         // Whoever asked first still wants to hear of the end.
                         session = session.or(older.flow.session_id);
-                        fail(tx, older, Failure::Superseded, now)?;
+                        fail(tx, older, SigninFailure::Superseded, now)?;
                     }
-                    let flow = Flow {
+                    let flow = SigninFlow {
                         id: flow_id,
                         agent_id: id,
                         name,
                         url: address_text(&standing.server),
                         session_id: session,
-                        phase: Phase::Waiting,
+                        phase: SigninPhase::Waiting,
                         code: None,
                         tool_count: None,
                         created_at: now,
                         expires_at: now.plus_seconds(limits::SIGNIN_FLOW_TTL_S),
                     };
-                    let kept = KeptFlow {
+                    let kept = SigninFlowRow {
                         sealed: Some(asked.close(&seal, flow.id)?),
                         ticket: digest,
                         state: None,
@@ -169,7 +170,7 @@ impl Hall {
                     let disclosure = required.disclosure.clone();
                     let event = Event::McpSigninRequired(required);
                     tx.append(now, Some(by.caller().author), &event)?;
-                    Ok(Started {
+                    Ok(StartedSignin {
                         flow_id: Some(flow_id),
                         ticket: Some(ticket),
                         base,
@@ -184,29 +185,29 @@ impl Hall {
     /// Asks the server once whether it takes the stored token; one it does not take is forgotten,
     /// unless it only allows too little. One that a call wanted more of is not asked about: the
     /// check lists the tools, which it may well allow.
-    async fn check_signin(&self, agent: &Agent, server: &McpServer) -> Result<Checked> {
+    async fn check_signin(&self, agent: &Agent, server: &McpServer) -> Result<TokenCheck> {
         let Some(bearer) = self.mcp_bearer(agent.id, server).await? else {
-            return Ok(Checked::Unknown);
+            return Ok(TokenCheck::Unknown);
         };
         if let Some(wider) = self.wider(agent.id, server).await? {
-            return Ok(Checked::Refused(wider.scope));
+            return Ok(TokenCheck::Refused(wider.scope));
         }
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
         let asking = self.ask_with(agent, &server.connection, bearer.clone(), within);
         let wanted = match asking.await? {
-            Ok(_) => return Ok(Checked::Accepted),
+            Ok(_) => return Ok(TokenCheck::Accepted),
             Err(McpError::NeedsAuth { www_authenticate }) => {
                 self.forget_tokens(agent.id, server, Some(bearer)).await?;
                 www_authenticate
             }
             Err(McpError::InsufficientScope { www_authenticate }) => Some(www_authenticate),
-            Err(_) => return Ok(Checked::Unknown),
+            Err(_) => return Ok(TokenCheck::Unknown),
         };
-        let scope = wanted.and_then(|header| Challenge::read(&header).scope);
-        Ok(Checked::Refused(scope))
+        let scope = wanted.and_then(|header| AuthChallenge::read(&header).scope);
+        Ok(TokenCheck::Refused(scope))
     }
 
-    async fn wider(&self, agent: AgentId, server: &McpServer) -> Result<Option<Wider>> {
+    async fn wider(&self, agent: AgentId, server: &McpServer) -> Result<Option<WiderScope>> {
         let (seal, server) = (self.inner.seal.clone(), server.clone());
         let seen = self
             .store()
@@ -219,9 +220,14 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for the agent, its entry, and a sign-in that is not theirs.
-    pub async fn mcp_signin(&self, by: &ForAgent, name: &str, flow: &str) -> Result<Seen<Flow>> {
+    pub async fn mcp_signin(
+        &self,
+        by: &ForAgent,
+        name: &str,
+        flow: &str,
+    ) -> Result<ReadSnapshot<SigninFlow>> {
         let (id, now) = (by.agent(), self.now());
-        let (name, flow) = (name.to_owned(), FlowId::named(flow));
+        let (name, flow) = (name.to_owned(), SigninFlowId::named(flow));
         let seal = self.inner.seal.clone();
         self.store()
             .read(move |db| {
@@ -233,13 +239,15 @@ impl Hall {
                         Some(mcp_servers::existing(db, &seal, id, named.as_ref())?)
                     }
                 };
-                let is_of = |flow: &Flow| {
+                let is_of = |flow: &SigninFlow| {
                     let folded = wanted.as_ref().map(|kept| kept.server.name.folded());
                     flow.agent_id == id && folded.is_none_or(|it| it == flow.name.folded())
                 };
                 let found = rows::flow(db, flow)?.map(|kept| kept.flow);
                 let found = found.filter(is_of);
-                Ok(found.ok_or(Refusal::NotFound(Thing::Signin))?.at(now))
+                Ok(found
+                    .ok_or(Refusal::NotFound(ResourceKind::Signin))?
+                    .at(now))
             })
             .await
     }
@@ -278,10 +286,10 @@ impl Hall {
         &self,
         _by: &OwnerInteractive,
         (agent, name): (AgentId, &str),
-        client: NewClient,
+        client: ManualOauthClient,
     ) -> Result<()> {
         client.check()?;
-        let kept = KeptClient::typed(client);
+        let kept = IssuerClient::typed(client);
         self.replace_client(agent, name, Some(kept)).await
     }
 
@@ -301,7 +309,7 @@ impl Hall {
         &self,
         agent: AgentId,
         name: &str,
-        client: Option<KeptClient>,
+        client: Option<IssuerClient>,
     ) -> Result<()> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let named = mcp_servers::named(name);
@@ -317,13 +325,13 @@ impl Hall {
                 let place = (agent, &name);
                 let granted = secrets::granted(tx, &seal, place, &standing.server)?;
                 for open in rows::open_flows(tx, agent, &name)? {
-                    fail(tx, open, Failure::TargetChanged, now)?;
+                    fail(tx, open, SigninFailure::TargetChanged, now)?;
                 }
                 let origin = client.as_ref().map(|_| AuthClientOrigin::Manual);
                 let client = client
                     .map(|client| close_client(&client, &seal, place))
                     .transpose()?;
-                let kept = Kept {
+                let kept = SigninRow {
                     url: address_text(&standing.server),
                     client: origin.zip(client),
                     access: None,
@@ -351,7 +359,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 for due in rows::expired(tx, now)? {
-                    fail(tx, due, Failure::Expired, now)?;
+                    fail(tx, due, SigninFailure::Expired, now)?;
                 }
                 rows::drop_over(tx, now.plus_seconds(-limits::SIGNIN_FLOW_KEPT_S))
             })
@@ -361,9 +369,9 @@ impl Hall {
 
 /// Ends what was in the middle of an exchange when the server ended: nobody knows whether the
 /// code was used.
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     for kept in rows::exchanging(tx)? {
-        fail(tx, kept, Failure::Interrupted, now)?;
+        fail(tx, kept, SigninFailure::Interrupted, now)?;
     }
     Ok(())
 }
@@ -394,30 +402,30 @@ pub(crate) fn forget(
     tx: &mut Tx<'_>,
     agent: AgentId,
     server: &McpServer,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     if server.connection.remote().is_none() {
         return Ok(());
     }
     for open in rows::open_flows(tx, agent, &server.name)? {
-        fail(tx, open, Failure::TargetChanged, now)?;
+        fail(tx, open, SigninFailure::TargetChanged, now)?;
     }
     rows::remove(tx, agent, &server.name)
 }
 
 /// Ends a sign-in without a token; one whose time was over before ended by that.
-fn fail(tx: &mut Tx<'_>, kept: KeptFlow, why: Failure, now: Moment) -> Result<()> {
-    let is_late = kept.flow.clone().at(now).code == Some(Failure::Expired);
-    let why = if is_late { Failure::Expired } else { why };
-    end(tx, kept, Step::Failed(why), now)
+fn fail(tx: &mut Tx<'_>, kept: SigninFlowRow, why: SigninFailure, now: Timestamp) -> Result<()> {
+    let is_late = kept.flow.clone().at(now).code == Some(SigninFailure::Expired);
+    let why = if is_late { SigninFailure::Expired } else { why };
+    end(tx, kept, SigninEvent::Failed(why), now)
 }
 
 /// Ends a sign-in and tells of it; what was secret of it goes.
-fn end(tx: &mut Tx<'_>, mut kept: KeptFlow, step: Step, now: Moment) -> Result<()> {
+fn end(tx: &mut Tx<'_>, mut kept: SigninFlowRow, step: SigninEvent, now: Timestamp) -> Result<()> {
     kept.flow.phase = stepped(kept.flow.phase, step)?;
     kept.flow.code = match step {
-        Step::Failed(why) => Some(why),
-        Step::Opened | Step::Accepted | Step::Connected => None,
+        SigninEvent::Failed(why) => Some(why),
+        SigninEvent::Opened | SigninEvent::Accepted | SigninEvent::Connected => None,
     };
     (kept.state, kept.sealed) = (None, None);
     rows::update(tx, &kept)?;
@@ -427,7 +435,7 @@ fn end(tx: &mut Tx<'_>, mut kept: KeptFlow, step: Step, now: Moment) -> Result<(
     Ok(())
 }
 
-fn stepped(from: Phase, step: Step) -> Result<Phase, Fault> {
+fn stepped(from: SigninPhase, step: SigninEvent) -> Result<SigninPhase, Fault> {
     let to = next(from, step);
     let why = || format!("{step:?} cannot follow {from:?}");
     to.ok_or_else(|| Fault::broken("moving a sign-in", why()))
@@ -439,7 +447,7 @@ fn take_again(
     tx: &mut Tx<'_>,
     seal: &guildhall_world::seal::Seal,
     (agent, standing): (AgentId, KeptServer),
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let of = (agent, &standing.server.name);
     if secrets::granted(tx, seal, of, &standing.server)?.is_none() {
@@ -456,7 +464,7 @@ fn signed_out(server: &mut McpServer, had_some: bool) {
     if !had_some && server.auth_status != Some(AuthStatus::Connected) {
         return;
     }
-    if server.status == Status::NeedsApproval {
+    if server.status == ServerStatus::NeedsApproval {
         // What a person has to look at stays that: the question still stands.
         server.auth_status = Some(AuthStatus::NeedsAuth);
     } else {
@@ -470,7 +478,7 @@ fn rewrite(
     seal: &guildhall_world::seal::Seal,
     agent: AgentId,
     (before, after): (KeptServer, KeptServer),
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     if before.server == after.server {
         return Ok(());
@@ -479,9 +487,9 @@ fn rewrite(
 }
 
 /// The session, if it is the agent's.
-fn own_session(db: &Rx<'_>, session: SessionId, agent: AgentId) -> Result<SessionId> {
+fn own_session(db: &ReadTx<'_>, session: SessionId, agent: AgentId) -> Result<SessionId> {
     let found = sessions::by_id(db, session)?.filter(|session| session.agent_id == agent);
-    Ok(found.ok_or(Refusal::NotFound(Thing::Session))?.id)
+    Ok(found.ok_or(Refusal::NotFound(ResourceKind::Session))?.id)
 }
 
 /// The exact address that a sign-in is bound to.

@@ -1,58 +1,58 @@
 //! What is secret of a sign-in: sealed in the store, each for its own place. Without `Debug`.
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    ids::{AgentId, FlowId},
+    Fault, Result, Timestamp,
+    ids::{AgentId, SigninFlowId},
     mcp_servers::{AuthClientOrigin, McpServer, ServerName},
 };
 use guildhall_store::{
-    Rx, Tx,
-    mcp_signins::{self as rows, Kept},
+    ReadTx, Tx,
+    mcp_signins::{self as rows, SigninRow},
 };
 use guildhall_world::{
-    oauth::{Access, KeptClient, Tokens},
-    seal::{Place, Seal},
+    oauth::{IssuedTokens, IssuerClient, TokenEndpointAccess},
+    seal::{Seal, SealContext},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::oauth_callback;
 
 /// Whose sign-in it is.
-pub(crate) type Of<'a> = (AgentId, &'a ServerName);
+pub(crate) type SigninOwner<'a> = (AgentId, &'a ServerName);
 
 /// Tokens, and where they come from.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Granted {
+pub(super) struct GrantedTokens {
     /// Who may be asked for the next ones.
-    pub(super) access: Access,
+    pub(super) access: TokenEndpointAccess,
     /// The tokens.
-    pub(super) tokens: Tokens,
+    pub(super) tokens: IssuedTokens,
     /// What a use of them wanted beyond what they allow; `None` while they allow enough.
     #[serde(default)]
-    pub(super) wider: Option<Wider>,
+    pub(super) wider: Option<WiderScope>,
 }
 
 /// More than some tokens allow.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Wider {
+pub(super) struct WiderScope {
     /// The scope that was wanted, if the server said which.
     pub(super) scope: Option<String>,
 }
 
 /// What is secret of a sign-in on its way.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Asked {
+pub(super) struct FlowSecrets {
     /// The scope that a challenge wanted.
     pub(super) scope: Option<String>,
     /// What a person was sent away with.
-    pub(super) opened: Option<Opened>,
+    pub(super) opened: Option<SentAuthorization>,
 }
 
 /// What a person was sent away with, and what the answer is held against.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Opened {
+pub(super) struct SentAuthorization {
     /// Where to, and how its browser is known.
-    pub(super) browser: oauth_callback::Opened,
+    pub(super) browser: oauth_callback::PendingAuthorization,
     /// Where the answer comes.
     pub(super) redirect_uri: String,
     /// Who answers.
@@ -60,58 +60,62 @@ pub(super) struct Opened {
     /// Whether the answer says who it is from.
     pub(super) says_issuer: bool,
     /// Who asks for tokens, and for what.
-    pub(super) access: Access,
+    pub(super) access: TokenEndpointAccess,
     /// Where the client comes from.
     pub(super) origin: AuthClientOrigin,
 }
 
-pub(super) fn close_client(client: &KeptClient, seal: &Seal, of: Of<'_>) -> Result<Vec<u8>, Fault> {
+pub(super) fn close_client(
+    client: &IssuerClient,
+    seal: &Seal,
+    of: SigninOwner<'_>,
+) -> Result<Vec<u8>, Fault> {
     close(seal, &place(b"client", of), client)
 }
 
-pub(super) fn open_client(seal: &Seal, of: Of<'_>, sealed: &[u8]) -> Option<KeptClient> {
+pub(super) fn open_client(seal: &Seal, of: SigninOwner<'_>, sealed: &[u8]) -> Option<IssuerClient> {
     open(seal, &place(b"client", of), sealed)
 }
 
-impl Granted {
-    pub(super) fn close(&self, seal: &Seal, of: Of<'_>) -> Result<Vec<u8>, Fault> {
+impl GrantedTokens {
+    pub(super) fn close(&self, seal: &Seal, of: SigninOwner<'_>) -> Result<Vec<u8>, Fault> {
         close(seal, &place(b"access", of), self)
     }
 
     /// The same with the tokens that a refresh brought; a refresh token that was not replaced
     /// goes on counting.
-    pub(super) fn rotated(self, new: Tokens) -> Self {
+    pub(super) fn rotated(self, new: IssuedTokens) -> Self {
         let refresh = new.refresh.or(self.tokens.refresh);
         Self {
-            tokens: Tokens { refresh, ..new },
+            tokens: IssuedTokens { refresh, ..new },
             ..self
         }
     }
 
     /// When its token ends, counted from `now`.
-    pub(super) fn ends(&self, now: Moment) -> Option<Moment> {
+    pub(super) fn ends(&self, now: Timestamp) -> Option<Timestamp> {
         let seconds = self.tokens.expires_in_s?;
         Some(now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX / 2_000)))
     }
 }
 
-impl Asked {
-    pub(super) fn close(&self, seal: &Seal, id: FlowId) -> Result<Vec<u8>, Fault> {
+impl FlowSecrets {
+    pub(super) fn close(&self, seal: &Seal, id: SigninFlowId) -> Result<Vec<u8>, Fault> {
         close(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], self)
     }
 
-    pub(super) fn open(seal: &Seal, id: FlowId, sealed: Option<&[u8]>) -> Option<Self> {
+    pub(super) fn open(seal: &Seal, id: SigninFlowId, sealed: Option<&[u8]>) -> Option<Self> {
         open(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], sealed?)
     }
 }
 
 /// The tokens that count for an entry, as it is now; what cannot be read any more is none.
 pub(super) fn granted(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     seal: &Seal,
-    of: Of<'_>,
+    of: SigninOwner<'_>,
     server: &McpServer,
-) -> Result<Option<Granted>> {
+) -> Result<Option<GrantedTokens>> {
     let kept = rows::find(db, of.0, of.1)?;
     Ok(kept.and_then(|kept| granted_by(seal, of, server, &kept)))
 }
@@ -119,10 +123,10 @@ pub(super) fn granted(
 /// The same of what was read already.
 pub(super) fn granted_by(
     seal: &Seal,
-    of: Of<'_>,
+    of: SigninOwner<'_>,
     server: &McpServer,
-    kept: &Kept,
-) -> Option<Granted> {
+    kept: &SigninRow,
+) -> Option<GrantedTokens> {
     let connection = &server.connection;
     let is_bound = connection
         .remote()
@@ -137,7 +141,7 @@ pub(super) fn granted_by(
 pub(crate) fn wants_wider(
     tx: &mut Tx<'_>,
     seal: &Seal,
-    of: Of<'_>,
+    of: SigninOwner<'_>,
     server: &McpServer,
     scope: Option<String>,
 ) -> Result<()> {
@@ -147,15 +151,15 @@ pub(crate) fn wants_wider(
     let Some(mut granted) = granted_by(seal, of, server, &before) else {
         return Ok(());
     };
-    granted.wider = Some(Wider { scope });
-    let kept = Kept {
+    granted.wider = Some(WiderScope { scope });
+    let kept = SigninRow {
         access: Some(granted.close(seal, of)?),
         ..before
     };
     rows::put(tx, of.0, of.1, &kept)
 }
 
-fn place<'a>(field: &'a [u8], (agent, name): Of<'a>) -> PlaceOf {
+fn place<'a>(field: &'a [u8], (agent, name): SigninOwner<'a>) -> SigninSealContext {
     [
         b"mcp_signins".to_vec(),
         agent.as_bytes().to_vec(),
@@ -165,7 +169,7 @@ fn place<'a>(field: &'a [u8], (agent, name): Of<'a>) -> PlaceOf {
 }
 
 /// Agent, name and field: what was sealed for one entry opens at no other one.
-type PlaceOf = [Vec<u8>; 4];
+type SigninSealContext = [Vec<u8>; 4];
 
 fn close<T: Serialize>(
     seal: &Seal,
@@ -175,10 +179,10 @@ fn close<T: Serialize>(
     let text =
         serde_json::to_vec(secret).map_err(|error| Fault::broken("sealing a sign-in", error))?;
     let parts: Vec<&[u8]> = place.iter().map(AsRef::as_ref).collect();
-    seal.seal(Place(&parts), &text)
+    seal.seal(SealContext(&parts), &text)
 }
 
 fn open<T: DeserializeOwned>(seal: &Seal, place: &[impl AsRef<[u8]>], sealed: &[u8]) -> Option<T> {
     let parts: Vec<&[u8]> = place.iter().map(AsRef::as_ref).collect();
-    serde_json::from_slice(&seal.unseal(Place(&parts), sealed)?).ok()
+    serde_json::from_slice(&seal.unseal(SealContext(&parts), sealed)?).ok()
 }

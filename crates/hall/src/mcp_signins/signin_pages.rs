@@ -4,22 +4,25 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::Agent,
     callers::OwnerInteractive,
-    errors::Thing,
+    errors::ResourceKind,
     ids::MessageId,
     limits,
     mcp_servers::{AuthClientOrigin, McpServer},
-    mcp_signins::{Answer, Failure, Flow, Phase, Step, address, disclosure},
+    mcp_signins::{
+        AuthorizationResponse, SigninEvent, SigninFailure, SigninFlow, SigninPhase, address,
+        disclosure,
+    },
 };
 use guildhall_store::{
-    Rx, Tx, agents, mcp_servers as server_rows,
-    mcp_signins::{self as rows, Kept, KeptFlow},
+    ReadTx, Tx, agents, mcp_servers as server_rows,
+    mcp_signins::{self as rows, SigninFlowRow, SigninRow},
 };
 use guildhall_world::{
     mcp::McpError,
-    oauth::{KeptClient, NotBought, Own, Talk},
+    oauth::{CodeExchangeError, IssuerClient, OauthHttpClient, SigninClientOptions},
     seal::Seal,
     secret_tokens,
 };
@@ -29,14 +32,14 @@ use super::{
     address_text,
     completion::connect,
     end, fail,
-    secrets::{Asked, Granted, Opened, close_client, open_client},
+    secrets::{FlowSecrets, GrantedTokens, SentAuthorization, close_client, open_client},
     stepped,
 };
 use crate::{
     Hall,
     launch_config::base,
     mcp_servers,
-    oauth_callback::{self, Landed, Leaving, Parting},
+    oauth_callback::{self, NewAuthorization, OauthCallback, OauthRedirect},
 };
 
 /// What a person reads before anything leaves this computer.
@@ -55,32 +58,32 @@ pub struct SigninPage {
 }
 
 /// What came of following the link.
-pub enum Opening {
+pub enum RedirectOutcome {
     /// The person is sent on.
-    To(Leaving),
+    To(OauthRedirect),
     /// Nobody can be sent anywhere.
-    Failed(Failure),
+    Failed(SigninFailure),
 }
 
 /// What came of the answer.
-pub type Finished = oauth_callback::Finished<Failure>;
+pub type SigninOutcome = oauth_callback::CallbackOutcome<SigninFailure>;
 
 /// A sign-in whose answer was taken.
-struct Accepted {
-    kept: KeptFlow,
-    opened: Opened,
+struct AcceptedCallback {
+    kept: SigninFlowRow,
+    opened: SentAuthorization,
     code: String,
     agent: Agent,
     server: McpServer,
 }
 
 /// What was prepared for a person to be sent away.
-struct Prepared {
-    opened: Opened,
+struct PreparedRedirect {
+    opened: SentAuthorization,
     /// The digest of the state that the answer will name.
     state: [u8; 32],
     /// A client that is new.
-    new_client: Option<KeptClient>,
+    new_client: Option<IssuerClient>,
 }
 
 impl Hall {
@@ -117,16 +120,20 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when the link is none, or its time is over. A sign-in that cannot go on is no
-    /// error: see [`Opening::Failed`].
-    pub async fn open_mcp_signin(&self, _by: &OwnerInteractive, ticket: &str) -> Result<Opening> {
+    /// error: see [`RedirectOutcome::Failed`].
+    pub async fn open_mcp_signin(
+        &self,
+        _by: &OwnerInteractive,
+        ticket: &str,
+    ) -> Result<RedirectOutcome> {
         let (digest, now) = (secret_tokens::digest(ticket), self.now());
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let (kept, asked, server, stored, base) = self
             .store()
             .read(move |db| {
                 let kept = live(db, &digest, now)?;
-                let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref());
-                let asked = asked.ok_or(Refusal::NotFound(Thing::Signin))?;
+                let asked = FlowSecrets::open(&seal, kept.flow.id, kept.sealed.as_deref());
+                let asked = asked.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
                 let (agent, name) = (kept.flow.agent_id, &kept.flow.name);
                 let server = mcp_servers::existing(db, &seal, agent, Some(name))?.server;
                 let stored = rows::find(db, agent, name)?.and_then(|row| row.client);
@@ -139,7 +146,7 @@ impl Hall {
             .value;
         if let Some(opened) = asked.opened {
             let leaving = opened.browser.leaving(kept.flow.expires_at, now);
-            return Ok(Opening::To(leaving));
+            return Ok(RedirectOutcome::To(leaving));
         }
         let scope = asked.scope.clone();
         let hall = self.clone();
@@ -155,7 +162,7 @@ impl Hall {
             hall.note_opening(kept, asked, prepared).await
         };
         let opened = self.tasks().finish(opening).await;
-        opened.unwrap_or_else(|| Ok(Opening::Failed(Failure::Unreachable)))
+        opened.unwrap_or_else(|| Ok(RedirectOutcome::Failed(SigninFailure::Unreachable)))
     }
 
     /// Everything that leaves this computer before the person does.
@@ -163,22 +170,22 @@ impl Hall {
         &self,
         server: &McpServer,
         scope: Option<String>,
-        stored: Option<(AuthClientOrigin, KeptClient)>,
+        stored: Option<(AuthClientOrigin, IssuerClient)>,
         base: &str,
-    ) -> Result<Result<Prepared, Failure>> {
+    ) -> Result<Result<PreparedRedirect, SigninFailure>> {
         let url = address(&server.connection)?;
         let outgoing = self.outgoing().await?;
         let redirect_uri = format!("{base}/api/oauth/callback");
         let document = base.starts_with("https://");
         let document = document.then(|| format!("{base}/api/oauth/client"));
-        let own = Own {
+        let own = SigninClientOptions {
             stored,
             redirect_uri: &redirect_uri,
             document: document.as_deref(),
         };
-        let parting = Parting::new()?;
+        let parting = NewAuthorization::new()?;
         let asking = async {
-            let talk = Talk::about(&outgoing, &url).await?;
+            let talk = OauthHttpClient::about(&outgoing, &url).await?;
             let shown = (parting.state.as_str(), &parting.pkce);
             talk.prepare((&url, scope), own, shown).await
         };
@@ -187,7 +194,7 @@ impl Hall {
             Err(why) => return Ok(Err(why)),
         };
         let (browser, state) = parting.to(prepared.location.into());
-        let opened = Opened {
+        let opened = SentAuthorization {
             browser,
             redirect_uri,
             issuer: prepared.issuer,
@@ -195,7 +202,7 @@ impl Hall {
             access: prepared.access,
             origin: prepared.origin,
         };
-        Ok(Ok(Prepared {
+        Ok(Ok(PreparedRedirect {
             opened,
             state,
             new_client: prepared.new_client,
@@ -205,22 +212,22 @@ impl Hall {
     /// Notes where the person is sent, or why nowhere; whoever was quicker decides.
     async fn note_opening(
         &self,
-        kept: KeptFlow,
-        asked: Asked,
-        prepared: Result<Prepared, Failure>,
-    ) -> Result<Opening> {
+        kept: SigninFlowRow,
+        asked: FlowSecrets,
+        prepared: Result<PreparedRedirect, SigninFailure>,
+    ) -> Result<RedirectOutcome> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
                 let standing = live(tx, &kept.ticket, now)?;
-                if standing.flow.phase != Phase::Waiting {
-                    let asked = Asked::open(&seal, kept.flow.id, standing.sealed.as_deref());
+                if standing.flow.phase != SigninPhase::Waiting {
+                    let asked = FlowSecrets::open(&seal, kept.flow.id, standing.sealed.as_deref());
                     let opened = asked.and_then(|asked| asked.opened);
-                    let opened = opened.ok_or(Refusal::NotFound(Thing::Signin))?;
+                    let opened = opened.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
                     let leaving = opened.browser.leaving(standing.flow.expires_at, now);
-                    return Ok(Opening::To(leaving));
+                    return Ok(RedirectOutcome::To(leaving));
                 }
-                let Prepared {
+                let PreparedRedirect {
                     opened,
                     state,
                     new_client,
@@ -228,28 +235,28 @@ impl Hall {
                     Ok(prepared) => prepared,
                     Err(why) => {
                         fail(tx, standing, why, now)?;
-                        return Ok(Opening::Failed(why));
+                        return Ok(RedirectOutcome::Failed(why));
                     }
                 };
                 if let Some(client) = new_client {
                     keep_client(tx, &seal, &standing.flow, &client, opened.origin)?;
                 }
                 let mut flow = standing.flow;
-                flow.phase = stepped(flow.phase, Step::Opened)?;
+                flow.phase = stepped(flow.phase, SigninEvent::Opened)?;
                 flow.expires_at = now.plus_seconds(limits::SIGNIN_FLOW_TTL_S);
                 let leaving = opened.browser.leaving(flow.expires_at, now);
-                let asked = Asked {
+                let asked = FlowSecrets {
                     opened: Some(opened),
                     ..asked
                 };
-                let after = KeptFlow {
+                let after = SigninFlowRow {
                     sealed: Some(asked.close(&seal, flow.id)?),
                     state: Some(state),
                     ticket: standing.ticket,
                     flow,
                 };
                 rows::update(tx, &after)?;
-                Ok(Opening::To(leaving))
+                Ok(RedirectOutcome::To(leaving))
             })
             .await
     }
@@ -260,46 +267,51 @@ impl Hall {
     /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
     pub async fn finish_mcp_signin(
         &self,
-        answer: Answer,
+        answer: AuthorizationResponse,
         cookie: Option<String>,
-    ) -> Result<Finished> {
-        let Some(landed) = Landed::of(answer, cookie) else {
-            return Ok(Finished::Unknown);
+    ) -> Result<SigninOutcome> {
+        let Some(landed) = OauthCallback::of(answer, cookie) else {
+            return Ok(SigninOutcome::Unknown);
         };
         let (hall, buyer) = (self.clone(), self.clone());
         let accepting = async move { hall.accept(landed).await };
         let buying = |accepted| async move { buyer.exchange(accepted).await };
-        self.land(accepting, buying, Failure::ExchangeFailed).await
+        self.land(accepting, buying, SigninFailure::ExchangeFailed)
+            .await
     }
 
-    async fn accept(&self, landed: Landed) -> Result<Result<Box<Accepted>, Finished>> {
+    async fn accept(
+        &self,
+        landed: OauthCallback,
+    ) -> Result<Result<Box<AcceptedCallback>, SigninOutcome>> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
                 let found = rows::by_state(tx, &landed.state)?;
-                let found = found.filter(|kept| kept.flow.clone().at(now).phase == Phase::Opened);
+                let found =
+                    found.filter(|kept| kept.flow.clone().at(now).phase == SigninPhase::Opened);
                 let known = found.and_then(|kept| {
-                    let asked = Asked::open(&seal, kept.flow.id, kept.sealed.as_deref())?;
+                    let asked = FlowSecrets::open(&seal, kept.flow.id, kept.sealed.as_deref())?;
                     Some((kept, asked.opened?))
                 });
                 let Some((mut kept, opened)) = known else {
-                    return Ok(Err(Finished::Unknown));
+                    return Ok(Err(SigninOutcome::Unknown));
                 };
                 if !landed.is_of(&opened.browser) {
-                    return Ok(Err(Finished::Unknown));
+                    return Ok(Err(SigninOutcome::Unknown));
                 }
                 let target = target(tx, &seal, &kept.flow)?;
                 let code = landed.answer.code(&opened.issuer, opened.says_issuer);
                 let code = match (code, &target) {
-                    (_, None) => Err(Failure::TargetChanged),
+                    (_, None) => Err(SigninFailure::TargetChanged),
                     (code, Some(_)) => code,
                 };
                 match (code, target) {
                     (Ok(code), Some((agent, server))) => {
-                        kept.flow.phase = stepped(kept.flow.phase, Step::Accepted)?;
+                        kept.flow.phase = stepped(kept.flow.phase, SigninEvent::Accepted)?;
                         (kept.state, kept.sealed) = (None, None);
                         rows::update(tx, &kept)?;
-                        Ok(Ok(Box::new(Accepted {
+                        Ok(Ok(Box::new(AcceptedCallback {
                             kept,
                             opened,
                             code: code.to_owned(),
@@ -308,17 +320,17 @@ impl Hall {
                         })))
                     }
                     (code, _) => {
-                        let why = code.err().unwrap_or(Failure::TargetChanged);
+                        let why = code.err().unwrap_or(SigninFailure::TargetChanged);
                         fail(tx, kept, why, now)?;
-                        Ok(Err(Finished::Failed(why)))
+                        Ok(Err(SigninOutcome::Failed(why)))
                     }
                 }
             })
             .await
     }
 
-    async fn exchange(&self, accepted: Box<Accepted>) -> Result<Finished> {
-        let Accepted {
+    async fn exchange(&self, accepted: Box<AcceptedCallback>) -> Result<SigninOutcome> {
+        let AcceptedCallback {
             kept,
             opened,
             code,
@@ -332,7 +344,7 @@ impl Hall {
                 let back = &opened.redirect_uri;
                 let bought = talk.exchange(&opened.access, proof, back).await;
                 let untold =
-                    |why: &NotBought| tracing::warn!(%name, %why, "a code bought no token");
+                    |why: &CodeExchangeError| tracing::warn!(%name, %why, "a code bought no token");
                 bought.inspect_err(untold).ok()
             }
             None => {
@@ -351,7 +363,7 @@ impl Hall {
             };
             listed = asking.await?.inspect_err(untold).ok();
         }
-        let granted = bought.map(|tokens| Granted {
+        let granted = bought.map(|tokens| GrantedTokens {
             access: opened.access,
             tokens,
             wider: None,
@@ -364,9 +376,9 @@ impl Hall {
             .store()
             .write(move |tx| {
                 let kept = rows::flow(tx, kept.flow.id)?;
-                let kept = kept.filter(|kept| kept.flow.phase == Phase::Exchanging);
+                let kept = kept.filter(|kept| kept.flow.phase == SigninPhase::Exchanging);
                 let Some(kept) = kept else {
-                    return Ok((Finished::Failed(Failure::ExchangeFailed), None));
+                    return Ok((SigninOutcome::Failed(SigninFailure::ExchangeFailed), None));
                 };
                 let is_there = target(tx, &seal, &kept.flow)?.is_some();
                 match came.filter(|_| is_there) {
@@ -378,8 +390,13 @@ impl Hall {
                         (message, now),
                     ),
                     None => {
-                        end(tx, kept, Step::Failed(Failure::ExchangeFailed), now)?;
-                        Ok((Finished::Failed(Failure::ExchangeFailed), None))
+                        end(
+                            tx,
+                            kept,
+                            SigninEvent::Failed(SigninFailure::ExchangeFailed),
+                            now,
+                        )?;
+                        Ok((SigninOutcome::Failed(SigninFailure::ExchangeFailed), None))
                     }
                 }
             })
@@ -392,26 +409,26 @@ impl Hall {
 }
 
 /// The sign-in of a link, as long as it can go on.
-fn live(db: &Rx<'_>, ticket: &[u8; 32], now: Moment) -> Result<KeptFlow> {
+fn live(db: &ReadTx<'_>, ticket: &[u8; 32], now: Timestamp) -> Result<SigninFlowRow> {
     let kept = rows::by_ticket(db, ticket)?;
     let kept = kept.filter(|kept| {
         let phase = kept.flow.clone().at(now).phase;
-        matches!(phase, Phase::Waiting | Phase::Opened)
+        matches!(phase, SigninPhase::Waiting | SigninPhase::Opened)
     });
-    Ok(kept.ok_or(Refusal::NotFound(Thing::Signin))?)
+    Ok(kept.ok_or(Refusal::NotFound(ResourceKind::Signin))?)
 }
 
 fn keep_client(
     tx: &mut Tx<'_>,
     seal: &Seal,
-    flow: &Flow,
-    client: &KeptClient,
+    flow: &SigninFlow,
+    client: &IssuerClient,
     origin: AuthClientOrigin,
 ) -> Result<()> {
     let of = (flow.agent_id, &flow.name);
     let before = rows::find(tx, flow.agent_id, &flow.name)?;
     let before = before.filter(|before| before.url == flow.url);
-    let kept = Kept {
+    let kept = SigninRow {
         url: flow.url.clone(),
         client: Some((origin, close_client(client, seal, of)?)),
         access: before.as_ref().and_then(|before| before.access.clone()),
@@ -421,7 +438,7 @@ fn keep_client(
 }
 
 /// The agent and entry a sign-in is for, if they still are what they were.
-fn target(db: &Rx<'_>, seal: &Seal, flow: &Flow) -> Result<Option<(Agent, McpServer)>> {
+fn target(db: &ReadTx<'_>, seal: &Seal, flow: &SigninFlow) -> Result<Option<(Agent, McpServer)>> {
     let Some(agent) = agents::by_id(db, flow.agent_id)? else {
         return Ok(None);
     };

@@ -7,15 +7,15 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, Moment, Result, ids::AgentId, limits, mcp_servers::McpServer};
-use guildhall_store::mcp_signins::{self as rows, Kept};
-use guildhall_world::oauth::{RefreshError, Talk, Tokens};
+use guildhall_domain::{Fault, Result, Timestamp, ids::AgentId, limits, mcp_servers::McpServer};
+use guildhall_store::mcp_signins::{self as rows, SigninRow};
+use guildhall_world::oauth::{IssuedTokens, OauthHttpClient, RefreshError};
 use tokio::time::timeout;
 use url::Url;
 
 use super::{
     address_text, rewrite,
-    secrets::{Granted, granted, granted_by},
+    secrets::{GrantedTokens, granted, granted_by},
     signed_out,
 };
 use crate::{Hall, mcp_servers};
@@ -26,27 +26,27 @@ const PAUSE_S: i64 = 30;
 const BACK_OFF: Duration = Duration::from_secs(1);
 
 /// What those wait for who want the token of one entry replaced.
-type Turn = Arc<tokio::sync::Mutex<()>>;
+type RefreshLock = Arc<tokio::sync::Mutex<()>>;
 
 /// Which entries' tokens are being replaced now.
 #[derive(Default)]
-pub struct Refreshing {
+pub struct TokenRefreshes {
     /// A std mutex: held for single look-ups and never over an await.
-    entries: Mutex<HashMap<(AgentId, String), Turn>>,
+    entries: Mutex<HashMap<(AgentId, String), RefreshLock>>,
     /// Of which nobody answered, and until when that counts.
-    unanswered: Mutex<HashMap<(AgentId, String), Moment>>,
+    unanswered: Mutex<HashMap<(AgentId, String), Timestamp>>,
 }
 
-impl Refreshing {
+impl TokenRefreshes {
     /// The turn of those who want the token of an entry replaced.
-    fn of(&self, agent: AgentId, server: &McpServer) -> Turn {
+    fn of(&self, agent: AgentId, server: &McpServer) -> RefreshLock {
         let mut entries = held(&self.entries);
         entries.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(entries.entry((agent, server.name.folded())).or_default())
     }
 
     /// Nobody answered at `now`.
-    fn nobody_answered(&self, agent: AgentId, server: &McpServer, now: Moment) {
+    fn nobody_answered(&self, agent: AgentId, server: &McpServer, now: Timestamp) {
         let mut unanswered = held(&self.unanswered);
         unanswered.retain(|_, until| now < *until);
         let until = now.plus_seconds(PAUSE_S);
@@ -54,7 +54,7 @@ impl Refreshing {
     }
 
     /// Whether nobody is to be asked yet, because nobody answered a moment ago.
-    fn is_paused(&self, agent: AgentId, server: &McpServer, now: Moment) -> bool {
+    fn is_paused(&self, agent: AgentId, server: &McpServer, now: Timestamp) -> bool {
         let unanswered = held(&self.unanswered);
         let until = unanswered.get(&(agent, server.name.folded()));
         until.is_some_and(|until| now < *until)
@@ -66,12 +66,12 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// What is known of an entry's token.
-enum Known {
+enum StoredToken {
     None,
     /// It counts for a while.
     Fresh(String),
     /// It ends soon, or did.
-    Stale(Box<Granted>, Option<Moment>),
+    Stale(Box<GrantedTokens>, Option<Timestamp>),
 }
 
 impl Hall {
@@ -89,9 +89,9 @@ impl Hall {
         server: &McpServer,
     ) -> Result<Option<String>> {
         match self.known_token(agent, server).await? {
-            Known::None => return Ok(None),
-            Known::Fresh(token) => return Ok(Some(token)),
-            Known::Stale(..) => {}
+            StoredToken::None => return Ok(None),
+            StoredToken::Fresh(token) => return Ok(Some(token)),
+            StoredToken::Stale(..) => {}
         }
         let (hall, server) = (self.clone(), server.clone());
         // A token that was replaced over there and not kept here would be lost, so that this
@@ -100,9 +100,11 @@ impl Hall {
             let turn = hall.inner.refreshing.of(agent, &server);
             let _turn = turn.lock().await;
             match hall.known_token(agent, &server).await? {
-                Known::None => Ok(None),
-                Known::Fresh(token) => Ok(Some(token)),
-                Known::Stale(granted, ends) => hall.replace(agent, &server, *granted, ends).await,
+                StoredToken::None => Ok(None),
+                StoredToken::Fresh(token) => Ok(Some(token)),
+                StoredToken::Stale(granted, ends) => {
+                    hall.replace(agent, &server, *granted, ends).await
+                }
             }
         };
         let replaced = self.tasks().finish(replacing).await;
@@ -110,22 +112,24 @@ impl Hall {
         replaced.unwrap_or_else(|| Err(broken().into()))
     }
 
-    async fn known_token(&self, agent: AgentId, server: &McpServer) -> Result<Known> {
+    async fn known_token(&self, agent: AgentId, server: &McpServer) -> Result<StoredToken> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
         let seen = self
             .store()
             .read(move |db| {
                 let Some(kept) = rows::find(db, agent, &server.name)? else {
-                    return Ok(Known::None);
+                    return Ok(StoredToken::None);
                 };
                 let of = (agent, &server.name);
                 let Some(granted) = granted_by(&seal, of, &server, &kept) else {
-                    return Ok(Known::None);
+                    return Ok(StoredToken::None);
                 };
                 let early = now.plus_seconds(limits::OAUTH_REFRESH_EARLY_S);
                 Ok(match kept.expires_at {
-                    Some(ends) if ends <= early => Known::Stale(Box::new(granted), kept.expires_at),
-                    Some(_) | None => Known::Fresh(granted.tokens.access),
+                    Some(ends) if ends <= early => {
+                        StoredToken::Stale(Box::new(granted), kept.expires_at)
+                    }
+                    Some(_) | None => StoredToken::Fresh(granted.tokens.access),
                 })
             })
             .await?;
@@ -136,8 +140,8 @@ impl Hall {
         &self,
         agent: AgentId,
         server: &McpServer,
-        granted: Granted,
-        ends: Option<Moment>,
+        granted: GrantedTokens,
+        ends: Option<Timestamp>,
     ) -> Result<Option<String>> {
         let Some(refresh) = granted.tokens.refresh.clone() else {
             if ends.is_some_and(|ends| ends > self.now()) {
@@ -171,18 +175,18 @@ impl Hall {
     /// The token that is kept now, however long it counts.
     async fn standing_token(&self, agent: AgentId, server: &McpServer) -> Result<Option<String>> {
         Ok(match self.known_token(agent, server).await? {
-            Known::None => None,
-            Known::Fresh(token) => Some(token),
-            Known::Stale(granted, _) => Some(granted.tokens.access),
+            StoredToken::None => None,
+            StoredToken::Fresh(token) => Some(token),
+            StoredToken::Stale(granted, _) => Some(granted.tokens.access),
         })
     }
 
     async fn refreshed(
         &self,
         server: &McpServer,
-        granted: &Granted,
+        granted: &GrantedTokens,
         refresh: &str,
-    ) -> Result<Tokens, RefreshError> {
+    ) -> Result<IssuedTokens, RefreshError> {
         let mut back_off = BACK_OFF;
         let mut tries = 1;
         let mut stopping = self.tasks().stopping();
@@ -210,7 +214,7 @@ impl Hall {
         &self,
         agent: AgentId,
         server: &McpServer,
-        (began, new): (String, Granted),
+        (began, new): (String, GrantedTokens),
     ) -> Result<()> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
         self.store()
@@ -223,7 +227,7 @@ impl Hall {
                 if standing.is_none_or(|it| it.tokens.access != began) {
                     return Ok(());
                 }
-                let kept = Kept {
+                let kept = SigninRow {
                     access: Some(new.close(&seal, of)?),
                     expires_at: new.ends(now),
                     ..before
@@ -240,7 +244,7 @@ impl Hall {
         agent: AgentId,
         server: &McpServer,
         only: Option<String>,
-    ) -> Result<Option<Granted>> {
+    ) -> Result<Option<GrantedTokens>> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
         let name = server.name.clone();
         let forgotten = self
@@ -259,7 +263,7 @@ impl Hall {
                 let before = rows::find(tx, agent, &server.name)?;
                 let had_some = before.as_ref().is_some_and(|kept| kept.access.is_some());
                 if let Some(before) = before {
-                    let kept = Kept {
+                    let kept = SigninRow {
                         access: None,
                         expires_at: None,
                         ..before
@@ -279,25 +283,29 @@ impl Hall {
     }
 
     /// The tokens of an entry, before it goes.
-    pub(crate) async fn mcp_tokens(&self, agent: AgentId, server: &McpServer) -> Result<Parting> {
+    pub(crate) async fn mcp_tokens(
+        &self,
+        agent: AgentId,
+        server: &McpServer,
+    ) -> Result<RemovedTokens> {
         let (seal, copy) = (self.inner.seal.clone(), server.clone());
         let seen = self
             .store()
             .read(move |db| granted(db, &seal, (agent, &copy.name), &copy))
             .await?;
-        Ok(Parting {
+        Ok(RemovedTokens {
             server: server.clone(),
             granted: seen.value,
         })
     }
 
     /// Gives the tokens of an entry back that is gone.
-    pub(crate) fn part(&self, parting: Parting) {
+    pub(crate) fn part(&self, parting: RemovedTokens) {
         self.revoke_later(&parting.server, parting.granted);
     }
 
     /// Gives tokens back that are forgotten here already; whether that worked is logged alone.
-    pub(super) fn revoke_later(&self, server: &McpServer, granted: Option<Granted>) {
+    pub(super) fn revoke_later(&self, server: &McpServer, granted: Option<GrantedTokens>) {
         let Some(granted) = granted else {
             return;
         };
@@ -307,7 +315,7 @@ impl Hall {
                 let Some(talk) = hall.talk(&server).await else {
                     return;
                 };
-                let Granted { access, tokens, .. } = granted;
+                let GrantedTokens { access, tokens, .. } = granted;
                 // A server that takes a refresh token back takes its access tokens with it.
                 for token in tokens.refresh.iter().chain([&tokens.access]) {
                     if let Err(why) = talk.revoke(&access, token).await {
@@ -319,15 +327,15 @@ impl Hall {
     }
 
     /// A conversation about signing in with a server; `None` when it cannot be reached.
-    pub(super) async fn talk(&self, server: &McpServer) -> Option<Talk> {
+    pub(super) async fn talk(&self, server: &McpServer) -> Option<OauthHttpClient> {
         let url = Url::parse(&address_text(server)).ok()?;
         let outgoing = self.outgoing().await.ok()?;
-        Talk::about(&outgoing, &url).await.ok()
+        OauthHttpClient::about(&outgoing, &url).await.ok()
     }
 }
 
 /// The tokens of an entry that goes. Without `Debug`, because they are secret.
-pub(crate) struct Parting {
+pub(crate) struct RemovedTokens {
     server: McpServer,
-    granted: Option<Granted>,
+    granted: Option<GrantedTokens>,
 }

@@ -5,19 +5,22 @@ use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 use guildhall_domain::{
     Refusal, Result,
     callers::{Gate, Owner},
-    errors::Thing,
+    errors::ResourceKind,
     limits,
-    runtimes::{Probed, Profile, RuntimeStatus},
+    runtimes::{ReportedCapabilities, RuntimeProfile, RuntimeStatus},
 };
 use guildhall_store::runtimes as rows;
 use guildhall_world::{
-    acp::{self, AgentLink, How, Launch, LinkError, OpenSession, Running, Said},
-    runtime_programs::EmptyFolder,
+    acp::{
+        self, AgentCallError, AgentConnection, AgentDriver, AgentLaunch, AgentMessage, OpenMode,
+        OpenSessionRequest,
+    },
+    runtime_programs::TempFolder,
 };
 use tokio::sync::mpsc;
 
 use super::{note_probed, probed, status, tell};
-use crate::{Hall, idempotency::Once};
+use crate::{Hall, idempotency::IdempotentWrite};
 
 impl Hall {
     /// Starts a runtime, opens a session in an empty folder, and keeps what it said.
@@ -33,13 +36,13 @@ impl Hall {
         &self,
         by: &Owner,
         kind: &str,
-        once: Once<RuntimeStatus>,
+        once: IdempotentWrite<RuntimeStatus>,
     ) -> Result<RuntimeStatus> {
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let profile = registry
             .profile(kind)
-            .ok_or(Refusal::NotFound(Thing::Runtime))?;
+            .ok_or(Refusal::NotFound(ResourceKind::Runtime))?;
         let profile = profile.clone();
         let permit = registry.checks.acquire().await;
         let tried = self.try_runtime(&profile).await;
@@ -74,11 +77,11 @@ impl Hall {
     }
 
     /// What the runtime says of itself, or one sentence on why it says nothing.
-    async fn try_runtime(&self, profile: &Profile) -> Result<Probed, String> {
+    async fn try_runtime(&self, profile: &RuntimeProfile) -> Result<ReportedCapabilities, String> {
         let place = self.runtimes().place(&profile.kind);
         let place = place.ok_or_else(|| profile.missing())?;
         let folder =
-            EmptyFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
+            TempFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
         let cwd = folder.path().to_owned();
         let at = (cwd.to_str().unwrap_or_default(), None, None);
         let launch = self.launch(profile, &place.path, at).await;
@@ -89,7 +92,7 @@ impl Hall {
             let _ = running.await;
             drop(folder);
         });
-        let link = Stopping(link);
+        let link = StopOnDrop(link);
         let limit = Duration::from_secs(limits::RUNTIME_CHECK_MAX_S);
         // Both branches may be dropped half way: the process is stopped in any case.
         let said = tokio::select! {
@@ -107,26 +110,31 @@ impl Hall {
 }
 
 /// Stops the process when nobody waits for it any more.
-struct Stopping(AgentLink);
+struct StopOnDrop(AgentConnection);
 
-impl Drop for Stopping {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop();
     }
 }
 
-async fn launch_it(launch: Launch) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), String> {
+async fn launch_it(
+    launch: AgentLaunch,
+) -> Result<(AgentConnection, mpsc::Receiver<AgentMessage>, AgentDriver), String> {
     let launched = acp::launch(launch).await;
     launched.map_err(|error| sentence(&error.to_string()))
 }
 
 /// Greets the agent and opens a session in an empty folder.
-async fn introduce(link: &AgentLink, cwd: PathBuf) -> Result<Probed, LinkError> {
+async fn introduce(
+    link: &AgentConnection,
+    cwd: PathBuf,
+) -> Result<ReportedCapabilities, AgentCallError> {
     let greeted = link.initialize().await?;
     let opened = link
-        .open(OpenSession {
+        .open(OpenSessionRequest {
             cwd,
-            how: How::New,
+            how: OpenMode::New,
             mcp_servers: Vec::new(),
         })
         .await?;
@@ -135,7 +143,7 @@ async fn introduce(link: &AgentLink, cwd: PathBuf) -> Result<Probed, LinkError> 
 }
 
 /// Takes what the agent says beside its answers; whatever it asks is answered as cancelled.
-async fn pass_over(mut heard: mpsc::Receiver<Said>) -> Infallible {
+async fn pass_over(mut heard: mpsc::Receiver<AgentMessage>) -> Infallible {
     while heard.recv().await.is_some() {}
     // Its end is told by the question that it leaves unanswered.
     std::future::pending().await

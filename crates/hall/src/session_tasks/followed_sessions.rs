@@ -13,45 +13,45 @@ use std::{
 use guildhall_domain::{
     ids::SessionId,
     limits,
-    session_tasks::{Dialect, Task},
+    session_tasks::{Task, TranscriptDialect},
 };
 use guildhall_world::{
-    agent_folders::Places,
-    folder_watcher::{Changed, Watching},
-    transcripts::{Follower, Heads, find},
+    agent_folders::AgentFolders,
+    folder_watcher::{ChangedPaths, FolderWatcher},
+    transcripts::{HeadCache, TranscriptFollower, find},
 };
 
 /// The followed sessions, bounded in number and bytes.
 #[derive(Default)]
-pub(crate) struct Followed {
+pub(crate) struct FollowedSessions {
     /// A std mutex: held for single look-ups.
-    known: Mutex<Known>,
-    heads: Heads,
+    known: Mutex<FollowedById>,
+    heads: HeadCache,
 }
 
 #[derive(Default)]
-struct Known {
-    by_session: HashMap<SessionId, Arc<Follow>>,
+struct FollowedById {
+    by_session: HashMap<SessionId, Arc<FollowedSession>>,
     uses: u64,
 }
 
 /// One followed session.
 #[derive(Default)]
-struct Follow {
+struct FollowedSession {
     used: AtomicU64,
     /// About how many bytes it takes.
     bytes: AtomicUsize,
     /// Where its transcript lies, once it was found. A std mutex: held for single look-ups.
     path: Mutex<Option<PathBuf>>,
     /// A std mutex: held while its transcript is read, on threads that may wait.
-    reading: Mutex<Reading>,
+    reading: Mutex<TranscriptReader>,
     /// A std mutex: held for single comparisons.
-    told: Mutex<Told>,
+    told: Mutex<PublishedTasks>,
 }
 
 #[derive(Default)]
-struct Reading {
-    follower: Option<Follower>,
+struct TranscriptReader {
+    follower: Option<TranscriptFollower>,
     /// The folder joined at the watcher.
     joined: Option<PathBuf>,
     /// Whether nobody follows it any more.
@@ -59,14 +59,14 @@ struct Reading {
 }
 
 #[derive(Default)]
-struct Told {
+struct PublishedTasks {
     /// `None` before anybody was told anything.
     tasks: Option<Vec<Task>>,
     has_notice: bool,
 }
 
 /// What there is to tell of a session.
-pub(super) struct News {
+pub(super) struct TaskUpdate {
     /// Whether its tasks are others than before.
     pub(super) is_changed: bool,
     /// Whether it must be said that tasks were dropped.
@@ -74,7 +74,7 @@ pub(super) struct News {
 }
 
 /// What a transcript says.
-pub(super) struct Read {
+pub(super) struct TranscriptTasks {
     pub(super) tasks: Vec<Task>,
     /// Whether it says anything about tasks.
     pub(super) has_operations: bool,
@@ -82,27 +82,27 @@ pub(super) struct Read {
 }
 
 /// A look at a session's transcript, to be taken on a thread that may wait.
-pub(super) struct Look {
-    pub(super) followed: Arc<Followed>,
-    pub(super) watching: Arc<Watching>,
-    pub(super) places: Places,
+pub(super) struct TranscriptScan {
+    pub(super) followed: Arc<FollowedSessions>,
+    pub(super) watching: Arc<FolderWatcher>,
+    pub(super) places: AgentFolders,
     pub(super) session: SessionId,
     /// What the transcript may be called.
     pub(super) names: Vec<String>,
-    pub(super) dialects: Vec<Dialect>,
+    pub(super) dialects: Vec<TranscriptDialect>,
     /// Whether the session is followed even without a transcript.
     pub(super) is_ours: bool,
 }
 
-impl Followed {
-    pub(super) fn heads(&self) -> &Heads {
+impl FollowedSessions {
+    pub(super) fn heads(&self) -> &HeadCache {
         &self.heads
     }
 
     /// The followed sessions whose transcripts changed.
-    pub(crate) fn changed(&self, changed: &Changed) -> Vec<SessionId> {
+    pub(crate) fn changed(&self, changed: &ChangedPaths) -> Vec<SessionId> {
         let known = lock(&self.known);
-        let is_touched = |follow: &Follow| {
+        let is_touched = |follow: &FollowedSession| {
             let path = lock(&follow.path);
             path.as_deref()
                 .is_some_and(|own| changed.any(|path| path == own))
@@ -120,7 +120,7 @@ impl Followed {
         session: SessionId,
         tasks: &[Task],
         has_dropped: bool,
-        watching: &Watching,
+        watching: &FolderWatcher,
     ) {
         let Some(follow) = self.get(session) else {
             return;
@@ -137,9 +137,14 @@ impl Followed {
     }
 
     /// What is to be told of a session whose tasks are these now.
-    pub(super) fn news(&self, session: SessionId, tasks: Vec<Task>, has_dropped: bool) -> News {
+    pub(super) fn news(
+        &self,
+        session: SessionId,
+        tasks: Vec<Task>,
+        has_dropped: bool,
+    ) -> TaskUpdate {
         let Some(follow) = self.get(session) else {
-            return News {
+            return TaskUpdate {
                 is_changed: false,
                 notice: false,
             };
@@ -150,10 +155,10 @@ impl Followed {
         told.tasks = Some(tasks);
         let notice = has_dropped && !told.has_notice;
         told.has_notice |= has_dropped;
-        News { is_changed, notice }
+        TaskUpdate { is_changed, notice }
     }
 
-    fn get(&self, session: SessionId) -> Option<Arc<Follow>> {
+    fn get(&self, session: SessionId) -> Option<Arc<FollowedSession>> {
         let mut known = lock(&self.known);
         known.uses += 1;
         let follow = known.by_session.get(&session)?;
@@ -162,7 +167,7 @@ impl Followed {
     }
 
     /// Follows a session; the ones not asked for longest make room.
-    fn follow(&self, session: SessionId, watching: &Watching) -> Arc<Follow> {
+    fn follow(&self, session: SessionId, watching: &FolderWatcher) -> Arc<FollowedSession> {
         let mut known = lock(&self.known);
         known.uses += 1;
         let uses = known.uses;
@@ -176,7 +181,7 @@ impl Followed {
         follow
     }
 
-    fn forget(&self, session: SessionId, watching: &Watching) {
+    fn forget(&self, session: SessionId, watching: &FolderWatcher) {
         let follow = lock(&self.known).by_session.remove(&session);
         if let Some(follow) = follow {
             follow.drop_watch(watching);
@@ -184,9 +189,9 @@ impl Followed {
     }
 }
 
-impl Known {
+impl FollowedById {
     /// Takes out what is over the bounds, but never what was used last.
-    fn make_room(&mut self) -> Vec<Arc<Follow>> {
+    fn make_room(&mut self) -> Vec<Arc<FollowedSession>> {
         let mut dropped = Vec::new();
         loop {
             let follows = self.by_session.values();
@@ -196,7 +201,7 @@ impl Known {
             if !is_over || self.by_session.len() < 2 {
                 return dropped;
             }
-            let used = |follow: &Follow| follow.used.load(Ordering::Relaxed);
+            let used = |follow: &FollowedSession| follow.used.load(Ordering::Relaxed);
             let oldest = self.by_session.iter().min_by_key(|(_, one)| used(one));
             let oldest = oldest.map(|(session, _)| *session);
             dropped.extend(oldest.and_then(|session| self.by_session.remove(&session)));
@@ -204,9 +209,9 @@ impl Known {
     }
 }
 
-impl Look {
+impl TranscriptScan {
     /// What the session's transcript says; `None` when there is none.
-    pub(super) fn run(self) -> Option<Read> {
+    pub(super) fn run(self) -> Option<TranscriptTasks> {
         let follow = match self.followed.get(self.session) {
             Some(known) => known,
             None if self.is_ours => self.followed.follow(self.session, &self.watching),
@@ -226,12 +231,16 @@ impl Look {
         read
     }
 
-    fn find(&self) -> Option<Follower> {
+    fn find(&self) -> Option<TranscriptFollower> {
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        find(&self.places, &self.dialects, &names).map(Follower::new)
+        find(&self.places, &self.dialects, &names).map(TranscriptFollower::new)
     }
 
-    fn read(&self, follow: &Follow, reading: &mut Reading) -> Option<Read> {
+    fn read(
+        &self,
+        follow: &FollowedSession,
+        reading: &mut TranscriptReader,
+    ) -> Option<TranscriptTasks> {
         if reading.follower.is_none() {
             reading.follower = self.find();
         }
@@ -249,7 +258,7 @@ impl Look {
         }
         let follower = reading.follower.as_mut()?;
         follow.bytes.store(follower.bytes(), Ordering::Relaxed);
-        Some(Read {
+        Some(TranscriptTasks {
             tasks: follower.tasks().to_vec(),
             has_operations: follower.has_operations(),
             has_dropped: follower.has_dropped(),
@@ -257,7 +266,7 @@ impl Look {
     }
 
     /// Watches the transcript, then reads on in it, so that nothing is missed between.
-    fn read_on(&self, follow: &Follow, reading: &mut Reading) -> io::Result<()> {
+    fn read_on(&self, follow: &FollowedSession, reading: &mut TranscriptReader) -> io::Result<()> {
         let Some(follower) = &mut reading.follower else {
             return Err(io::ErrorKind::NotFound.into());
         };
@@ -284,8 +293,8 @@ impl Look {
     }
 }
 
-impl Follow {
-    fn drop_watch(&self, watching: &Watching) {
+impl FollowedSession {
+    fn drop_watch(&self, watching: &FolderWatcher) {
         let mut reading = lock(&self.reading);
         reading.is_dropped = true;
         let joined = reading.joined.take();

@@ -5,11 +5,11 @@ use guildhall_domain::{
     ids::{AgentId, SessionId},
     transcript::Message,
 };
-use guildhall_store::{Rx, messages, sessions};
+use guildhall_store::{ReadTx, messages, sessions};
 
 /// A session of ours.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredSession {
     /// Whose it is.
     pub(super) agent: AgentId,
     /// The runtime's type.
@@ -19,8 +19,8 @@ pub(super) struct Kept {
 }
 
 /// The session with this id; `None` when it is not ours.
-pub(super) fn session(db: &Rx<'_>, id: SessionId) -> Result<Option<Kept>> {
-    Ok(sessions::by_id(db, id)?.map(|session| Kept {
+pub(super) fn session(db: &ReadTx<'_>, id: SessionId) -> Result<Option<StoredSession>> {
+    Ok(sessions::by_id(db, id)?.map(|session| StoredSession {
         agent: session.agent_id,
         runtime: session.runtime,
         runtime_session_id: session.runtime_session_id,
@@ -28,6 +28,6 @@ pub(super) fn session(db: &Rx<'_>, id: SessionId) -> Result<Option<Kept>> {
 }
 
 /// The messages of one of our sessions that hold tool calls or plans, oldest first.
-pub(super) fn messages(db: &Rx<'_>, id: SessionId) -> Result<Vec<Message>> {
+pub(super) fn messages(db: &ReadTx<'_>, id: SessionId) -> Result<Vec<Message>> {
     messages::with_work(db, id)
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Moment, Refusal, Result,
+    Error, Refusal, Result, Timestamp,
     agents::Agent,
     commands::AgentCommand,
     events::Event,
@@ -20,16 +20,18 @@ use guildhall_domain::{
     limits,
 };
 use guildhall_store::{Tx, agents};
-use guildhall_world::acp::{self, AgentLink, Ended, Initialized, Launch, Said};
+use guildhall_world::acp::{
+    self, AgentCapabilities, AgentConnection, AgentExit, AgentLaunch, AgentMessage,
+};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use self::{
-    message_router::Desk,
-    process_slots::{Living, Start, Step},
+    message_router::MessageRouter,
+    process_slots::{AcquireStep, PendingStart, ProcessLifetime},
 };
-use crate::{Hall, mcp_gateway::Handed};
+use crate::{Hall, mcp_gateway::ServerSet};
 
-pub(crate) use self::process_slots::{Processes, Use};
+pub(crate) use self::process_slots::{AgentProcesses, ProcessLease};
 
 /// How many things said in a session may wait for its driver; then the agent waits.
 pub(super) const INBOX: usize = 16;
@@ -42,18 +44,18 @@ const IDLE_CHECK: Duration = Duration::from_secs(15);
 
 /// A running agent process.
 #[derive(Clone)]
-pub(super) struct Process {
-    pub(super) link: AgentLink,
-    pub(super) facts: Initialized,
-    seats: Arc<Mutex<Seats>>,
+pub(super) struct AgentProcess {
+    pub(super) link: AgentConnection,
+    pub(super) facts: AgentCapabilities,
+    seats: Arc<Mutex<ProcessSessions>>,
     barriers: mpsc::Sender<oneshot::Sender<()>>,
-    ended: watch::Receiver<Option<Ended>>,
+    ended: watch::Receiver<Option<AgentExit>>,
 }
 
 /// The sessions that are open in a process.
 #[derive(Default)]
-struct Seats {
-    by_session: HashMap<SessionId, Seat>,
+struct ProcessSessions {
+    by_session: HashMap<SessionId, ProcessSession>,
     /// The session that took its seat last.
     newest: Option<SessionId>,
     /// The sessions that were to be opened here, whose tokens end with the process.
@@ -61,7 +63,7 @@ struct Seats {
     /// The tokens of the sessions that are open here: servers that come later get the same.
     tokens: HashMap<SessionId, String>,
     /// Who listens to a session, by the agent's id of it.
-    inboxes: HashMap<String, (SessionId, mpsc::Sender<Said>)>,
+    inboxes: HashMap<String, (SessionId, mpsc::Sender<AgentMessage>)>,
     /// Commands that were reported before their session had its seat, by the agent's id of it: an
     /// agent may report them in the same breath in which it opens the session.
     early: HashMap<String, Vec<AgentCommand>>,
@@ -69,7 +71,7 @@ struct Seats {
     has_privileges_notice: bool,
 }
 
-impl Seats {
+impl ProcessSessions {
     /// The session that the agent calls `native`.
     fn session_of(&self, native: &str) -> Option<SessionId> {
         let listener = self.inboxes.get(native).map(|(session, _)| *session);
@@ -90,7 +92,7 @@ impl Seats {
 
 /// A session that is open in a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seat {
+pub(super) struct ProcessSession {
     /// The agent's id of it.
     pub(super) native: String,
     /// Whether the mode is being set back, because the agent switched it between turns.
@@ -104,16 +106,16 @@ pub(super) struct Seat {
     /// The effort it came with.
     pub(super) own_effort: String,
     /// The tool servers of its agent that it was handed.
-    pub(super) handed: Handed,
+    pub(super) handed: ServerSet,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Process {
+impl AgentProcess {
     /// The seat of a session, if it is open here.
-    pub(super) fn seat(&self, session: SessionId) -> Option<Seat> {
+    pub(super) fn seat(&self, session: SessionId) -> Option<ProcessSession> {
         lock(&self.seats).by_session.get(&session).cloned()
     }
 
@@ -154,14 +156,14 @@ impl Process {
     }
 
     /// Forgets the seat of a session that is to be opened anew; answers what it was.
-    pub(super) fn give_up_seat(&self, session: SessionId) -> Option<Seat> {
+    pub(super) fn give_up_seat(&self, session: SessionId) -> Option<ProcessSession> {
         let mut seats = lock(&self.seats);
         seats.tokens.remove(&session);
         seats.by_session.remove(&session)
     }
 
     /// Notes what is set in a session.
-    pub(super) fn take_seat(&self, session: SessionId, seat: Seat) {
+    pub(super) fn take_seat(&self, session: SessionId, seat: ProcessSession) {
         let mut seats = lock(&self.seats);
         seats.by_session.insert(session, seat);
         seats.newest = Some(session);
@@ -169,7 +171,11 @@ impl Process {
 
     /// Changes what is known of a session that is open here, so that what comes from elsewhere
     /// meanwhile is kept; answers whether it is open.
-    pub(super) fn amend_seat(&self, session: SessionId, how: impl FnOnce(&mut Seat)) -> bool {
+    pub(super) fn amend_seat(
+        &self,
+        session: SessionId,
+        how: impl FnOnce(&mut ProcessSession),
+    ) -> bool {
         let mut seats = lock(&self.seats);
         seats.by_session.get_mut(&session).map(how).is_some()
     }
@@ -195,7 +201,7 @@ impl Process {
     }
 
     /// Listens to a session from now on.
-    pub(super) fn listen(&self, session: SessionId, native: &str) -> mpsc::Receiver<Said> {
+    pub(super) fn listen(&self, session: SessionId, native: &str) -> mpsc::Receiver<AgentMessage> {
         let (sender, inbox) = mpsc::channel(INBOX);
         let mut seats = lock(&self.seats);
         seats.inboxes.insert(native.to_owned(), (session, sender));
@@ -216,11 +222,11 @@ impl Process {
     }
 
     /// Waits for the end of the process.
-    pub(super) async fn ended(&self) -> Ended {
+    pub(super) async fn ended(&self) -> AgentExit {
         let mut ended = self.ended.clone();
         let end = ended.wait_for(Option::is_some).await;
-        end.ok().and_then(|end| end.clone()).unwrap_or(Ended {
-            kind: acp::EndKind::Exited,
+        end.ok().and_then(|end| end.clone()).unwrap_or(AgentExit {
+            kind: acp::ExitCause::Exited,
             why: "the agent's process is gone".to_owned(),
             code: None,
         })
@@ -229,7 +235,7 @@ impl Process {
 
 impl Hall {
     /// A place for the agent's process, as soon as there is room for one.
-    pub(super) async fn place_for(&self, agent: AgentId) -> Use {
+    pub(super) async fn place_for(&self, agent: AgentId) -> ProcessLease {
         let processes = &self.inner.processes;
         loop {
             let changed = processes.changed.notified();
@@ -237,7 +243,7 @@ impl Hall {
             changed.as_mut().enable();
             if processes.enter(agent) {
                 let hall = self.clone();
-                return Use { agent, hall };
+                return ProcessLease { agent, hall };
             }
             changed.await;
         }
@@ -246,24 +252,28 @@ impl Hall {
     /// The agent's process in its place, started if it does not run.
     ///
     /// May be dropped at any await: a start goes on for others that wait for it, and is given up
-    /// with the last [`Use`]; its process is then ended in order.
+    /// with the last [`ProcessLease`]; its process is then ended in order.
     ///
     /// # Errors
     /// Why it could not be started, for a person.
-    pub(super) async fn process_in(&self, place: &Use, agent: &Agent) -> Result<Process, String> {
+    pub(super) async fn process_in(
+        &self,
+        place: &ProcessLease,
+        agent: &Agent,
+    ) -> Result<AgentProcess, String> {
         let processes = &self.inner.processes;
         loop {
             let changed = processes.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             let mut told = match processes.look(place.agent) {
-                Step::Take(process) => return Ok(process),
-                Step::Wait => {
+                AcquireStep::Take(process) => return Ok(process),
+                AcquireStep::Wait => {
                     changed.await;
                     continue;
                 }
-                Step::Hear(told) => told,
-                Step::Start(start, told) => {
+                AcquireStep::Hear(told) => told,
+                AcquireStep::Start(start, told) => {
                     self.start_process(agent.clone(), start);
                     told
                 }
@@ -288,9 +298,9 @@ impl Hall {
     }
 
     /// Starts a process in a task of its own, which lives as long as it.
-    fn start_process(&self, agent: Agent, Start { tell, stop }: Start) {
+    fn start_process(&self, agent: Agent, PendingStart { tell, stop }: PendingStart) {
         // Made before the task, so that the place is freed also when the task never runs.
-        let living = Living {
+        let living = ProcessLifetime {
             hall: self.clone(),
             agent: agent.id,
             tell,
@@ -302,7 +312,7 @@ impl Hall {
     }
 
     /// One life of an agent's process: its token, its start, its turns and its end.
-    async fn live_process(self, agent: Agent, living: Living) {
+    async fn live_process(self, agent: Agent, living: ProcessLifetime) {
         let id = agent.id;
         let (token, secret) = match self.mint_process_token(id).await {
             Ok(token) => token,
@@ -314,7 +324,7 @@ impl Hall {
                 return living.tell(Err("the agent's token could not be stored".to_owned()));
             }
         };
-        let seats = Arc::<Mutex<Seats>>::default();
+        let seats = Arc::<Mutex<ProcessSessions>>::default();
         let launched = match self.launch_of(&agent, &secret.reveal()).await {
             Ok(launch) => {
                 lock(&seats).has_privileges_notice = launch.enclosure.is_off();
@@ -342,7 +352,7 @@ impl Hall {
         drop(living);
         let Some(end) = end else { return };
         tracing::info!(agent = %id, why = acp::in_short(&end.why), "an agent's process ended");
-        if end.kind == acp::EndKind::Lost {
+        if end.kind == acp::ExitCause::Lost {
             tracing::warn!(
                 agent = %id,
                 "an agent's keeper was killed by another process; until the server starts again \
@@ -361,12 +371,19 @@ impl Hall {
     async fn attend(
         &self,
         agent: &Agent,
-        living: &Living,
-        (ended, seats): (watch::Receiver<Option<Ended>>, Arc<Mutex<Seats>>),
-        (link, said, running): (AgentLink, mpsc::Receiver<Said>, acp::Running),
-    ) -> Ended {
+        living: &ProcessLifetime,
+        (ended, seats): (
+            watch::Receiver<Option<AgentExit>>,
+            Arc<Mutex<ProcessSessions>>,
+        ),
+        (link, said, running): (
+            AgentConnection,
+            mpsc::Receiver<AgentMessage>,
+            acp::AgentDriver,
+        ),
+    ) -> AgentExit {
         let (barriers, asked) = mpsc::channel(BARRIERS_MAX);
-        let desk = Desk {
+        let desk = MessageRouter {
             seats: Arc::clone(&seats),
             said,
             asked,
@@ -386,7 +403,7 @@ impl Hall {
             };
             match facts {
                 Ok(facts) => {
-                    let process = Process {
+                    let process = AgentProcess {
                         link: link.clone(),
                         facts,
                         seats,
@@ -445,7 +462,7 @@ impl Hall {
     }
 
     /// How the agent's process is started.
-    async fn launch_of(&self, agent: &Agent, token: &str) -> Result<Launch, String> {
+    async fn launch_of(&self, agent: &Agent, token: &str) -> Result<AgentLaunch, String> {
         let registry = self.runtimes();
         let profile = registry
             .find(&agent.runtime)
@@ -459,7 +476,7 @@ impl Hall {
     }
 }
 
-fn tell_liveness(tx: &mut Tx<'_>, hall: &Hall, agent: AgentId, now: Moment) -> Result<()> {
+fn tell_liveness(tx: &mut Tx<'_>, hall: &Hall, agent: AgentId, now: Timestamp) -> Result<()> {
     let Some(agent) = agents::by_id(tx, agent)? else {
         return Ok(());
     };
@@ -489,7 +506,7 @@ mod tests {
 
     #[test]
     fn commands_that_come_before_their_session_s_seat_are_kept_for_it() {
-        let mut seats = Seats::default();
+        let mut seats = ProcessSessions::default();
         let named = |name: &str| AgentCommand {
             name: name.to_owned(),
             description: String::new(),
@@ -504,9 +521,9 @@ mod tests {
         assert_eq!(seats.early.remove("s-1"), Some(vec![named("new")]));
         assert_eq!(seats.session_of("s-1"), None);
         let session = SessionId::from_bytes([1; 16]);
-        let seat = Seat {
+        let seat = ProcessSession {
             native: "s-1".to_owned(),
-            ..Seat::default()
+            ..ProcessSession::default()
         };
         seats.by_session.insert(session, seat);
         assert_eq!(seats.session_of("s-1"), Some(session));

@@ -3,27 +3,29 @@
 use std::path::Path;
 
 use guildhall_domain::{
-    Error, Moment, Refusal, Result,
+    Error, Refusal, Result, Timestamp,
     agents::{Agent, AgentState, NewAgent},
     callers::{AnyCaller, Caller, Gate, Human, Owner},
-    errors::Thing,
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, RoomId, SessionId},
     limits,
     revisions::Revised,
     runtimes::Capabilities,
-    sessions::{NewSession, Origin, Session, SessionState},
+    sessions::{NewSession, Session, SessionOrigin, SessionState},
     settings::DEFAULT_RUNTIME,
     usage::Usage,
 };
-use guildhall_store::{Rx, Tx, agents, sessions, settings};
+use guildhall_store::{ReadTx, Tx, agents, sessions, settings};
 
 use super::{allow_mode, revised};
-use crate::{Hall, agents as registry, idempotency::Once, runtimes::require_offered, visibility};
+use crate::{
+    Hall, agents as registry, idempotency::IdempotentWrite, runtimes::require_offered, visibility,
+};
 
 /// What became of a request for a session.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct CreatedSession {
     /// The session.
     pub session: Revised<Session>,
     /// Whether the same request had opened it before under its id.
@@ -31,7 +33,7 @@ pub struct Opened {
 }
 
 /// A request for a session after what it names outside the store was looked at.
-struct Prepared {
+struct ResolvedRequest {
     /// With the canonical folder, and the runtime of a session that is gone on with.
     ask: NewSession,
     /// The runtime's own id of the session to go on with.
@@ -39,14 +41,14 @@ struct Prepared {
 }
 
 /// Whose a new session is to be.
-enum Whose {
+enum AgentChoice {
     /// An agent's of the registry.
     Known(Agent),
     /// That of an agent which is registered for the folder with it.
     New { cwd: String, runtime: String },
 }
 
-impl Whose {
+impl AgentChoice {
     fn runtime(&self) -> &str {
         match self {
             Self::Known(agent) => &agent.runtime,
@@ -82,8 +84,8 @@ impl Hall {
         by: &Human,
         ask: NewSession,
         fingerprint: [u8; 32],
-        once: Once<Opened>,
-    ) -> Result<Opened> {
+        once: IdempotentWrite<CreatedSession>,
+    ) -> Result<CreatedSession> {
         ask.check()?;
         let id = ask.id.or(ask.resume);
         let id = id.unwrap_or_else(|| Self::new_id(SessionId::from_bytes));
@@ -98,7 +100,7 @@ impl Hall {
                     if let Some(known) = known.clone().filter(|_| is_same) {
                         return opened(tx, known, true);
                     }
-                    let Prepared { ask, resumed } = prepared?;
+                    let ResolvedRequest { ask, resumed } = prepared?;
                     let whose = hall.whose(tx, &by, &ask)?;
                     if known.is_some() {
                         return Err(Refusal::SessionExists.into());
@@ -118,7 +120,7 @@ impl Hall {
     }
 
     /// Looks at everything a request names that can be gone when it comes again.
-    async fn prepare(&self, by: &Human, ask: NewSession) -> Result<Prepared> {
+    async fn prepare(&self, by: &Human, ask: NewSession) -> Result<ResolvedRequest> {
         self.look_for_runtimes().await?;
         let mut ask = ask;
         if let Some(kind) = ask.runtime.clone() {
@@ -141,7 +143,7 @@ impl Hall {
             });
         }
         let resumed = self.resumable(by, &mut ask).await?;
-        Ok(Prepared { ask, resumed })
+        Ok(ResolvedRequest { ask, resumed })
     }
 
     /// The runtime's own id of the session to go on with, which must be of the agent's folder and
@@ -162,7 +164,7 @@ impl Hall {
             .read(move |db| hall.whose(db, &caller, &asked))
             .await?
             .value;
-        let missing = Refusal::NotFound(Thing::Session);
+        let missing = Refusal::NotFound(ResourceKind::Session);
         let known = known.ok_or_else(|| missing.clone())?;
         let is_its_folder = known.cwd == whose.cwd()
             || self.working_folder(known.cwd).await.ok().as_deref() == Some(whose.cwd());
@@ -175,7 +177,7 @@ impl Hall {
     /// Whose the session is to be, after what is asked was held against the runtime.
     ///
     /// Registering the agent of a folder is the owner's to do.
-    fn whose(&self, db: &Rx<'_>, by: &Caller, ask: &NewSession) -> Result<Whose> {
+    fn whose(&self, db: &ReadTx<'_>, by: &Caller, ask: &NewSession) -> Result<AgentChoice> {
         let agent = match (ask.agent, &ask.cwd, &ask.runtime) {
             (Some(agent), _, _) => Some(agent),
             (None, Some(cwd), Some(runtime)) => agents::by_folder(db, cwd, runtime)?,
@@ -187,18 +189,18 @@ impl Hall {
             None => None,
         };
         let whose = match (known, &ask.cwd) {
-            (Some(agent), _) => Whose::Known(agent),
+            (Some(agent), _) => AgentChoice::Known(agent),
             (None, Some(cwd)) => {
                 Owner::admit(*by)?;
                 let configured = settings::get(db, &DEFAULT_RUNTIME)?.value;
                 let kind = ask.runtime.as_deref();
                 let kind = kind.unwrap_or_else(|| self.runtimes().default_kind(configured.text()));
-                Whose::New {
+                AgentChoice::New {
                     cwd: cwd.clone(),
                     runtime: kind.to_owned(),
                 }
             }
-            (None, None) => return Err(Refusal::NotFound(Thing::Agent).into()),
+            (None, None) => return Err(Refusal::NotFound(ResourceKind::Agent).into()),
         };
         if ask
             .runtime
@@ -217,7 +219,12 @@ impl Hall {
     /// # Errors
     /// [`Refusal::UnknownRuntime`], [`Refusal::Validation`] on `model` and `effort`,
     /// [`Refusal::UnsupportedPermissionMode`].
-    fn require_fitting(&self, db: &Rx<'_>, kind: &str, ask: &NewSession) -> Result<Capabilities> {
+    fn require_fitting(
+        &self,
+        db: &ReadTx<'_>,
+        kind: &str,
+        ask: &NewSession,
+    ) -> Result<Capabilities> {
         let capabilities = self.capabilities_in(db, kind)?;
         let (model, effort) = (ask.model.as_deref(), ask.effort.as_deref());
         require_offered(db, self.runtimes(), kind, model, effort)?;
@@ -232,11 +239,11 @@ impl Hall {
         &self,
         tx: &mut Tx<'_>,
         by: &Caller,
-        whose: Whose,
+        whose: AgentChoice,
         ask: &NewSession,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Agent> {
-        if let Whose::Known(agent) = &whose
+        if let AgentChoice::Known(agent) = &whose
             && agent.state == AgentState::Retired
         {
             return Err(Refusal::AgentRetired.into());
@@ -246,15 +253,15 @@ impl Hall {
             return Err(Refusal::RuntimeCannotResume.into());
         }
         match whose {
-            Whose::Known(agent) => Ok(agent),
-            Whose::New { cwd, runtime } => {
+            AgentChoice::Known(agent) => Ok(agent),
+            AgentChoice::New { cwd, runtime } => {
                 // The mode that is asked for is the session's; the agent begins as its runtime does.
                 let mode = capabilities.mode(&capabilities.default_mode)?;
                 let new = NewAgent {
                     acknowledged_autonomy: ask.acknowledged_autonomy,
                     ..NewAgent::named(name_of(&cwd))
                 };
-                let place = registry::Place {
+                let place = registry::AgentPlacement {
                     runtime,
                     mode: mode.clone(),
                     cwd,
@@ -271,7 +278,7 @@ impl Hall {
         by: &Caller,
         session: &Session,
         is_said: bool,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<()> {
         let capabilities = self.capabilities_in(tx, &session.runtime)?;
         let mode = &session.permission_mode;
@@ -279,8 +286,8 @@ impl Hall {
     }
 }
 
-fn opened(db: &Rx<'_>, session: Session, was_there: bool) -> Result<Opened> {
-    Ok(Opened {
+fn opened(db: &ReadTx<'_>, session: Session, was_there: bool) -> Result<CreatedSession> {
+    Ok(CreatedSession {
         session: revised(db, session)?,
         was_there,
     })
@@ -307,15 +314,15 @@ pub(crate) fn of_room(
     tx: &mut Tx<'_>,
     room: RoomId,
     agent: AgentId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Session> {
     if let Some(known) = sessions::of_room(tx, room, agent)? {
         return Ok(known);
     }
-    let agent = agents::by_id(tx, agent)?.ok_or(Refusal::NotFound(Thing::Agent))?;
+    let agent = agents::by_id(tx, agent)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?;
     let session = Session {
         room_id: Some(room),
-        origin: Origin::Room,
+        origin: SessionOrigin::Room,
         ..fresh(Hall::new_id(SessionId::from_bytes), &agent, now)
     };
     sessions::insert(tx, &session, None, None)?;
@@ -332,7 +339,7 @@ fn asked_for(
     agent: &Agent,
     ask: &NewSession,
     resumed: Option<String>,
-    now: Moment,
+    now: Timestamp,
 ) -> Session {
     let own = fresh(id, agent, now);
     let take = |asked: &Option<String>, own: String| asked.clone().unwrap_or(own);
@@ -347,7 +354,7 @@ fn asked_for(
 }
 
 /// A session of an agent as the agent's row has it.
-fn fresh(id: SessionId, agent: &Agent, now: Moment) -> Session {
+fn fresh(id: SessionId, agent: &Agent, now: Timestamp) -> Session {
     Session {
         id,
         agent_id: agent.id,
@@ -360,7 +367,7 @@ fn fresh(id: SessionId, agent: &Agent, now: Moment) -> Session {
         effort: agent.effort.clone(),
         state: SessionState::Idle,
         state_reason: String::new(),
-        origin: Origin::Person,
+        origin: SessionOrigin::Person,
         room_id: None,
         read_only: false,
         queued_count: 0,

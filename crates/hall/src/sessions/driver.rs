@@ -14,10 +14,10 @@ use tokio::sync::watch;
 
 use super::{
     again,
-    live_sessions::Wants,
-    turn_loop::Talk,
-    turn_rows::{self, Begun, Job},
-    turn_setup::Stage,
+    live_sessions::DriverSignals,
+    turn_loop::TurnLoop,
+    turn_rows::{self, BeginOutcome, TurnJob},
+    turn_setup::TurnSetup,
 };
 use crate::Hall;
 
@@ -32,16 +32,16 @@ const READY_TRIES: usize = 5;
 
 /// The store cannot take what a session has to write, now or later.
 #[derive(Debug)]
-pub(super) struct Lost;
+pub(super) struct StoreUnavailable;
 
 /// What writing for a session comes to.
-pub(super) type Told<T> = Result<T, Lost>;
+pub(super) type WriteResult<T> = Result<T, StoreUnavailable>;
 
 impl Hall {
     /// Sees to it that the session's next message is taken up, now or when its turn is over.
     pub(crate) fn wake_session(&self, id: SessionId) {
         if let Some(wants) = self.inner.live.enter(id) {
-            let driver = Driver {
+            let driver = SessionDriver {
                 hall: self.clone(),
                 id,
                 has_left: false,
@@ -54,11 +54,11 @@ impl Hall {
     /// Writes until the store takes it: what an agent did must not be lost to a full disk.
     ///
     /// # Errors
-    /// [`Lost`] for what trying again cannot mend.
+    /// [`StoreUnavailable`] for what trying again cannot mend.
     pub(super) async fn insist<T: Send + 'static>(
         &self,
         job: impl Fn(&mut Tx<'_>) -> Result<T> + Clone + Send + 'static,
-    ) -> Told<T> {
+    ) -> WriteResult<T> {
         let mut again = tokio::time::interval(AGAIN);
         loop {
             again.tick().await;
@@ -68,7 +68,7 @@ impl Hall {
             };
             if !may_pass(&error) {
                 tracing::error!(?error, "a session could not be written");
-                return Err(Lost);
+                return Err(StoreUnavailable);
             }
             tracing::warn!(?error, "a session could not be written; trying again");
         }
@@ -93,13 +93,13 @@ fn may_pass(error: &Error) -> bool {
 
 /// The task of one session. Dropped before it left in order, by a panic, it ends the session's
 /// turn and lets another one take over.
-struct Driver {
+struct SessionDriver {
     hall: Hall,
     id: SessionId,
     has_left: bool,
 }
 
-impl Drop for Driver {
+impl Drop for SessionDriver {
     fn drop(&mut self) {
         if self.has_left {
             return;
@@ -115,8 +115,8 @@ impl Drop for Driver {
     }
 }
 
-impl Driver {
-    async fn drive(mut self, mut wants: watch::Receiver<Wants>) {
+impl SessionDriver {
+    async fn drive(mut self, mut wants: watch::Receiver<DriverSignals>) {
         let mut stopping = self.hall.tasks().stopping();
         loop {
             // A stop counts from before the message is taken up.
@@ -130,7 +130,7 @@ impl Driver {
                 match next {
                     Ok(Some(job)) => self.hall.take_up(job, &wants, cancels).await,
                     Ok(None) => return self.hall.inner.live.leave(id, &wants),
-                    Err(Lost) => self.hall.give_up(id, UNWRITTEN).await,
+                    Err(StoreUnavailable) => self.hall.give_up(id, UNWRITTEN).await,
                 }
                 false
             };
@@ -152,7 +152,7 @@ async fn is_true(flag: &mut watch::Receiver<bool>) {
 
 impl Hall {
     /// Runs the turn of one message, and lets its room hear of its end.
-    async fn take_up(&self, job: Job, wants: &watch::Receiver<Wants>, cancels: u64) {
+    async fn take_up(&self, job: TurnJob, wants: &watch::Receiver<DriverSignals>, cancels: u64) {
         let (id, is_of_room) = (job.session.id, job.message.room_turn.is_some());
         if self.run(job, wants, cancels).await.is_err() {
             self.give_up(id, UNWRITTEN).await;
@@ -163,7 +163,12 @@ impl Hall {
     }
 
     /// Runs the turn of one message, from the agent's start to its end.
-    async fn run(&self, job: Job, wants: &watch::Receiver<Wants>, cancels: u64) -> Told<()> {
+    async fn run(
+        &self,
+        job: TurnJob,
+        wants: &watch::Receiver<DriverSignals>,
+        cancels: u64,
+    ) -> WriteResult<()> {
         let start = async {
             // While all agents are busy the session waits, for as long as that takes.
             let place = self.place_for(job.session.agent_id).await;
@@ -187,11 +192,11 @@ impl Hall {
     /// Lets the turn begin under the mode that is in force, and follows it to its end.
     async fn begin(
         &self,
-        job: Job,
-        mut stage: Stage,
-        wants: &watch::Receiver<Wants>,
+        job: TurnJob,
+        mut stage: TurnSetup,
+        wants: &watch::Receiver<DriverSignals>,
         cancels: u64,
-    ) -> Told<()> {
+    ) -> WriteResult<()> {
         let turn = Self::new_id(SessionTurnId::from_bytes);
         for _ in 0..READY_TRIES {
             let changes = wants.borrow().changes;
@@ -209,17 +214,17 @@ impl Hall {
             let begun =
                 self.insist(move |tx| turn_rows::begin(tx, &begun, turn, &native, &applied, now));
             match begun.await? {
-                Begun::Running(job) => {
-                    let talk = Talk::new(self.clone(), *job, turn, stage);
+                BeginOutcome::Running(job) => {
+                    let talk = TurnLoop::new(self.clone(), *job, turn, stage);
                     return talk.hold(wants, cancels, changes).await;
                 }
-                Begun::Changed => {
+                BeginOutcome::Changed => {
                     if let Err(why) = stage.prepare(self).await {
                         return self.fail_start(job, why).await;
                     }
                 }
-                Begun::Displaced => return Ok(()),
-                Begun::Over => {
+                BeginOutcome::Displaced => return Ok(()),
+                BeginOutcome::Over => {
                     let now = self.now();
                     return self
                         .insist(move |tx| turn_rows::abandon(tx, &job, now))
@@ -231,7 +236,7 @@ impl Hall {
         self.fail_start(job, why).await
     }
 
-    async fn fail_start(&self, job: Job, why: String) -> Told<()> {
+    async fn fail_start(&self, job: TurnJob, why: String) -> WriteResult<()> {
         let now = self.now();
         self.insist(move |tx| turn_rows::start_failed(tx, &job, &why, now))
             .await
@@ -266,7 +271,7 @@ fn too_slow() -> String {
 }
 
 /// Waits until the turn is to be stopped or the session is over.
-pub(super) async fn is_stopped(wants: &watch::Receiver<Wants>, cancels: u64) {
+pub(super) async fn is_stopped(wants: &watch::Receiver<DriverSignals>, cancels: u64) {
     let mut wants = wants.clone();
     let stopped = wants.wait_for(|wants| wants.is_closed || wants.cancels > cancels);
     if stopped.await.is_err() {

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 /// What a driver was told so far; each count rises when it is told again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wants {
+pub(super) struct DriverSignals {
     /// There may be something in the queue.
     pub(super) wakes: u64,
     /// The turn is to be stopped.
@@ -25,26 +25,26 @@ pub(super) struct Wants {
 
 /// The drivers at work.
 #[derive(Default)]
-pub(crate) struct Live {
+pub(crate) struct LiveSessions {
     /// A std mutex: held for single look-ups and never over an await.
-    drivers: Mutex<HashMap<SessionId, watch::Sender<Wants>>>,
+    drivers: Mutex<HashMap<SessionId, watch::Sender<DriverSignals>>>,
 }
 
-impl Live {
+impl LiveSessions {
     /// Wakes the session's driver; answers what a new one listens to when there is none.
-    pub(super) fn enter(&self, id: SessionId) -> Option<watch::Receiver<Wants>> {
+    pub(super) fn enter(&self, id: SessionId) -> Option<watch::Receiver<DriverSignals>> {
         let mut drivers = self.lock();
         if let Some(known) = drivers.get(&id) {
             known.send_modify(|wants| wants.wakes += 1);
             return None;
         }
-        let (sender, receiver) = watch::channel(Wants::default());
+        let (sender, receiver) = watch::channel(DriverSignals::default());
         drivers.insert(id, sender);
         Some(receiver)
     }
 
     /// Takes a driver off the list, unless it was told something it has not looked at.
-    pub(super) fn leave(&self, id: SessionId, heard: &watch::Receiver<Wants>) -> bool {
+    pub(super) fn leave(&self, id: SessionId, heard: &watch::Receiver<DriverSignals>) -> bool {
         let mut drivers = self.lock();
         if heard.has_changed().unwrap_or(false) {
             return false;
@@ -73,13 +73,13 @@ impl Live {
         self.tell(id, |wants| wants.is_closed = true);
     }
 
-    fn tell(&self, id: SessionId, what: impl FnOnce(&mut Wants)) {
+    fn tell(&self, id: SessionId, what: impl FnOnce(&mut DriverSignals)) {
         if let Some(driver) = self.lock().get(&id) {
             driver.send_modify(what);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, watch::Sender<Wants>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, watch::Sender<DriverSignals>>> {
         self.drivers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_driver_that_was_told_something_does_not_leave() {
-        let live = Live::default();
+        let live = LiveSessions::default();
         let id = SessionId::from_bytes([1; 16]);
         let mut heard = live.enter(id).unwrap();
         assert!(live.enter(id).is_none(), "a session has one driver");

@@ -16,29 +16,29 @@ mod turn_rows;
 mod turn_setup;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Gate, Human},
-    errors::Thing,
+    errors::ResourceKind,
     events::{ChangedBy, Event},
     ids::{ApprovalId, AuthorId, RoomId, SessionId},
-    interactions::Answer,
+    interactions::InteractionResponse,
     limits,
     revisions::{Precondition, Revised},
     runtimes::Capabilities,
-    sessions::{Binding, Session, SessionPatch, SessionState, TurnOutcome},
+    sessions::{RoomSession, Session, SessionPatch, SessionState, TurnOutcome},
 };
-use guildhall_store::{Rx, Seen, Tx, sessions};
+use guildhall_store::{ReadSnapshot, ReadTx, Tx, sessions};
 pub use guildhall_store::{
-    messages::Waiting,
-    sessions::{Filter, Place},
+    messages::QueuedMessageRow,
+    sessions::{SessionFilter, SessionsCursor},
 };
 
-pub(crate) use agent_processes::Processes;
-pub use creation::Opened;
+pub(crate) use agent_processes::AgentProcesses;
+pub use creation::CreatedSession;
 pub(crate) use creation::of_room;
-pub(crate) use live_sessions::Live;
-pub use messages::{MessagesPage, Sent};
-pub(crate) use messages::{NewMessage, Rank, enqueue};
+pub(crate) use live_sessions::LiveSessions;
+pub use messages::{MessagesPage, SendReceipt};
+pub(crate) use messages::{NewMessage, QueueRank, enqueue};
 use permission_modes::{allow_mode, has_word, standing};
 pub(crate) use recovery::recover;
 
@@ -50,7 +50,7 @@ use crate::{
 
 /// Which sessions are listed: ours, those of the agents' own command lines, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum SessionSource {
     /// Ours.
     #[default]
     Guildhall,
@@ -60,7 +60,7 @@ pub enum Source {
     All,
 }
 
-impl Source {
+impl SessionSource {
     /// Every source with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Guildhall, "guildhall"),
@@ -91,11 +91,11 @@ impl Hall {
     pub async fn sessions(
         &self,
         by: &AnyCaller,
-        filter: Filter,
-        source: Source,
-        place: Option<Place>,
+        filter: SessionFilter,
+        source: SessionSource,
+        place: Option<SessionsCursor>,
         limit: u32,
-    ) -> Result<Seen<SessionsPage>> {
+    ) -> Result<ReadSnapshot<SessionsPage>> {
         let own = by.caller().agent();
         if own.is_some_and(|own| filter.agent.is_some_and(|asked| asked != own)) {
             return self.store().read(|_| Ok(SessionsPage::default())).await;
@@ -105,25 +105,27 @@ impl Hall {
             Some(cwd) => Some(self.working_folder(cwd.clone()).await.unwrap_or(cwd)),
             None => None,
         };
-        let filter = Filter {
+        let filter = SessionFilter {
             agent: own.or(filter.agent),
             cwd,
             ..filter
         };
         // An agent is told of none but its own, and none of the terminal's is known to be.
         let of_terminal = match source {
-            Source::Terminal | Source::All if own.is_none() => {
+            SessionSource::Terminal | SessionSource::All if own.is_none() => {
                 let mut sessions = self.terminal_sessions(by).await?;
                 sessions.retain(|session| filter.takes(session) && is_behind(session, place));
                 sessions
             }
-            Source::Guildhall | Source::Terminal | Source::All => Vec::new(),
+            SessionSource::Guildhall | SessionSource::Terminal | SessionSource::All => Vec::new(),
         };
         self.store()
             .read(move |db| {
                 let mut sessions = match source {
-                    Source::Guildhall | Source::All => sessions::page(db, &filter, place, limit)?,
-                    Source::Terminal => Vec::new(),
+                    SessionSource::Guildhall | SessionSource::All => {
+                        sessions::page(db, &filter, place, limit)?
+                    }
+                    SessionSource::Terminal => Vec::new(),
                 };
                 sessions.extend(unknown(db, of_terminal)?);
                 sessions.sort_by_key(|session| std::cmp::Reverse((session.updated_at, session.id)));
@@ -139,7 +141,7 @@ impl Hall {
     }
 
     /// What the session's runtime can do.
-    fn capabilities_in(&self, db: &Rx<'_>, kind: &str) -> Result<Capabilities> {
+    fn capabilities_in(&self, db: &ReadTx<'_>, kind: &str) -> Result<Capabilities> {
         capabilities_of(db, self.runtimes(), kind)
     }
 
@@ -147,7 +149,11 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
-    pub async fn session(&self, by: &AnyCaller, id: SessionId) -> Result<Seen<Revised<Session>>> {
+    pub async fn session(
+        &self,
+        by: &AnyCaller,
+        id: SessionId,
+    ) -> Result<ReadSnapshot<Revised<Session>>> {
         let by = *by.caller();
         let found = self
             .store()
@@ -193,7 +199,7 @@ impl Hall {
         id: SessionId,
         precondition: &Precondition,
         patch: &SessionPatch,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Revised<Session>> {
         let before = visibility::session(tx, by, id)?;
         let (model, effort) = (patch.model.as_deref(), patch.effort.as_deref());
@@ -266,7 +272,11 @@ impl Hall {
     /// `NotFound` for the room.
     ///
     /// Source: contract 2.2.
-    pub async fn room_sessions(&self, by: &Human, room: RoomId) -> Result<Seen<Vec<Binding>>> {
+    pub async fn room_sessions(
+        &self,
+        by: &Human,
+        room: RoomId,
+    ) -> Result<ReadSnapshot<Vec<RoomSession>>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
@@ -278,12 +288,12 @@ impl Hall {
 }
 
 /// Whether a session lies behind the place where a page begins.
-fn is_behind(session: &Session, place: Option<Place>) -> bool {
+fn is_behind(session: &Session, place: Option<SessionsCursor>) -> bool {
     place.is_none_or(|place| (session.updated_at, session.id) < place)
 }
 
 /// The sessions of the terminal that are none of ours.
-fn unknown(db: &Rx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
+fn unknown(db: &ReadTx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
     let names = of_terminal
         .iter()
         .map(|session| session.runtime_session_id.as_str());
@@ -297,7 +307,7 @@ pub(crate) fn close(
     tx: &mut Tx<'_>,
     session: Session,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(Session, Vec<ApprovalId>)> {
     if session.state == SessionState::Closed {
         return Ok((session, Vec::new()));
@@ -325,7 +335,7 @@ impl Hall {
     /// Tells agents that what they asked no longer matters.
     pub(crate) fn answer_withdrawn(&self, session: SessionId, asks: &[ApprovalId]) {
         for ask in asks {
-            self.answer_agent(session, *ask, Answer::Cancelled);
+            self.answer_agent(session, *ask, InteractionResponse::Cancelled);
         }
     }
 }
@@ -335,7 +345,7 @@ pub(crate) fn touch(
     tx: &mut Tx<'_>,
     session: Session,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Session> {
     let session = Session {
         updated_at: now.max(session.updated_at),
@@ -355,14 +365,14 @@ pub(crate) fn recount(
     tx: &mut Tx<'_>,
     id: SessionId,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let session = again(tx, id)?;
     touch(tx, session, actor, now).map(|_| ())
 }
 
 /// Calls a session as its agent does.
-fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<()> {
+fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Timestamp) -> Result<()> {
     let session = again(tx, id)?;
     if session.title == title || session.state == SessionState::Closed {
         return Ok(());
@@ -375,7 +385,7 @@ fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<(
 }
 
 /// Says something to the people who read a session.
-fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -> Result<()> {
+fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Timestamp) -> Result<()> {
     let event = Event::SessionNotice {
         session_id: id,
         code: code.to_owned(),
@@ -385,8 +395,8 @@ fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -
 }
 
 /// A session that is there for certain.
-pub(crate) fn again(db: &Rx<'_>, id: SessionId) -> Result<Session> {
-    Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Session))?)
+pub(crate) fn again(db: &ReadTx<'_>, id: SessionId) -> Result<Session> {
+    Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Session))?)
 }
 
 /// Holds a change of a session back that takes none.
@@ -400,7 +410,7 @@ fn require_open(session: &Session) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn revised(db: &Rx<'_>, session: Session) -> Result<Revised<Session>> {
+fn revised(db: &ReadTx<'_>, session: Session) -> Result<Revised<Session>> {
     Ok(Revised {
         rev: sessions::rev(db, session.id)?,
         value: session,

@@ -3,23 +3,27 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     callers::Caller,
     events::{ChangedBy, Event},
     ids::SessionId,
     limits,
-    runtimes::{Capabilities, Mode, may_use},
-    sessions::{Acknowledgement, Origin, Session},
+    runtimes::{Capabilities, PermissionMode, may_use},
+    sessions::{AutonomyConsent, Session, SessionOrigin},
 };
-use guildhall_store::{Rx, Tx, agents, sessions};
+use guildhall_store::{ReadTx, Tx, agents, sessions};
 
-use super::{again, agent_processes::Process, driver::Told, touch};
+use super::{again, agent_processes::AgentProcess, driver::WriteResult, touch};
 use crate::{Hall, interactions};
 
 impl Hall {
     /// The agent says that it switched the mode of a session by itself: that stays only where a
     /// person's word allows it. Answers whether it may; else it is to be set back.
-    pub(super) async fn agent_switched(&self, process: &Process, id: SessionId) -> Told<bool> {
+    pub(super) async fn agent_switched(
+        &self,
+        process: &AgentProcess,
+        id: SessionId,
+    ) -> WriteResult<bool> {
         // The one in force now: what was said may be older than what was set since.
         let Some(native) = process.mode(id) else {
             return Ok(true);
@@ -34,7 +38,7 @@ impl Hall {
     }
 
     /// Sets a session's mode back between turns; what fails is tried again before the next one.
-    pub(super) async fn set_back(&self, process: &Process, id: SessionId) {
+    pub(super) async fn set_back(&self, process: &AgentProcess, id: SessionId) {
         let grace = Duration::from_secs(limits::CANCEL_GRACE_S);
         match tokio::time::timeout(grace, self.apply(process, id)).await {
             Ok(Ok(_)) => {}
@@ -53,7 +57,7 @@ pub(super) fn allow_mode(
     capabilities: &Capabilities,
     mode: &str,
     acknowledged: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let mode = capabilities.mode(mode)?;
     let standing = standing(tx, session)?;
@@ -67,14 +71,14 @@ pub(super) fn allow_mode(
 pub(super) fn has_word(
     capabilities: &Capabilities,
     mode: &str,
-    standing: &[Acknowledgement],
+    standing: &[AutonomyConsent],
 ) -> bool {
     let mode = capabilities.mode(mode);
     mode.is_ok_and(|mode| mode.width.needs_consent() && may_use(mode, false, standing).is_ok())
 }
 
 /// The words that stand for a session's modes: its own and its agent's.
-pub(super) fn standing(db: &Rx<'_>, session: &Session) -> Result<Vec<Acknowledgement>> {
+pub(super) fn standing(db: &ReadTx<'_>, session: &Session) -> Result<Vec<AutonomyConsent>> {
     let own = sessions::acknowledgement(db, session.id)?;
     let of_agent = agents::acknowledgements(db, session.agent_id)?;
     Ok(own.into_iter().chain(of_agent).collect())
@@ -88,11 +92,11 @@ pub(super) fn follow_agent(
     tx: &mut Tx<'_>,
     hall: &Hall,
     session: Session,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Session> {
     let agent = match session.origin {
-        Origin::Room => agents::by_id(tx, session.agent_id)?,
-        Origin::Person | Origin::Terminal => None,
+        SessionOrigin::Room => agents::by_id(tx, session.agent_id)?,
+        SessionOrigin::Person | SessionOrigin::Terminal => None,
     };
     let Some(agent) = agent else {
         return Ok(session);
@@ -114,7 +118,12 @@ pub(super) fn follow_agent(
 
 /// Takes over the mode an agent took by itself; answers false when no person's word allows it,
 /// and it has to be set back.
-fn follow_mode(tx: &mut Tx<'_>, session: Session, to: &Mode, now: Moment) -> Result<bool> {
+fn follow_mode(
+    tx: &mut Tx<'_>,
+    session: Session,
+    to: &PermissionMode,
+    now: Timestamp,
+) -> Result<bool> {
     if session.permission_mode == to.id {
         return Ok(true);
     }
@@ -147,7 +156,7 @@ fn tell(
     to: &str,
     by: ChangedBy,
     acknowledged: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let event = Event::SessionModeChanged {
         session_id: session.id,

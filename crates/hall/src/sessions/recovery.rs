@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{SessionId, TurnId},
     sessions::{Session, SessionState, TurnOutcome},
 };
-use guildhall_store::{Tx, interactions as ask_rows, messages, messages::Waiting, sessions};
+use guildhall_store::{
+    Tx, interactions as ask_rows, messages, messages::QueuedMessageRow, sessions,
+};
 
 use super::{again, messages::remove, touch, turn_rows};
 use crate::{interactions, turns};
@@ -19,7 +21,7 @@ use crate::{interactions, turns};
 /// goes, because the room's dispatcher alone sends its prompts again.
 ///
 /// Source: contract 3.6.2, 2.10.
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<SessionId>> {
     let told = ask_rows::words_that_wait(tx, now)?;
     let waiting = messages::queues(tx)?;
     let resumed: HashSet<TurnId> = waiting
@@ -57,11 +59,11 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
 /// comes next there.
 fn settle<'a>(
     tx: &mut Tx<'_>,
-    queue: &'a [Waiting],
+    queue: &'a [QueuedMessageRow],
     resumed: &HashSet<TurnId>,
-    now: Moment,
-) -> Result<Option<&'a Waiting>> {
-    let is_over = |message: &&Waiting| {
+    now: Timestamp,
+) -> Result<Option<&'a QueuedMessageRow>> {
+    let is_over = |message: &&QueuedMessageRow| {
         let turn = message.room_turn;
         turn.is_some_and(|turn| !resumed.contains(&turn))
     };

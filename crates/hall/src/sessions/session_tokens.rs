@@ -5,15 +5,15 @@
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
-    agent_tokens::{Token, TokenOrigin},
+    Refusal, Result, Timestamp,
+    agent_tokens::{AgentToken, TokenOrigin},
     agents::AgentState,
     events::Event,
-    ids::{AgentId, SessionId, TokenId},
+    ids::{AgentId, AgentTokenId, SessionId},
     sessions::SessionState,
 };
 use guildhall_store::{Tx, agent_tokens as rows, agents};
-use guildhall_world::secret_tokens::{self as secrets, Secret};
+use guildhall_world::secret_tokens::{self as secrets, SecretToken};
 
 use super::again;
 use crate::{Hall, agent_tokens};
@@ -23,7 +23,10 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::AgentRetired`].
-    pub(super) async fn mint_process_token(&self, agent: AgentId) -> Result<(TokenId, Secret)> {
+    pub(super) async fn mint_process_token(
+        &self,
+        agent: AgentId,
+    ) -> Result<(AgentTokenId, SecretToken)> {
         let (token, now) = (self.spawned("process", agent, None), self.now());
         let id = token.id;
         let secret = secrets::mint(secrets::AGENT_PREFIX)?;
@@ -41,7 +44,7 @@ impl Hall {
         &self,
         agent: AgentId,
         session: SessionId,
-    ) -> Result<Secret> {
+    ) -> Result<SecretToken> {
         let (token, now) = (self.spawned("session", agent, Some(session)), self.now());
         let secret = secrets::mint(secrets::AGENT_PREFIX)?;
         let digest = secret.digest();
@@ -61,7 +64,7 @@ impl Hall {
     pub(super) async fn revoke_process_tokens(
         &self,
         agent: AgentId,
-        token: TokenId,
+        token: AgentTokenId,
         sessions: HashSet<SessionId>,
     ) {
         let now = self.now();
@@ -84,9 +87,9 @@ impl Hall {
         }
     }
 
-    fn spawned(&self, label: &str, agent: AgentId, session: Option<SessionId>) -> Token {
-        Token {
-            id: Self::new_id(TokenId::from_bytes),
+    fn spawned(&self, label: &str, agent: AgentId, session: Option<SessionId>) -> AgentToken {
+        AgentToken {
+            id: Self::new_id(AgentTokenId::from_bytes),
             agent_id: agent,
             label: label.to_owned(),
             origin: TokenOrigin::Spawn,
@@ -103,14 +106,14 @@ pub(super) fn revoke_of_session(
     tx: &mut Tx<'_>,
     agent: AgentId,
     session: SessionId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let live = rows::spawned_of_session(tx, session)?;
     live.into_iter()
         .try_for_each(|token| agent_tokens::revoke(tx, None, agent, token, now))
 }
 
-fn insert(tx: &mut Tx<'_>, token: &Token, digest: &[u8; 32], now: Moment) -> Result<()> {
+fn insert(tx: &mut Tx<'_>, token: &AgentToken, digest: &[u8; 32], now: Timestamp) -> Result<()> {
     let known = agents::by_id(tx, token.agent_id)?;
     if known.is_none_or(|agent| agent.state == AgentState::Retired) {
         return Err(Refusal::AgentRetired.into());

@@ -4,12 +4,12 @@
 use guildhall_domain::{
     Error, Refusal, Result,
     callers::{AnyCaller, Caller, Gate, Human},
-    errors::Thing,
+    errors::ResourceKind,
     ids::SessionId,
     revisions::Revised,
     sessions::Session,
 };
-use guildhall_store::Seen;
+use guildhall_store::ReadSnapshot;
 
 use super::unknown;
 use crate::Hall;
@@ -38,8 +38,8 @@ impl Hall {
         &self,
         by: &AnyCaller,
         id: SessionId,
-        answer: Result<Seen<T>>,
-    ) -> Result<Seen<T>> {
+        answer: Result<ReadSnapshot<T>>,
+    ) -> Result<ReadSnapshot<T>> {
         self.or_of_terminal(*by.caller(), id, answer, |_| T::default())
             .await
     }
@@ -65,9 +65,9 @@ impl Hall {
         &self,
         by: Caller,
         id: SessionId,
-        answer: Result<Seen<T>>,
+        answer: Result<ReadSnapshot<T>>,
         otherwise: impl FnOnce(Session) -> T,
-    ) -> Result<Seen<T>> {
+    ) -> Result<ReadSnapshot<T>> {
         let error = match answer {
             Err(error) if is_nowhere(&error) => error,
             answer => return answer,
@@ -97,5 +97,8 @@ pub(super) fn as_it_is(session: Session) -> Revised<Session> {
 }
 
 fn is_nowhere(error: &Error) -> bool {
-    matches!(error, Error::Refusal(Refusal::NotFound(Thing::Session)))
+    matches!(
+        error,
+        Error::Refusal(Refusal::NotFound(ResourceKind::Session))
+    )
 }

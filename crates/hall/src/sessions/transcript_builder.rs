@@ -2,21 +2,21 @@
 //! joined, plans replaced.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     events::Event,
     ids::{AuthorId, MessageId, SessionId, SessionTurnId},
     limits,
     session_tasks::keeps_tasks,
     sessions::TurnOutcome,
     transcript::{
-        Calls, Message, MessageState, Part, PlanEntry, Role, TextKind, ToolCall, ToolCallPatch,
-        ToolStatus,
+        Message, MessagePart, MessageRole, MessageState, PlanEntry, TextKind, ToolCall,
+        ToolCallPatch, ToolStatus, TurnCalls,
     },
 };
 use guildhall_store::{Tx, messages, sessions};
 
 /// The agent's answer of one turn, as far as it was said.
-pub(super) struct Answer {
+pub(super) struct TranscriptBuilder {
     session: SessionId,
     turn: SessionTurnId,
     id: MessageId,
@@ -28,22 +28,22 @@ pub(super) struct Answer {
     said: [u64; 2],
     /// Text that was not written yet, with its place.
     growing: Option<(TextKind, String)>,
-    calls: Calls,
+    calls: TurnCalls,
     plan: Option<u32>,
     /// What is to be written, in order.
-    changes: Vec<Change>,
+    changes: Vec<PendingChange>,
     /// Whether some of it does not wait for more.
     is_urgent: bool,
 }
 
 /// One thing to be written.
-enum Change {
+enum PendingChange {
     Text(u32, TextKind, String),
     Call(String),
     Plan(Vec<PlanEntry>),
 }
 
-impl Answer {
+impl TranscriptBuilder {
     /// An answer of which nothing was said yet.
     pub(super) fn new(
         session: SessionId,
@@ -60,7 +60,7 @@ impl Answer {
             next_place: 0,
             said: [0; 2],
             growing: None,
-            calls: Calls::default(),
+            calls: TurnCalls::default(),
             plan: None,
             changes: Vec::new(),
             is_urgent: false,
@@ -84,7 +84,7 @@ impl Answer {
         self.end_piece();
         let id = patch.tool_call_id.clone();
         let joined = self.calls.join(patch, self.next_place)?;
-        self.changes.push(Change::Call(id));
+        self.changes.push(PendingChange::Call(id));
         self.next_place += u32::from(joined.is_new);
         self.is_urgent |= joined.is_new || joined.has_moved;
         Some(joined.call)
@@ -94,7 +94,7 @@ impl Answer {
     pub(super) fn set_status(&mut self, id: &str, status: ToolStatus) {
         if self.calls.set_status(id, status) {
             self.is_urgent = true;
-            self.changes.push(Change::Call(id.to_owned()));
+            self.changes.push(PendingChange::Call(id.to_owned()));
         }
     }
 
@@ -102,7 +102,7 @@ impl Answer {
     pub(super) fn plan(&mut self, entries: Vec<PlanEntry>) {
         self.end_piece();
         self.is_urgent = true;
-        self.changes.push(Change::Plan(entries));
+        self.changes.push(PendingChange::Plan(entries));
     }
 
     /// A call as it is known now.
@@ -135,43 +135,43 @@ impl Answer {
     }
 
     /// Takes out what is to be written.
-    pub(super) fn take(&mut self) -> Writing {
+    pub(super) fn take(&mut self) -> TranscriptBatch {
         self.end_piece();
         self.is_urgent = false;
         let mut steps = Vec::new();
         for change in std::mem::take(&mut self.changes) {
             match change {
-                Change::Text(place, kind, text) => {
+                PendingChange::Text(place, kind, text) => {
                     let said = &mut self.said[kind as usize];
                     let offset = *said;
                     *said += text.encode_utf16().count() as u64;
-                    steps.push(Step::Text {
+                    steps.push(TranscriptChange::Text {
                         place,
                         kind,
                         offset,
                         text,
                     });
                 }
-                Change::Call(id) => {
+                PendingChange::Call(id) => {
                     if let Some((place, call)) = self.calls.get(&id) {
-                        steps.retain(|step| !matches!(step, Step::Call { place: known, .. } if *known == place));
+                        steps.retain(|step| !matches!(step, TranscriptChange::Call { place: known, .. } if *known == place));
                         let call = Box::new(call.clone());
-                        steps.push(Step::Call { place, call });
+                        steps.push(TranscriptChange::Call { place, call });
                     }
                 }
-                Change::Plan(entries) => {
+                PendingChange::Plan(entries) => {
                     let place = *self.plan.get_or_insert_with(|| {
                         self.next_place += 1;
                         self.next_place - 1
                     });
-                    steps.push(Step::Plan { place, entries });
+                    steps.push(TranscriptChange::Plan { place, entries });
                 }
             }
         }
         self.calls.forget();
         let is_first = !self.is_begun;
         self.is_begun |= !steps.is_empty();
-        Writing {
+        TranscriptBatch {
             session: self.session,
             turn: self.turn,
             message: self.id,
@@ -185,7 +185,8 @@ impl Answer {
         if let Some((kind, text)) = self.growing.take()
             && !text.is_empty()
         {
-            self.changes.push(Change::Text(self.next_place, kind, text));
+            self.changes
+                .push(PendingChange::Text(self.next_place, kind, text));
             self.next_place += 1;
         }
     }
@@ -193,17 +194,17 @@ impl Answer {
 
 /// A run of an answer that goes into the store together.
 #[derive(Clone)]
-pub(super) struct Writing {
+pub(super) struct TranscriptBatch {
     session: SessionId,
     turn: SessionTurnId,
     message: MessageId,
     author: AuthorId,
     is_first: bool,
-    steps: Vec<Step>,
+    steps: Vec<TranscriptChange>,
 }
 
 #[derive(Clone)]
-enum Step {
+enum TranscriptChange {
     Text {
         place: u32,
         kind: TextKind,
@@ -220,14 +221,14 @@ enum Step {
     },
 }
 
-impl Writing {
+impl TranscriptBatch {
     /// Whether there is nothing to write.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
     /// Writes it, each step with its event.
-    pub(super) fn write(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+    pub(super) fn write(self, tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
         // A turn that is over, because its session was closed, takes nothing more.
         let is_open =
             sessions::open_turn(tx, self.session)?.is_some_and(|(turn, _)| turn == self.turn);
@@ -240,7 +241,7 @@ impl Writing {
                 seq: 0,
                 session_id: self.session,
                 turn_id: Some(self.turn),
-                role: Role::Assistant,
+                role: MessageRole::Assistant,
                 author_id: self.author,
                 state: MessageState::Streaming,
                 created_at: now,
@@ -251,7 +252,7 @@ impl Writing {
         let mut tasks_changed = false;
         for step in self.steps {
             let event = match step {
-                Step::Text {
+                TranscriptChange::Text {
                     place,
                     kind,
                     offset,
@@ -266,12 +267,12 @@ impl Writing {
                         text,
                     }
                 }
-                Step::Call { place, call } => {
+                TranscriptChange::Call { place, call } => {
                     tasks_changed |= keeps_tasks(&call);
                     write_call(tx, self.session, (self.message, place), *call)?
                 }
-                Step::Plan { place, entries } => {
-                    messages::put_part(tx, self.message, place, &Part::Plan { entries })?;
+                TranscriptChange::Plan { place, entries } => {
+                    messages::put_part(tx, self.message, place, &MessagePart::Plan { entries })?;
                     tasks_changed = true;
                     continue;
                 }
@@ -292,7 +293,12 @@ fn write_call(
     (message_id, place): (MessageId, u32),
     tool_call: ToolCall,
 ) -> Result<Event> {
-    messages::put_part(tx, message_id, place, &Part::ToolCall(tool_call.clone()))?;
+    messages::put_part(
+        tx,
+        message_id,
+        place,
+        &MessagePart::ToolCall(tool_call.clone()),
+    )?;
     Ok(Event::ToolCallUpdated {
         session_id,
         message_id,
@@ -305,7 +311,7 @@ fn tell_tasks(
     tx: &mut Tx<'_>,
     session_id: SessionId,
     author: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let version = tx.next_event();
     let event = Event::TasksChanged {
@@ -322,7 +328,7 @@ pub(super) fn settle_calls(
     session: SessionId,
     turn: SessionTurnId,
     outcome: TurnOutcome,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let mut tasks_changed = false;
     for (message, place, call) in messages::open_calls_of(tx, session, turn)? {

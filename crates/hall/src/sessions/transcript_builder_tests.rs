@@ -4,20 +4,20 @@ use guildhall_domain::{
     agents::{Agent, AgentState, ResponseMode},
     authors::{Author, AuthorKind},
     ids::AgentId,
-    sessions::{Origin, Session, SessionState},
+    sessions::{Session, SessionOrigin, SessionState},
     usage::Usage,
 };
 use guildhall_store::{
     Store, agents, authors,
     events::{PageSize, after},
-    sessions::NewTurn,
+    sessions::NewSessionTurn,
 };
 use guildhall_world::scratch::Scratch;
 use serde_json::json;
 
 use super::*;
 
-const NOW: Moment = Moment::from_millis(0);
+const NOW: Timestamp = Timestamp::from_millis(0);
 const AUTHOR: AuthorId = AuthorId::from_bytes([1; 16]);
 const AGENT: AgentId = AgentId::from_bytes([2; 16]);
 const SESSION: SessionId = SessionId::from_bytes([3; 16]);
@@ -59,7 +59,7 @@ fn begin(tx: &mut Tx<'_>) -> Result<()> {
         effort: String::new(),
         state: SessionState::Running,
         state_reason: String::new(),
-        origin: Origin::Person,
+        origin: SessionOrigin::Person,
         room_id: None,
         read_only: false,
         queued_count: 0,
@@ -70,7 +70,7 @@ fn begin(tx: &mut Tx<'_>) -> Result<()> {
         usage: Usage::default(),
     };
     sessions::insert(tx, &session, None, None)?;
-    let turn = NewTurn {
+    let turn = NewSessionTurn {
         id: TURN,
         message: MESSAGE,
     };
@@ -81,7 +81,7 @@ fn begin(tx: &mut Tx<'_>) -> Result<()> {
 async fn told_at_the_end(patch: ToolCallPatch) -> Vec<String> {
     let scratch = Scratch::new("fold");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let mut answer = Answer::new(SESSION, TURN, MESSAGE, AUTHOR);
+    let mut answer = TranscriptBuilder::new(SESSION, TURN, MESSAGE, AUTHOR);
     answer.join(patch);
     let writing = answer.take();
     let before = store.write(move |tx| {

@@ -15,13 +15,18 @@ use std::{
 use guildhall_domain::{
     Result,
     ids::{ApprovalId, MessageId, SessionTurnId},
-    interactions::{Answer as Decision, AskOption, Asked, OptionKind, refusing},
+    interactions::{
+        InteractionRequest, InteractionResponse as Decision, PermissionChoice,
+        PermissionChoiceKind, refusing,
+    },
     limits,
     sessions::{Session, SessionState, TurnOutcome},
     transcript::{TextKind, ToolCallPatch, ToolStatus},
     usage::Cost,
 };
-use guildhall_world::acp::{self, Piece, PromptEnd, Reply, Said, Update};
+use guildhall_world::acp::{
+    self, AgentMessage, AgentUpdate, PromptPart, PromptResult, ResponseSlot,
+};
 use tokio::{
     sync::{oneshot, watch},
     time::Instant,
@@ -29,40 +34,40 @@ use tokio::{
 
 use super::{
     again,
-    driver::{Told, is_stopped},
-    live_sessions::Wants,
+    driver::{WriteResult, is_stopped},
+    live_sessions::DriverSignals,
     touch,
-    transcript_builder::Answer,
-    turn_rows::{self, End, Job},
-    turn_setup::{Applied, Stage},
+    transcript_builder::TranscriptBuilder,
+    turn_rows::{self, TurnConclusion, TurnJob},
+    turn_setup::{AppliedSettings, TurnSetup},
 };
 use crate::{
     Hall,
-    interactions::{self, Opening},
+    interactions::{self, OpenOutcome},
     turns,
 };
 
 /// An ask that waits for a person.
-struct Parked {
-    reply: Reply,
+struct PendingInteraction {
+    reply: ResponseSlot,
     tool_call_id: Option<String>,
-    options: Vec<AskOption>,
+    options: Vec<PermissionChoice>,
     decided: oneshot::Receiver<Decision>,
 }
 
 /// Something done at the agent while it goes on talking: putting mode, model and effort in force.
-type Applying = Pin<Box<dyn Future<Output = Result<Applied, String>> + Send>>;
+type ApplyingSettings = Pin<Box<dyn Future<Output = Result<AppliedSettings, String>> + Send>>;
 
 /// One turn at work.
-pub(super) struct Talk {
+pub(super) struct TurnLoop {
     hall: Hall,
-    job: Job,
+    job: TurnJob,
     turn: SessionTurnId,
-    stage: Stage,
-    answer: Answer,
-    parked: HashMap<ApprovalId, Parked>,
+    stage: TurnSetup,
+    answer: TranscriptBuilder,
+    parked: HashMap<ApprovalId, PendingInteraction>,
     /// Mode, model and effort on their way to the agent.
-    applying: Option<Applying>,
+    applying: Option<ApplyingSettings>,
     /// Whether they changed once more meanwhile.
     applies_again: bool,
     cost: Option<Cost>,
@@ -81,24 +86,24 @@ pub(super) struct Talk {
     clippy::large_enum_variant,
     reason = "one stands on the stack, and most of them are what was said"
 )]
-enum Next {
-    Said(Said),
+enum TurnEvent {
+    Said(AgentMessage),
     Silence,
     Decided(ApprovalId, Decision),
     Stop,
     Reconsider,
-    Applied(Result<Applied, String>),
+    Applied(Result<AppliedSettings, String>),
     Flush,
     Grace,
-    Gone(acp::Ended),
-    Ended(Result<PromptEnd, acp::LinkError>),
+    Gone(acp::AgentExit),
+    Ended(Result<PromptResult, acp::AgentCallError>),
 }
 
-impl Talk {
-    pub(super) fn new(hall: Hall, job: Job, turn: SessionTurnId, stage: Stage) -> Self {
+impl TurnLoop {
+    pub(super) fn new(hall: Hall, job: TurnJob, turn: SessionTurnId, stage: TurnSetup) -> Self {
         let id = Hall::new_id(MessageId::from_bytes);
         Self {
-            answer: Answer::new(job.session.id, turn, id, stage.author),
+            answer: TranscriptBuilder::new(job.session.id, turn, id, stage.author),
             hall,
             job,
             turn,
@@ -118,10 +123,10 @@ impl Talk {
     /// Sends the prompt and follows the turn to its end.
     pub(super) async fn hold(
         mut self,
-        wants: &watch::Receiver<Wants>,
+        wants: &watch::Receiver<DriverSignals>,
         cancels: u64,
         mut changes: u64,
-    ) -> Told<()> {
+    ) -> WriteResult<()> {
         let process = self.stage.process.clone();
         let native = self.stage.native.clone();
         let mut prompt = pin!(process.link.prompt(&native, self.pieces()));
@@ -131,38 +136,40 @@ impl Talk {
             let (flush, grace, silence) = (self.flush_at, self.grace(), self.silence());
             let next = tokio::select! {
                 biased;
-                () = is_stopped(wants, cancels), if !is_stopping => Next::Stop,
-                () = at(grace), if is_stopping => Next::Grace,
-                () = is_changed(wants, changes), if !is_stopping => Next::Reconsider,
-                applied = poll_fn(|cx| poll_some(&mut self.applying, cx)) => Next::Applied(applied),
-                (id, decision) = decided(&mut self.parked) => Next::Decided(id, decision),
-                () = at(flush), if flush.is_some() => Next::Flush,
-                Some(said) = self.stage.inbox.recv() => Next::Said(said),
-                end = &mut prompt => Next::Ended(end),
-                ended = &mut gone => Next::Gone(ended),
-                () = at(silence), if silence.is_some() => Next::Silence,
+                () = is_stopped(wants, cancels), if !is_stopping => TurnEvent::Stop,
+                () = at(grace), if is_stopping => TurnEvent::Grace,
+                () = is_changed(wants, changes), if !is_stopping => TurnEvent::Reconsider,
+                applied = poll_fn(|cx| poll_some(&mut self.applying, cx)) => TurnEvent::Applied(applied),
+                (id, decision) = decided(&mut self.parked) => TurnEvent::Decided(id, decision),
+                () = at(flush), if flush.is_some() => TurnEvent::Flush,
+                Some(said) = self.stage.inbox.recv() => TurnEvent::Said(said),
+                end = &mut prompt => TurnEvent::Ended(end),
+                ended = &mut gone => TurnEvent::Gone(ended),
+                () = at(silence), if silence.is_some() => TurnEvent::Silence,
             };
             match next {
-                Next::Said(said) => self.hear(said).await?,
-                Next::Decided(id, decision) => self.pass_on(id, decision).await?,
-                Next::Stop => self.stop(String::new()).await?,
-                Next::Silence => self.stop("stalled".to_owned()).await?,
-                Next::Flush => self.write().await?,
-                Next::Reconsider => {
+                TurnEvent::Said(said) => self.hear(said).await?,
+                TurnEvent::Decided(id, decision) => self.pass_on(id, decision).await?,
+                TurnEvent::Stop => self.stop(String::new()).await?,
+                TurnEvent::Silence => self.stop("stalled".to_owned()).await?,
+                TurnEvent::Flush => self.write().await?,
+                TurnEvent::Reconsider => {
                     changes = wants.borrow().changes;
                     self.reconsider();
                 }
-                Next::Applied(applied) => self.applied(applied).await?,
-                Next::Grace => {
+                TurnEvent::Applied(applied) => self.applied(applied).await?,
+                TurnEvent::Grace => {
                     process.link.stop();
                     break Ok(self.end(TurnOutcome::Cancelled, ""));
                 }
-                Next::Gone(ended) => break Err(ended.why),
-                Next::Ended(Ok(end)) => break Ok(self.hear_out(end, wants, cancels).await?),
-                Next::Ended(Err(acp::LinkError::Gone(why) | acp::LinkError::Protocol(why))) => {
+                TurnEvent::Gone(ended) => break Err(ended.why),
+                TurnEvent::Ended(Ok(end)) => break Ok(self.hear_out(end, wants, cancels).await?),
+                TurnEvent::Ended(Err(
+                    acp::AgentCallError::Gone(why) | acp::AgentCallError::Protocol(why),
+                )) => {
                     break Err(why);
                 }
-                Next::Ended(Err(error)) => {
+                TurnEvent::Ended(Err(error)) => {
                     self.drain(wants, cancels).await?;
                     break Ok(self.end(TurnOutcome::Failed, &error.to_string()));
                 }
@@ -175,13 +182,13 @@ impl Talk {
         self.conclude(end).await
     }
 
-    fn pieces(&self) -> Vec<Piece> {
+    fn pieces(&self) -> Vec<PromptPart> {
         let message = &self.job.message;
         let context = Some(&message.context).filter(|context| !context.is_empty());
         context
-            .map(|context| Piece::Context(context.clone()))
+            .map(|context| PromptPart::Context(context.clone()))
             .into_iter()
-            .chain([Piece::Text(message.content.clone())])
+            .chain([PromptPart::Text(message.content.clone())])
             .collect()
     }
 
@@ -197,17 +204,19 @@ impl Talk {
         is_quiet.then(|| self.heard_at + Duration::from_secs(limits::TURN_SILENCE_MAX_S))
     }
 
-    async fn hear(&mut self, said: Said) -> Told<()> {
+    async fn hear(&mut self, said: AgentMessage) -> WriteResult<()> {
         self.heard_at = Instant::now();
         match said {
-            Said::Update {
-                update: Update::Mode(_) | Update::Options(_),
+            AgentMessage::Update {
+                update: AgentUpdate::Mode(_) | AgentUpdate::Options(_),
                 ..
             } => return self.mode_switched().await,
             // Late output is dropped, and a late ask is answered "cancelled".
-            Said::Update { .. } | Said::Ask { .. } if self.stopping.is_some() => return Ok(()),
-            Said::Update { update, .. } => self.take_in(update).await?,
-            Said::Ask {
+            AgentMessage::Update { .. } | AgentMessage::Ask { .. } if self.stopping.is_some() => {
+                return Ok(());
+            }
+            AgentMessage::Update { update, .. } => self.take_in(update).await?,
+            AgentMessage::Ask {
                 asked, call, reply, ..
             } => self.ask(asked, call, reply).await?,
         }
@@ -223,24 +232,24 @@ impl Talk {
         Ok(())
     }
 
-    async fn take_in(&mut self, update: Update) -> Told<()> {
+    async fn take_in(&mut self, update: AgentUpdate) -> WriteResult<()> {
         match update {
-            Update::Text(text) => self.answer.hear(TextKind::Text, &text),
-            Update::Thinking(text) => self.answer.hear(TextKind::Thinking, &text),
-            Update::Plan(entries) => self.answer.plan(entries),
-            Update::ToolCall(patch) => return self.join(patch).await,
-            Update::Context { used, size } => self.context = Some((used, size)),
-            Update::Cost(cost) => self.cost = Some(cost),
-            Update::Title(title) => return self.entitle(&title).await,
-            Update::Notice(text) => return self.notice(text).await,
+            AgentUpdate::Text(text) => self.answer.hear(TextKind::Text, &text),
+            AgentUpdate::Thinking(text) => self.answer.hear(TextKind::Thinking, &text),
+            AgentUpdate::Plan(entries) => self.answer.plan(entries),
+            AgentUpdate::ToolCall(patch) => return self.join(patch).await,
+            AgentUpdate::Context { used, size } => self.context = Some((used, size)),
+            AgentUpdate::Cost(cost) => self.cost = Some(cost),
+            AgentUpdate::Title(title) => return self.entitle(&title).await,
+            AgentUpdate::Notice(text) => return self.notice(text).await,
             // Modes were looked at already; commands the process hands on by itself.
-            Update::Mode(_) | Update::Options(_) | Update::Commands(_) => {}
+            AgentUpdate::Mode(_) | AgentUpdate::Options(_) | AgentUpdate::Commands(_) => {}
         }
         Ok(())
     }
 
     /// Takes in what is said of a call; an open ask about it shows its new input.
-    async fn join(&mut self, patch: ToolCallPatch) -> Told<()> {
+    async fn join(&mut self, patch: ToolCallPatch) -> WriteResult<()> {
         let id = patch.tool_call_id.clone();
         let before = self.answer.call(&id).cloned();
         let Some(call) = self.answer.join(patch).cloned() else {
@@ -265,18 +274,23 @@ impl Talk {
     }
 
     /// Puts an agent's question before a person, unless the answer is known.
-    async fn ask(&mut self, asked: Asked, patch: Option<ToolCallPatch>, reply: Reply) -> Told<()> {
+    async fn ask(
+        &mut self,
+        asked: InteractionRequest,
+        patch: Option<ToolCallPatch>,
+        reply: ResponseSlot,
+    ) -> WriteResult<()> {
         let (tool_call_id, options) = match &asked {
-            Asked::Permission {
+            InteractionRequest::Permission {
                 tool_call_id,
                 options,
             } => (Some(tool_call_id.clone()), options.clone()),
-            Asked::Form { tool_call_id, .. } => (tool_call_id.clone(), Vec::new()),
+            InteractionRequest::Form { tool_call_id, .. } => (tool_call_id.clone(), Vec::new()),
         };
         if let Some(id) = &tool_call_id {
             self.answer
                 .join(patch.unwrap_or_else(|| ToolCallPatch::of(id.clone())));
-            if matches!(asked, Asked::Permission { .. }) {
+            if matches!(asked, InteractionRequest::Permission { .. }) {
                 self.answer.set_status(id, ToolStatus::Waiting);
             }
         }
@@ -284,7 +298,7 @@ impl Talk {
         let call = call.cloned();
         // Parked before its row is written, so that no decision finds nobody to tell.
         let id = Hall::new_id(ApprovalId::from_bytes);
-        let parked = Parked {
+        let parked = PendingInteraction {
             reply,
             tool_call_id,
             options,
@@ -298,11 +312,11 @@ impl Talk {
             writing.clone().write(tx, now)?;
             let session = again(tx, session)?;
             if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
-                return Ok(Opening::Refused);
+                return Ok(OpenOutcome::Refused);
             }
             let opening =
                 interactions::open(tx, &session, call.as_ref(), &asked, &digests, id, now)?;
-            if matches!(opening, Opening::Asked(_)) {
+            if matches!(opening, OpenOutcome::Asked(_)) {
                 let is_first = session.state == SessionState::Running;
                 let waiting = Session {
                     state: SessionState::Waiting,
@@ -316,13 +330,13 @@ impl Talk {
             Ok(opening)
         });
         let decision = match opening.await? {
-            Opening::Asked(_) => {
+            OpenOutcome::Asked(_) => {
                 self.parked.insert(id, parked);
                 return Ok(());
             }
-            Opening::Granted { option_id } => Decision::Selected(option_id),
-            Opening::Refused => refusing(&parked.options),
-            Opening::AskedAlready => {
+            OpenOutcome::Granted { option_id } => Decision::Selected(option_id),
+            OpenOutcome::Refused => refusing(&parked.options),
+            OpenOutcome::AskedAlready => {
                 // What becomes of the call is for the ask that a person sees.
                 parked.reply.send(refusing(&parked.options));
                 return Ok(());
@@ -334,7 +348,7 @@ impl Talk {
     }
 
     /// Tells the agent what was decided; the last open ask lets the turn go on.
-    async fn pass_on(&mut self, id: ApprovalId, decision: Decision) -> Told<()> {
+    async fn pass_on(&mut self, id: ApprovalId, decision: Decision) -> WriteResult<()> {
         let Some(parked) = self.parked.remove(&id) else {
             return Ok(());
         };
@@ -364,7 +378,7 @@ impl Talk {
     }
 
     /// What a decision makes of the call it was about.
-    fn settle_call(&mut self, parked: &Parked, decision: &Decision) {
+    fn settle_call(&mut self, parked: &PendingInteraction, decision: &Decision) {
         let Some(call) = &parked.tool_call_id else {
             return;
         };
@@ -375,10 +389,11 @@ impl Talk {
                     .iter()
                     .find(|known| known.option_id == *option);
                 match chosen.map(|option| option.kind) {
-                    Some(OptionKind::AllowOnce | OptionKind::AllowAlways) => ToolStatus::InProgress,
-                    Some(OptionKind::RejectOnce | OptionKind::RejectAlways) | None => {
-                        ToolStatus::Denied
+                    Some(PermissionChoiceKind::AllowOnce | PermissionChoiceKind::AllowAlways) => {
+                        ToolStatus::InProgress
                     }
+                    Some(PermissionChoiceKind::RejectOnce | PermissionChoiceKind::RejectAlways)
+                    | None => ToolStatus::Denied,
                 }
             }
             Decision::Cancelled if parked.options.is_empty() => return,
@@ -390,7 +405,7 @@ impl Talk {
 
     /// Asks the agent to stop; what it says from now on is dropped. Without a reason a person
     /// asked for it, whose request withdrew the asks already.
-    async fn stop(&mut self, why: String) -> Told<()> {
+    async fn stop(&mut self, why: String) -> WriteResult<()> {
         self.write().await?;
         if !why.is_empty() {
             let (session, now, why) = (self.job.session.id, self.hall.now(), why.clone());
@@ -425,16 +440,16 @@ impl Talk {
     /// Everything the agent said before its last word is taken in before the turn ends.
     async fn hear_out(
         &mut self,
-        end: PromptEnd,
-        wants: &watch::Receiver<Wants>,
+        end: PromptResult,
+        wants: &watch::Receiver<DriverSignals>,
         cancels: u64,
-    ) -> Told<End> {
+    ) -> WriteResult<TurnConclusion> {
         self.drain(wants, cancels).await?;
         let (outcome, why) = match &self.stopping {
             Some((_, why)) => (TurnOutcome::Cancelled, why.clone()),
             None => (end.stop, String::new()),
         };
-        Ok(End {
+        Ok(TurnConclusion {
             tokens: end.tokens,
             ..self.end(outcome, &why)
         })
@@ -442,7 +457,11 @@ impl Talk {
 
     /// Takes in what lies in the inbox, for no longer than an agent has to stop: one that goes on
     /// writing after its last word is not waited for.
-    async fn drain(&mut self, wants: &watch::Receiver<Wants>, cancels: u64) -> Told<()> {
+    async fn drain(
+        &mut self,
+        wants: &watch::Receiver<DriverSignals>,
+        cancels: u64,
+    ) -> WriteResult<()> {
         let deadline = Instant::now() + Duration::from_secs(limits::CANCEL_GRACE_S);
         let mut barrier = pin!(self.stage.process.barrier());
         loop {
@@ -467,17 +486,17 @@ impl Talk {
         Ok(())
     }
 
-    fn end(&mut self, outcome: TurnOutcome, why: &str) -> End {
-        End {
+    fn end(&mut self, outcome: TurnOutcome, why: &str) -> TurnConclusion {
+        TurnConclusion {
             scope: self.stage.usage_scope,
             cost: self.cost.take(),
             context: self.context,
-            ..End::plain(outcome, why)
+            ..TurnConclusion::plain(outcome, why)
         }
     }
 
     /// The process is gone: what a person was asked stays asked.
-    async fn lose(&mut self, why: &str) -> Told<End> {
+    async fn lose(&mut self, why: &str) -> WriteResult<TurnConclusion> {
         while let Ok(said) = self.stage.inbox.try_recv() {
             self.hear(said).await?;
         }
@@ -501,7 +520,7 @@ impl Talk {
     }
 
     /// Ends the turn; a yes that reached nobody waits for the agent to come back.
-    async fn conclude(mut self, end: End) -> Told<()> {
+    async fn conclude(mut self, end: TurnConclusion) -> WriteResult<()> {
         let writing = self.answer.take();
         let (job, turn, now) = (self.job.clone(), self.turn, self.hall.now());
         let session = job.session.id;
@@ -525,7 +544,7 @@ impl Talk {
         Ok(())
     }
 
-    async fn write(&mut self) -> Told<()> {
+    async fn write(&mut self) -> WriteResult<()> {
         self.flush_at = None;
         let writing = self.answer.take();
         if writing.is_empty() {
@@ -537,7 +556,7 @@ impl Talk {
             .await
     }
 
-    async fn entitle(&mut self, title: &str) -> Told<()> {
+    async fn entitle(&mut self, title: &str) -> WriteResult<()> {
         let title = super::title_of(title);
         let (session, now) = (self.job.session.id, self.hall.now());
         if title.is_empty() {
@@ -548,7 +567,7 @@ impl Talk {
             .await
     }
 
-    async fn notice(&mut self, text: String) -> Told<()> {
+    async fn notice(&mut self, text: String) -> WriteResult<()> {
         let (session, now) = (self.job.session.id, self.hall.now());
         self.hall
             .insist(move |tx| super::notice(tx, session, "agent_notice", &text, now))
@@ -557,7 +576,7 @@ impl Talk {
 }
 
 /// The next decision on an ask that waits; never, while none does.
-async fn decided(parked: &mut HashMap<ApprovalId, Parked>) -> (ApprovalId, Decision) {
+async fn decided(parked: &mut HashMap<ApprovalId, PendingInteraction>) -> (ApprovalId, Decision) {
     poll_fn(|cx| {
         for (id, parked) in parked.iter_mut() {
             if let Poll::Ready(decision) = Pin::new(&mut parked.decided).poll(cx) {
@@ -589,7 +608,7 @@ async fn at(moment: Option<Instant>) {
 }
 
 /// Waits until mode, model or effort may be others.
-async fn is_changed(wants: &watch::Receiver<Wants>, seen: u64) {
+async fn is_changed(wants: &watch::Receiver<DriverSignals>, seen: u64) {
     let mut wants = wants.clone();
     if wants.wait_for(|wants| wants.changes > seen).await.is_err() {
         std::future::pending::<()>().await;

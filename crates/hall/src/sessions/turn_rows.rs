@@ -1,33 +1,33 @@
 //! The turns of a session, as rows: each step is one transaction with its events.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     events::Event,
     ids::{ApprovalId, SessionId, SessionTurnId},
     sessions::{Session, SessionState, TurnOutcome},
     transcript::MessageState,
-    usage::{Cost, Meter, Tokens, Usage, UsageScope},
+    usage::{Cost, TokenCounts, Usage, UsageMeter, UsageScope},
 };
 use guildhall_store::{
     Tx, messages,
-    messages::Waiting,
-    sessions::{self, NewTurn, TurnEnd},
+    messages::QueuedMessageRow,
+    sessions::{self, NewSessionTurn, SessionTurnEnd},
     turns as rooms_turns, usage,
 };
 
 use super::{
     again, messages::remove, permission_modes, preview, touch, transcript_builder::settle_calls,
-    turn_setup::Applied,
+    turn_setup::AppliedSettings,
 };
 use crate::{Hall, interactions, turns};
 
 /// A message whose turn comes.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
+pub(super) struct TurnJob {
     /// Its session, starting.
     pub(super) session: Session,
     /// The message.
-    pub(super) message: Waiting,
+    pub(super) message: QueuedMessageRow,
 }
 
 /// Takes the session's next message up: the session starts.
@@ -35,8 +35,8 @@ pub(super) fn next(
     tx: &mut Tx<'_>,
     hall: &Hall,
     id: SessionId,
-    now: Moment,
-) -> Result<Option<Job>> {
+    now: Timestamp,
+) -> Result<Option<TurnJob>> {
     let Some(session) = sessions::by_id(tx, id)? else {
         return Ok(None);
     };
@@ -54,13 +54,13 @@ pub(super) fn next(
     };
     let session = permission_modes::follow_agent(tx, hall, session, now)?;
     let session = touch(tx, session, None, now)?;
-    Ok(Some(Job { session, message }))
+    Ok(Some(TurnJob { session, message }))
 }
 
 /// What became of a turn that was to begin.
-pub(super) enum Begun {
+pub(super) enum BeginOutcome {
     /// It runs; the message and session are as they are now.
-    Running(Box<Job>),
+    Running(Box<TurnJob>),
     /// Mode, model or effort are others than those in force.
     Changed,
     /// The message was taken out of the queue, or another one put before it.
@@ -74,15 +74,15 @@ pub(super) enum Begun {
 /// The message counts as delivered from here on, so that it is never handed over twice.
 pub(super) fn begin(
     tx: &mut Tx<'_>,
-    job: &Job,
+    job: &TurnJob,
     turn: SessionTurnId,
     runtime_session_id: &str,
-    applied: &Applied,
-    now: Moment,
-) -> Result<Begun> {
+    applied: &AppliedSettings,
+    now: Timestamp,
+) -> Result<BeginOutcome> {
     let session = again(tx, job.session.id)?;
     if session.state != SessionState::Starting {
-        return Ok(Begun::Over);
+        return Ok(BeginOutcome::Over);
     }
     let head = messages::queue_head(tx, session.id)?;
     let Some(message) = head.filter(|head| head.id == job.message.id) else {
@@ -91,13 +91,13 @@ pub(super) fn begin(
             ..session
         };
         touch(tx, idle, None, now)?;
-        return Ok(Begun::Displaced);
+        return Ok(BeginOutcome::Displaced);
     };
     if !applied.is_for(&session) {
-        return Ok(Begun::Changed);
+        return Ok(BeginOutcome::Changed);
     }
     messages::deliver(tx, session.id, message.id, turn)?;
-    let row = NewTurn {
+    let row = NewSessionTurn {
         id: turn,
         message: message.id,
     };
@@ -117,11 +117,14 @@ pub(super) fn begin(
         ..session
     };
     let session = touch(tx, running, None, now)?;
-    Ok(Begun::Running(Box::new(Job { session, message })))
+    Ok(BeginOutcome::Running(Box::new(TurnJob {
+        session,
+        message,
+    })))
 }
 
 /// The turn did not begin because the session was stopped: its message goes.
-pub(super) fn abandon(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
+pub(super) fn abandon(tx: &mut Tx<'_>, job: &TurnJob, now: Timestamp) -> Result<()> {
     let session = again(tx, job.session.id)?;
     take_out(tx, job, now)?;
     if let Some(turn) = job.message.room_turn {
@@ -139,7 +142,7 @@ pub(super) fn abandon(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
 }
 
 /// Takes a message whose turn did not begin out of the queue, if it is still there.
-fn take_out(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
+fn take_out(tx: &mut Tx<'_>, job: &TurnJob, now: Timestamp) -> Result<()> {
     let head = messages::queue_head(tx, job.session.id)?;
     match head.filter(|head| head.id == job.message.id) {
         Some(head) => remove(tx, &head, 1, None, now),
@@ -148,7 +151,12 @@ fn take_out(tx: &mut Tx<'_>, job: &Job, now: Moment) -> Result<()> {
 }
 
 /// The turn could not begin: its message waits at the head of the queue until a person acts.
-pub(super) fn start_failed(tx: &mut Tx<'_>, job: &Job, why: &str, now: Moment) -> Result<()> {
+pub(super) fn start_failed(
+    tx: &mut Tx<'_>,
+    job: &TurnJob,
+    why: &str,
+    now: Timestamp,
+) -> Result<()> {
     let session = again(tx, job.session.id)?;
     if session.state != SessionState::Starting {
         return abandon(tx, job, now);
@@ -171,13 +179,13 @@ pub(super) fn start_failed(tx: &mut Tx<'_>, job: &Job, why: &str, now: Moment) -
 
 /// How a turn ended.
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(super) struct TurnConclusion {
     /// How.
     pub(super) outcome: TurnOutcome,
     /// What went wrong, or why it was stopped; `""` when there is nothing to say.
     pub(super) why: String,
     /// Tokens as the agent told them at the end.
-    pub(super) tokens: Option<Tokens>,
+    pub(super) tokens: Option<TokenCounts>,
     /// What those cover.
     pub(super) scope: UsageScope,
     /// What the session cost so far, as the agent told it last.
@@ -186,7 +194,7 @@ pub(super) struct End {
     pub(super) context: Option<(u64, u64)>,
 }
 
-impl End {
+impl TurnConclusion {
     /// An end of which nothing more is known.
     pub(super) fn plain(outcome: TurnOutcome, why: impl Into<String>) -> Self {
         Self {
@@ -203,10 +211,10 @@ impl End {
 /// Ends a turn: its message, its calls, its figures, its session and its room hear of it.
 pub(super) fn finish(
     tx: &mut Tx<'_>,
-    job: &Job,
+    job: &TurnJob,
     turn: SessionTurnId,
-    end: End,
-    now: Moment,
+    end: TurnConclusion,
+    now: Timestamp,
 ) -> Result<()> {
     let session = again(tx, job.session.id)?;
     let answer = messages::answer_of(tx, session.id, turn)?;
@@ -254,13 +262,13 @@ pub(super) fn interrupt(
     tx: &mut Tx<'_>,
     session: &Session,
     outcome: TurnOutcome,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let Some((turn, _)) = sessions::open_turn(tx, session.id)? else {
         return Ok(());
     };
     let room_turn = rooms_turns::at_work_in(tx, session.id)?;
-    close_turn(tx, session, turn, &End::plain(outcome, ""), now)?;
+    close_turn(tx, session, turn, &TurnConclusion::plain(outcome, ""), now)?;
     room_turn.map_or(Ok(()), |room_turn| {
         turns::ended(tx, room_turn, outcome, "", None, now)
     })
@@ -273,7 +281,7 @@ pub(super) fn break_off(
     tx: &mut Tx<'_>,
     id: SessionId,
     why: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<ApprovalId>> {
     let session = again(tx, id)?;
     if !session.state.is_busy() {
@@ -299,12 +307,12 @@ fn close_turn(
     tx: &mut Tx<'_>,
     session: &Session,
     turn: SessionTurnId,
-    end: &End,
-    now: Moment,
+    end: &TurnConclusion,
+    now: Timestamp,
 ) -> Result<Option<Usage>> {
-    let mut meter: Meter = sessions::meter(tx, session.id)?;
+    let mut meter: UsageMeter = sessions::meter(tx, session.id)?;
     let figures = meter.turn(end.scope, end.tokens, end.cost.clone());
-    let row = TurnEnd {
+    let row = SessionTurnEnd {
         outcome: end.outcome,
         error: Some(end.why.clone()).filter(|why| !why.is_empty()),
         figures,

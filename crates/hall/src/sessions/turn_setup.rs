@@ -5,26 +5,29 @@ use std::{future::Future, iter, path::PathBuf, pin::pin};
 
 use guildhall_domain::{
     Error, Refusal, Result,
-    errors::Thing,
+    errors::ResourceKind,
     ids::{AuthorId, SessionId},
     runtimes::may_use,
     sessions::Session,
     usage::UsageScope,
 };
 use guildhall_store::agents;
-use guildhall_world::acp::{self, How, LinkError, McpServer, OpenSession, OptionCategory, Said};
+use guildhall_world::acp::{
+    self, AgentCallError, AgentMessage, OpenMode, OpenSessionRequest, OptionCategory,
+    SessionMcpServer,
+};
 use tokio::sync::mpsc;
 
 use super::{
     again,
-    agent_processes::{Process, Seat, Use},
+    agent_processes::{AgentProcess, ProcessLease, ProcessSession},
     standing,
 };
-use crate::{Hall, mcp_gateway::Handed, runtimes::note_probed};
+use crate::{Hall, mcp_gateway::ServerSet, runtimes::note_probed};
 
 /// What is in force at the agent for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Applied {
+pub(super) struct AppliedSettings {
     mode: String,
     model: String,
     effort: String,
@@ -32,7 +35,7 @@ pub(super) struct Applied {
     native: Option<String>,
 }
 
-impl Applied {
+impl AppliedSettings {
     /// What `session` wants, under the agent's own id of its mode.
     fn of(session: &Session, native: Option<String>) -> Self {
         Self {
@@ -50,29 +53,29 @@ impl Applied {
 }
 
 /// An agent that is ready for a turn of a session; dropped, nobody listens to the session.
-pub(super) struct Stage {
+pub(super) struct TurnSetup {
     session: SessionId,
-    pub(super) process: Process,
+    pub(super) process: AgentProcess,
     /// The agent's id of the session.
     pub(super) native: String,
     /// The agent's author.
     pub(super) author: AuthorId,
     pub(super) usage_scope: UsageScope,
     /// What was put in force.
-    pub(super) applied: Applied,
+    pub(super) applied: AppliedSettings,
     /// What the agent says in the session.
-    pub(super) inbox: mpsc::Receiver<Said>,
+    pub(super) inbox: mpsc::Receiver<AgentMessage>,
     /// Keeps the process from idling.
-    _place: Use,
+    _place: ProcessLease,
 }
 
-impl Drop for Stage {
+impl Drop for TurnSetup {
     fn drop(&mut self) {
         self.process.leave(&self.native);
     }
 }
 
-impl Stage {
+impl TurnSetup {
     /// Passes over what the agent said before its turn, as far as it came: there is no message
     /// it could stand in.
     pub(super) async fn pass_over(&mut self) {
@@ -103,7 +106,7 @@ impl Stage {
 
 /// Waits for something while all that comes in is dropped: unheard, it would keep the agent from
 /// its other sessions, and from answering. Asks are answered "cancelled".
-async fn unheard<T>(inbox: &mut mpsc::Receiver<Said>, done: impl Future<Output = T>) -> T {
+async fn unheard<T>(inbox: &mut mpsc::Receiver<AgentMessage>, done: impl Future<Output = T>) -> T {
     let mut done = pin!(done);
     loop {
         tokio::select! {
@@ -119,11 +122,15 @@ impl Hall {
     ///
     /// # Errors
     /// Why it is not, for a person.
-    pub(super) async fn open_stage(&self, place: Use, session: &Session) -> Result<Stage, String> {
+    pub(super) async fn open_stage(
+        &self,
+        place: ProcessLease,
+        session: &Session,
+    ) -> Result<TurnSetup, String> {
         let id = session.agent_id;
-        let agent = self
-            .store()
-            .read(move |db| Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?));
+        let agent = self.store().read(move |db| {
+            Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
+        });
         let agent = agent.await.map_err(said)?.value;
         let profile = self.runtimes().find(&session.runtime);
         let profile = profile.map_err(|refusal| said(refusal.into()))?;
@@ -145,12 +152,12 @@ impl Hall {
             }
             None => self.seat(&process, session, servers.set).await?,
         };
-        let mut stage = Stage {
+        let mut stage = TurnSetup {
             session: session.id,
             native,
             author: agent.author_id,
             usage_scope: profile.usage_scope,
-            applied: Applied::of(session, None),
+            applied: AppliedSettings::of(session, None),
             inbox,
             process,
             _place: place,
@@ -163,10 +170,10 @@ impl Hall {
     /// reaches the house and the agent's own ones.
     async fn seat(
         &self,
-        process: &Process,
+        process: &AgentProcess,
         session: &Session,
-        set: Handed,
-    ) -> Result<(String, mpsc::Receiver<Said>), String> {
+        set: ServerSet,
+    ) -> Result<(String, mpsc::Receiver<AgentMessage>), String> {
         let (agent, id) = (session.agent_id, session.id);
         process.expect(id);
         let secret = self.mint_session_token(agent, id).await.map_err(said)?;
@@ -185,11 +192,11 @@ impl Hall {
     /// Source: contract 4.4, "At the start of each turn".
     async fn hand_over(
         &self,
-        process: &Process,
+        process: &AgentProcess,
         session: &Session,
-        seat: &Seat,
-        set: Handed,
-    ) -> Result<(String, mpsc::Receiver<Said>), String> {
+        seat: &ProcessSession,
+        set: ServerSet,
+    ) -> Result<(String, mpsc::Receiver<AgentMessage>), String> {
         let Some(token) = process.token(session.id) else {
             return self.seat(process, session, set).await;
         };
@@ -208,20 +215,20 @@ impl Hall {
     /// new one, which a notice says.
     async fn seat_with(
         &self,
-        process: &Process,
+        process: &AgentProcess,
         session: &Session,
-        (token, set): (&str, Handed),
-    ) -> Result<(String, mpsc::Receiver<Said>), String> {
+        (token, set): (&str, ServerSet),
+    ) -> Result<(String, mpsc::Receiver<AgentMessage>), String> {
         let (link, facts) = (&process.link, &process.facts);
         let others = set
             .names()
             .map(|name| self.tool_server(name.as_str(), token));
-        let mcp_servers: Vec<McpServer> = iter::once(self.own_tool_server(token))
+        let mcp_servers: Vec<SessionMcpServer> = iter::once(self.own_tool_server(token))
             .chain(others)
             .collect();
         let known = &session.runtime_session_id;
         let can_resume = facts.load_session || facts.resume_session;
-        let ask = |how| OpenSession {
+        let ask = |how| OpenSessionRequest {
             cwd: PathBuf::from(&session.cwd),
             how,
             mcp_servers: mcp_servers.clone(),
@@ -229,14 +236,14 @@ impl Hall {
         self.servers_handed(session.id);
         self.forget_browser_list(session.id);
         let resumed = if !known.is_empty() && can_resume {
-            link.open(ask(How::Resume(known.clone()))).await.ok()
+            link.open(ask(OpenMode::Resume(known.clone()))).await.ok()
         } else {
             None
         };
         let opened = match resumed {
             Some(opened) => opened,
             None => {
-                let opened = link.open(ask(How::New)).await;
+                let opened = link.open(ask(OpenMode::New)).await;
                 let opened = opened.map_err(|error| error.to_string())?;
                 if !known.is_empty() {
                     self.say_forgotten(session.id).await;
@@ -256,12 +263,12 @@ impl Hall {
                 .unwrap_or_default()
         };
         // What mode an agent begins with, and what it says of it, differs: it is always set.
-        let seat = Seat {
+        let seat = ProcessSession {
             native: opened.session.clone(),
             own_model: own(OptionCategory::Model),
             own_effort: own(OptionCategory::Effort),
             handed: set,
-            ..Seat::default()
+            ..ProcessSession::default()
         };
         process.take_seat(session.id, seat);
         if let Some(commands) = process.early_commands(&opened.session) {
@@ -280,7 +287,11 @@ impl Hall {
     /// Why it was not done, for a person.
     ///
     /// Source: contract 3.3.3, 3.6.4.
-    pub(super) async fn apply(&self, process: &Process, id: SessionId) -> Result<Applied, String> {
+    pub(super) async fn apply(
+        &self,
+        process: &AgentProcess,
+        id: SessionId,
+    ) -> Result<AppliedSettings, String> {
         let hall = self.clone();
         let found = self.store().read(move |db| {
             let session = again(db, id)?;
@@ -323,7 +334,7 @@ impl Hall {
                 set_option(process, id, category, (wanted, value)).await?;
             }
         }
-        Ok(Applied::of(&session, in_force))
+        Ok(AppliedSettings::of(&session, in_force))
     }
 
     async fn say_forgotten(&self, session: SessionId) {
@@ -340,8 +351,8 @@ impl Hall {
     async fn learn(
         &self,
         kind: &str,
-        facts: &acp::Initialized,
-        opened: &acp::Opened,
+        facts: &acp::AgentCapabilities,
+        opened: &acp::OpenedSession,
     ) -> Result<(), String> {
         let probed = crate::runtimes::probed(facts, opened);
         let (hall, kind, now) = (self.clone(), kind.to_owned(), self.now());
@@ -354,7 +365,7 @@ impl Hall {
 
 /// Sets the mode at the agent, unless it is known to be in force; a runtime without modes of its
 /// own has none to set.
-async fn set_mode(process: &Process, id: SessionId, native: &str) -> Result<(), String> {
+async fn set_mode(process: &AgentProcess, id: SessionId, native: &str) -> Result<(), String> {
     let Some(seat) = process.seat(id) else {
         return Err("the session is not open in its agent".to_owned());
     };
@@ -369,7 +380,7 @@ async fn set_mode(process: &Process, id: SessionId, native: &str) -> Result<(), 
 
 /// Sets a model or effort at the agent: `value`, which stands for what is `wanted`.
 async fn set_option(
-    process: &Process,
+    process: &AgentProcess,
     id: SessionId,
     category: OptionCategory,
     (wanted, value): (&str, &str),
@@ -378,7 +389,7 @@ async fn set_option(
     let set = process.link.set_option(&seat.native, category, value).await;
     match set {
         Ok(()) => {}
-        Err(LinkError::NotOffered(what)) => {
+        Err(AgentCallError::NotOffered(what)) => {
             return Err(format!("the agent does not let {what} be chosen"));
         }
         Err(error) => return Err(format!("the agent did not take {value}: {error}")),

@@ -3,23 +3,23 @@
 use std::{collections::HashMap, sync::Arc};
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     callers::{Caller, Identity},
-    events::{Audience, Event, Scope},
+    events::{Event, EventAudience, EventScope},
     ids::{RoomId, SessionId},
     limits,
 };
 use guildhall_store::{
-    Rx, authors, entries,
-    events::{self, PageSize, Stored},
-    members::{self, Window},
+    ReadTx, authors, entries,
+    events::{self, PageSize, StoredEvent},
+    members::{self, MembershipWindow},
     sessions,
 };
 
 use crate::callers;
 
 /// What reading one page gave.
-pub(super) enum Page {
+pub(super) enum VisiblePage {
     /// The caller's credential no longer counts.
     CredentialLost,
     /// The events after the reader's place are no longer kept.
@@ -27,7 +27,7 @@ pub(super) enum Page {
     /// What the caller may see, in order.
     Events {
         /// The visible events.
-        events: Vec<Arc<Stored>>,
+        events: Vec<Arc<StoredEvent>>,
         /// Everything up to here was read.
         position: u64,
         /// Nothing the caller asked for can come any more.
@@ -37,17 +37,17 @@ pub(super) enum Page {
 
 /// Reads the page after `last` for a caller that asked for `scopes`, `None` for all.
 pub(super) fn read(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     by: &Caller,
-    scopes: Option<&[Scope]>,
+    scopes: Option<&[EventScope]>,
     last: u64,
-    now: Moment,
-) -> Result<Page> {
+    now: Timestamp,
+) -> Result<VisiblePage> {
     if !callers::still_counts(db, by, now)? {
-        return Ok(Page::CredentialLost);
+        return Ok(VisiblePage::CredentialLost);
     }
     if last + 1 < events::retained_from(db)? {
-        return Ok(Page::Dropped);
+        return Ok(VisiblePage::Dropped);
     }
     let size = PageSize {
         events: limits::EVENTS_PAGE,
@@ -61,7 +61,7 @@ pub(super) fn read(
         Some(event) if read.is_full => event.seq,
         _ => events::newest(db)?,
     };
-    let mut eyes = Eyes {
+    let mut eyes = EventFilter {
         db,
         by,
         scopes,
@@ -75,7 +75,7 @@ pub(super) fn read(
         }
     }
     let nothing_left = eyes.see_nothing_more()?;
-    Ok(Page::Events {
+    Ok(VisiblePage::Events {
         events: visible,
         position,
         nothing_left,
@@ -83,36 +83,36 @@ pub(super) fn read(
 }
 
 /// One caller's rights while one page is read.
-struct Eyes<'a> {
-    db: &'a Rx<'a>,
+struct EventFilter<'a> {
+    db: &'a ReadTx<'a>,
     by: &'a Caller,
-    scopes: Option<&'a [Scope]>,
+    scopes: Option<&'a [EventScope]>,
     /// Rooms already looked up.
-    windows: HashMap<RoomId, Option<Window>>,
+    windows: HashMap<RoomId, Option<MembershipWindow>>,
     /// Sessions already looked up, and whether they are the caller's.
     sessions: HashMap<SessionId, bool>,
 }
 
-impl Eyes<'_> {
+impl EventFilter<'_> {
     /// Whether the caller may hear of the event. Source: contract 1.10, the table of scopes.
-    fn see(&mut self, event: &Stored) -> Result<bool> {
+    fn see(&mut self, event: &StoredEvent) -> Result<bool> {
         match event.audience {
-            Audience::Author(author) => Ok(author == self.by.author),
-            Audience::Owner if self.by.identity == Identity::Owner => Ok(true),
-            Audience::Owner => self.hears_what_is_the_owners(event),
-            Audience::Scope if self.by.is_human() => Ok(true),
-            Audience::Scope => self.agent_sees(event),
+            EventAudience::Author(author) => Ok(author == self.by.author),
+            EventAudience::Owner if self.by.identity == Identity::Owner => Ok(true),
+            EventAudience::Owner => self.hears_what_is_the_owners(event),
+            EventAudience::Scope if self.by.is_human() => Ok(true),
+            EventAudience::Scope => self.agent_sees(event),
         }
     }
 
     /// The chapters name an agent for its own scope alone, and for a session's whoever sees it.
-    fn hears_what_is_the_owners(&mut self, event: &Stored) -> Result<bool> {
-        let scopes: Vec<Scope> = self.asked_scopes(event).collect();
+    fn hears_what_is_the_owners(&mut self, event: &StoredEvent) -> Result<bool> {
+        let scopes: Vec<EventScope> = self.asked_scopes(event).collect();
         for scope in scopes {
             let hears = match scope {
-                Scope::Session(_) if self.by.is_human() => true,
-                Scope::Session(session) => self.is_own_session(session)?,
-                Scope::Agent(_) | Scope::Room(_) | Scope::Hall => self.is_own(scope),
+                EventScope::Session(_) if self.by.is_human() => true,
+                EventScope::Session(session) => self.is_own_session(session)?,
+                EventScope::Agent(_) | EventScope::Room(_) | EventScope::Hall => self.is_own(scope),
             };
             if hears {
                 return Ok(true);
@@ -121,14 +121,14 @@ impl Eyes<'_> {
         Ok(false)
     }
 
-    fn agent_sees(&mut self, event: &Stored) -> Result<bool> {
-        let scopes: Vec<Scope> = self.asked_scopes(event).collect();
+    fn agent_sees(&mut self, event: &StoredEvent) -> Result<bool> {
+        let scopes: Vec<EventScope> = self.asked_scopes(event).collect();
         for scope in scopes {
             let visible = match scope {
-                Scope::Agent(_) => self.is_own(scope),
-                Scope::Room(room) => self.in_room(room, event)?,
-                Scope::Hall => self.concerns(event)?,
-                Scope::Session(session) => self.is_own_session(session)?,
+                EventScope::Agent(_) => self.is_own(scope),
+                EventScope::Room(room) => self.in_room(room, event)?,
+                EventScope::Hall => self.concerns(event)?,
+                EventScope::Session(session) => self.is_own_session(session)?,
             };
             if visible {
                 return Ok(true);
@@ -147,7 +147,7 @@ impl Eyes<'_> {
     }
 
     /// An agent sees a room's events from the one that let it in, and its own leaving.
-    fn in_room(&mut self, room: RoomId, event: &Stored) -> Result<bool> {
+    fn in_room(&mut self, room: RoomId, event: &StoredEvent) -> Result<bool> {
         match self.window(room)? {
             Some(window) if event.seq >= window.seen_from => Ok(self
                 .entry_changed(event)?
@@ -157,7 +157,7 @@ impl Eyes<'_> {
     }
 
     /// The seq of the entry that an event changes, which can be older than the agent's joining.
-    fn entry_changed(&self, event: &Stored) -> Result<Option<u64>> {
+    fn entry_changed(&self, event: &StoredEvent) -> Result<Option<u64>> {
         if !matches!(event.name.as_str(), "entry_redacted" | "entry_reactions") {
             return Ok(None);
         }
@@ -168,7 +168,7 @@ impl Eyes<'_> {
         }
     }
 
-    fn is_own_leaving(&self, event: &Stored) -> Result<bool> {
+    fn is_own_leaving(&self, event: &StoredEvent) -> Result<bool> {
         if event.name != "room_member_removed" {
             return Ok(false);
         }
@@ -179,8 +179,8 @@ impl Eyes<'_> {
     }
 
     /// Whether an event of the hall is about something this agent may see.
-    fn concerns(&mut self, event: &Stored) -> Result<bool> {
-        if let Scope::Room(room) = event.scope {
+    fn concerns(&mut self, event: &StoredEvent) -> Result<bool> {
+        if let EventScope::Room(room) = event.scope {
             return self.in_room(room, event);
         }
         match event.event()? {
@@ -193,7 +193,10 @@ impl Eyes<'_> {
     }
 
     /// The event's scopes that were asked for.
-    fn asked_scopes<'e>(&self, event: &'e Stored) -> impl Iterator<Item = Scope> + use<'e, '_> {
+    fn asked_scopes<'e>(
+        &self,
+        event: &'e StoredEvent,
+    ) -> impl Iterator<Item = EventScope> + use<'e, '_> {
         let asked = self.scopes;
         std::iter::once(&event.scope)
             .chain(&event.also)
@@ -201,8 +204,8 @@ impl Eyes<'_> {
             .filter(move |scope| asked.is_none_or(|asked| asked.contains(scope)))
     }
 
-    fn is_own(&self, scope: Scope) -> bool {
-        matches!(scope, Scope::Agent(agent) if self.by.agent() == Some(agent))
+    fn is_own(&self, scope: EventScope) -> bool {
+        matches!(scope, EventScope::Agent(agent) if self.by.agent() == Some(agent))
     }
 
     /// Whether every scope asked for is a room the caller has lost sight of.
@@ -215,14 +218,14 @@ impl Eyes<'_> {
         }
         for scope in scopes {
             match scope {
-                Scope::Room(room) if self.window(*room)?.is_none() => {}
+                EventScope::Room(room) if self.window(*room)?.is_none() => {}
                 _ => return Ok(false),
             }
         }
         Ok(true)
     }
 
-    fn window(&mut self, room: RoomId) -> Result<Option<Window>> {
+    fn window(&mut self, room: RoomId) -> Result<Option<MembershipWindow>> {
         if let Some(window) = self.windows.get(&room) {
             return Ok(*window);
         }

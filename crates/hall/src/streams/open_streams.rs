@@ -35,27 +35,27 @@ const PAGES_AT_ONCE: usize = 64;
 
 /// The streams that are open now.
 #[derive(Debug)]
-pub struct Open {
+pub struct OpenStreams {
     limits: StreamLimits,
     pages: Semaphore,
     /// A std mutex: held for counting alone, never over an await.
-    counts: Arc<Mutex<Counts>>,
+    counts: Arc<Mutex<StreamCounts>>,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct StreamCounts {
     all: usize,
     by_caller: HashMap<Identity, usize>,
 }
 
 /// One stream's place, given back when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    counts: Arc<Mutex<Counts>>,
+pub(super) struct StreamSlot {
+    counts: Arc<Mutex<StreamCounts>>,
     caller: Identity,
 }
 
-impl Open {
+impl OpenStreams {
     pub(crate) fn new(limits: StreamLimits) -> Self {
         Self {
             limits,
@@ -82,7 +82,7 @@ impl Open {
     /// # Errors
     /// [`Refusal::Overloaded`] when the server is full, [`Refusal::TooManyStreams`] when the
     /// caller is.
-    pub(super) fn enter(&self, identity: Identity) -> Result<Place, Refusal> {
+    pub(super) fn enter(&self, identity: Identity) -> Result<StreamSlot, Refusal> {
         let most = match identity {
             Identity::Owner | Identity::Person(_) => self.limits.per_human,
             Identity::Agent(_) => self.limits.per_agent,
@@ -97,14 +97,14 @@ impl Open {
         }
         *own += 1;
         counts.all += 1;
-        Ok(Place {
+        Ok(StreamSlot {
             counts: Arc::clone(&self.counts),
             caller: identity,
         })
     }
 }
 
-impl Drop for Place {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.all = counts.all.saturating_sub(1);
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn each_caller_and_the_server_have_their_most() {
-        let open = Open::new(StreamLimits {
+        let open = OpenStreams::new(StreamLimits {
             all: 3,
             per_human: 2,
             per_agent: 1,
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(open.enter(agent(1)).err(), Some(Refusal::TooManyStreams));
         assert!(open.enter(agent(2)).is_ok());
 
-        let open = Open::new(StreamLimits {
+        let open = OpenStreams::new(StreamLimits {
             all: 10,
             per_human: 1,
             per_agent: 1,

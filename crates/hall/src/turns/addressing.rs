@@ -3,19 +3,20 @@
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::ResponseMode,
     entries::{Entry, EntryKind},
     ids::{AuthorId, TurnId},
     limits,
     rooms::Room,
     turns::{
-        Addressing, Heard, Listener, Said, Turn, TurnRule, TurnState, Used, considered, is_engaged,
+        AddressableAgent, Addressing, EarlierPost, PostAudience, Turn, TurnCounts, TurnRule,
+        TurnState, considered, is_engaged,
     },
 };
 use guildhall_store::{
-    Rx, Tx, rooms,
-    turns::{self, Attendant, Kept},
+    ReadTx, Tx, rooms,
+    turns::{self, RoomAgent, TurnRow},
 };
 
 use super::ledger;
@@ -28,7 +29,7 @@ use crate::Hall;
 /// A fault when the engine refuses a row.
 ///
 /// Source: contract 2.6, steps 1 to 4.
-pub(crate) fn consider(tx: &mut Tx<'_>, entry: &Entry, now: Moment) -> Result<Vec<Turn>> {
+pub(crate) fn consider(tx: &mut Tx<'_>, entry: &Entry, now: Timestamp) -> Result<Vec<Turn>> {
     let agents = turns::attendants(tx, entry.room_id)?;
     if entry.kind != EntryKind::Post || agents.iter().all(|agent| agent.author == entry.author_id) {
         return Ok(Vec::new());
@@ -64,10 +65,10 @@ pub(super) fn hear<'a>(
     room: &Room,
     entry: &Entry,
     by_agent: bool,
-    agents: &[Attendant],
-    before: &(impl Iterator<Item = &'a Said> + Clone),
+    agents: &[RoomAgent],
+    before: &(impl Iterator<Item = &'a EarlierPost> + Clone),
 ) -> Vec<(AuthorId, Addressing)> {
-    let listener = |agent: &Attendant| Listener {
+    let listener = |agent: &RoomAgent| AddressableAgent {
         author: agent.author,
         mode: agent.mode,
         is_seat: room.fallback_seat_author_id == Some(agent.author),
@@ -79,8 +80,8 @@ pub(super) fn hear<'a>(
                 before.clone(),
             ),
     };
-    let listeners: Vec<Listener> = agents.iter().map(listener).collect();
-    let post = Heard {
+    let listeners: Vec<AddressableAgent> = agents.iter().map(listener).collect();
+    let post = PostAudience {
         room: room.kind,
         author: entry.author_id,
         by_agent,
@@ -94,16 +95,16 @@ pub(super) fn hear<'a>(
 fn address(
     tx: &mut Tx<'_>,
     room: &Room,
-    agent: &Attendant,
+    agent: &RoomAgent,
     entry: &Entry,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Turn> {
     let thread = entry.thread_root_entry_id;
     let pending = turns::pending_of(tx, room.id, agent.author, thread)?
         .filter(|kept| kept.turn.trigger_entry_ids.len() < limits::COLLECT_MAX);
     let own = pending.as_ref().map_or(0, |kept| kept.number);
     let cascade = entry.cascade_root_id;
-    let used = Used {
+    let used = TurnCounts {
         depth: entry.cascade_depth,
         repeat: turns::in_cascade(tx, cascade, room.id, agent.author, own, u64::MAX)?,
         ..ledger::hours_used(tx, room.id, now)?
@@ -140,7 +141,7 @@ fn address(
 ///
 /// It belongs to the post with the fewest replies behind it, the newest of several: a person
 /// who joins in begins a cascade anew.
-fn join(tx: &mut Tx<'_>, mut kept: Kept, entry: &Entry, now: Moment) -> Result<Turn> {
+fn join(tx: &mut Tx<'_>, mut kept: TurnRow, entry: &Entry, now: Timestamp) -> Result<Turn> {
     if entry.cascade_depth < kept.turn.depth {
         kept.turn.depth = entry.cascade_depth + 1;
         kept.turn.cascade_root_id = entry.cascade_root_id;
@@ -154,18 +155,18 @@ fn join(tx: &mut Tx<'_>, mut kept: Kept, entry: &Entry, now: Moment) -> Result<T
     Ok(kept.turn)
 }
 
-fn soon(now: Moment) -> Moment {
-    Moment::from_millis(now.as_millis() + limits::COLLECT_DEBOUNCE_MS)
+fn soon(now: Timestamp) -> Timestamp {
+    Timestamp::from_millis(now.as_millis() + limits::COLLECT_DEBOUNCE_MS)
 }
 
 /// A new turn that answers a post and collects.
-fn recorded(entry: &Entry, agent: AuthorId, now: Moment) -> Kept {
+fn recorded(entry: &Entry, agent: AuthorId, now: Timestamp) -> TurnRow {
     let id = Hall::new_id(TurnId::from_bytes);
     let mut turn = unmeant(entry, agent, TurnRule::Addressed);
     turn.id = Some(id);
     turn.state = TurnState::Collecting;
     turn.created_at = now;
-    Kept {
+    TurnRow {
         turn,
         id,
         seq: entry.seq,
@@ -204,6 +205,6 @@ pub(super) fn unmeant(entry: &Entry, agent: AuthorId, rule: TurnRule) -> Turn {
 }
 
 /// The authors of `posts` that are agents, whether or not they still belong to the room.
-pub(super) fn agents_among(db: &Rx<'_>, room: &Room) -> Result<HashSet<AuthorId>> {
+pub(super) fn agents_among(db: &ReadTx<'_>, room: &Room) -> Result<HashSet<AuthorId>> {
     turns::agents_that_wrote(db, room.id)
 }

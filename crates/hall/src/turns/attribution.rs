@@ -9,10 +9,10 @@ use guildhall_domain::{
     turns::TurnState,
 };
 use guildhall_store::{
-    Rx, Tx, agent_tokens,
+    ReadTx, Tx, agent_tokens,
     entries::Cascade,
     settings,
-    turns::{self, Kept},
+    turns::{self, TurnRow},
 };
 
 /// The cascade a post joins, and counts the post; `None` for a credential that names no
@@ -53,7 +53,7 @@ pub(crate) fn join_canvas_op(tx: &mut Tx<'_>, by: &Caller) -> Result<()> {
 }
 
 /// The turn that the session of the caller's token works on.
-fn joined(db: &Rx<'_>, by: &Caller) -> Result<Option<Kept>> {
+fn joined(db: &ReadTx<'_>, by: &Caller) -> Result<Option<TurnRow>> {
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };

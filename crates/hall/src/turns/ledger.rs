@@ -2,21 +2,26 @@
 //! tell a room what people would miss.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     entries::NoticeCode,
     events::Event,
     ids::{AuthorId, RoomId},
     limits,
-    turns::{Bounds, LimitMet, Turn, TurnRule, TurnState, Used},
+    turns::{ReachedLimit, Turn, TurnBounds, TurnCounts, TurnRule, TurnState},
 };
 use guildhall_store::{
-    Rx, Tx, authors, settings,
-    turns::{self, Kept},
+    ReadTx, Tx, authors, settings,
+    turns::{self, TurnRow},
 };
 use serde_json::{Value, json};
 
 /// Has a turn go the way of `rule`, and tells; nothing happens where the ledger knows no way.
-pub(super) fn go(tx: &mut Tx<'_>, kept: &mut Kept, rule: TurnRule, now: Moment) -> Result<bool> {
+pub(super) fn go(
+    tx: &mut Tx<'_>,
+    kept: &mut TurnRow,
+    rule: TurnRule,
+    now: Timestamp,
+) -> Result<bool> {
     if !kept.turn.go(rule, now) {
         return Ok(false);
     }
@@ -37,7 +42,7 @@ pub(super) fn go(tx: &mut Tx<'_>, kept: &mut Kept, rule: TurnRule, now: Moment) 
 }
 
 /// Has a turn run, or run on, by the rule that started it.
-pub(super) fn resume(tx: &mut Tx<'_>, kept: &mut Kept, now: Moment) -> Result<()> {
+pub(super) fn resume(tx: &mut Tx<'_>, kept: &mut TurnRow, now: Timestamp) -> Result<()> {
     let rule = if kept.by_person {
         TurnRule::ByPerson
     } else {
@@ -50,10 +55,10 @@ pub(super) fn resume(tx: &mut Tx<'_>, kept: &mut Kept, now: Moment) -> Result<()
 /// Refuses a turn that has yet to start, and tells the room where it would wonder.
 pub(super) fn refuse(
     tx: &mut Tx<'_>,
-    kept: &mut Kept,
+    kept: &mut TurnRow,
     rule: TurnRule,
-    limit: Option<LimitMet>,
-    now: Moment,
+    limit: Option<ReachedLimit>,
+    now: Timestamp,
 ) -> Result<()> {
     kept.turn.limit = limit;
     if go(tx, kept, rule, now)? {
@@ -63,7 +68,7 @@ pub(super) fn refuse(
 }
 
 /// Tells that a turn was recorded or went on.
-pub(super) fn tell(tx: &mut Tx<'_>, turn: &Turn, now: Moment) -> Result<()> {
+pub(super) fn tell(tx: &mut Tx<'_>, turn: &Turn, now: Timestamp) -> Result<()> {
     let actor = turn.agent_author_id;
     let event = Event::TurnUpdated { turn: turn.clone() };
     tx.append(now, Some(actor), &event)?;
@@ -71,8 +76,8 @@ pub(super) fn tell(tx: &mut Tx<'_>, turn: &Turn, now: Moment) -> Result<()> {
 }
 
 /// What bounds the automatic turns of a room.
-pub(super) fn bounds(db: &Rx<'_>, room: &guildhall_domain::rooms::Room) -> Result<Bounds> {
-    Ok(Bounds {
+pub(super) fn bounds(db: &ReadTx<'_>, room: &guildhall_domain::rooms::Room) -> Result<TurnBounds> {
+    Ok(TurnBounds {
         own: room.limit_overrides,
         installation: settings::turn_limits(db)?,
         total_per_hour: settings::turns_total_per_hour(db)?,
@@ -80,18 +85,18 @@ pub(super) fn bounds(db: &Rx<'_>, room: &guildhall_domain::rooms::Room) -> Resul
 }
 
 /// What the hour has used; depth and repetition are left for the caller.
-pub(super) fn hours_used(db: &Rx<'_>, room: RoomId, now: Moment) -> Result<Used> {
+pub(super) fn hours_used(db: &ReadTx<'_>, room: RoomId, now: Timestamp) -> Result<TurnCounts> {
     let since = super::window(now);
-    Ok(Used {
+    Ok(TurnCounts {
         hour_room: turns::taken(db, Some(room), since)?.0,
         hour_global: turns::taken(db, None, since)?.0,
-        ..Used::default()
+        ..TurnCounts::default()
     })
 }
 
 /// Tells of a refusal what a room would wonder about: a chain that ends, an hour that is used
 /// up, an agent that cannot work; each once, not for every post.
-pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<()> {
+pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &TurnRow, now: Timestamp) -> Result<()> {
     let turn = &kept.turn;
     let (room, agent) = (turn.room_id, turn.agent_author_id);
     let name = name_of(tx, agent)?;
@@ -126,7 +131,7 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<
 }
 
 /// Whether the agent could not take its turn before this one in the room either.
-pub(super) fn was_unavailable(db: &Rx<'_>, kept: &Kept) -> Result<bool> {
+pub(super) fn was_unavailable(db: &ReadTx<'_>, kept: &TurnRow) -> Result<bool> {
     let (room, agent) = (kept.turn.room_id, kept.turn.agent_author_id);
     let before = turns::newest_of(db, room, agent, kept.number)?;
     Ok(before.is_some_and(|before| before.turn.rule == TurnRule::RuntimeUnavailable))
@@ -146,7 +151,7 @@ pub(super) fn notice(
     subject: Option<AuthorId>,
     text: String,
     data: Value,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let notice = guildhall_domain::entries::Notice {
         code,
@@ -157,7 +162,7 @@ pub(super) fn notice(
 }
 
 /// What an author is called.
-pub(super) fn name_of(db: &Rx<'_>, author: AuthorId) -> Result<String> {
+pub(super) fn name_of(db: &ReadTx<'_>, author: AuthorId) -> Result<String> {
     let author = authors::by_id(db, author)?;
     Ok(author.map_or_else(|| "An agent".to_owned(), |author| author.display_name))
 }

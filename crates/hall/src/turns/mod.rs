@@ -19,18 +19,18 @@ pub(crate) use attribution::{join_canvas_op, join_post};
 pub(crate) use dispatcher::start;
 pub(crate) use turn_end::{awaits, began, ended, goes_on, reopen_by_person};
 pub(crate) use turn_end::{dismiss, dismiss_agent, dismiss_room, quiet, recover};
-pub use turn_reporting::Played;
+pub use turn_reporting::SessionReport;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Gate, Human},
-    errors::Thing,
+    errors::ResourceKind,
     ids::{AuthorId, RoomId, TurnId},
-    turns::{Turn, TurnState, TurnsAsk, TurnsPage},
+    turns::{Turn, TurnState, TurnsPage, TurnsQuery},
 };
-use guildhall_store::{Rx, Seen, turns};
+use guildhall_store::{ReadSnapshot, ReadTx, turns};
 
-use crate::{Hall, idempotency::Once, visibility};
+use crate::{Hall, idempotency::IdempotentWrite, visibility};
 
 impl Hall {
     /// A run of a room's ledger, newest first, with what the hour has used.
@@ -45,8 +45,8 @@ impl Hall {
         &self,
         by: &AnyCaller,
         room: RoomId,
-        ask: TurnsAsk,
-    ) -> Result<Seen<TurnsPage>> {
+        ask: TurnsQuery,
+    ) -> Result<ReadSnapshot<TurnsPage>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
@@ -60,13 +60,18 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for room or turn.
-    pub async fn turn(&self, by: &AnyCaller, room: RoomId, id: TurnId) -> Result<Seen<Turn>> {
+    pub async fn turn(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        id: TurnId,
+    ) -> Result<ReadSnapshot<Turn>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
                 let floor = visibility::room(db, &by, room)?.floor;
                 let kept = turns::find(db, room, floor, id)?;
-                Ok(kept.ok_or(Refusal::NotFound(Thing::Turn))?.turn)
+                Ok(kept.ok_or(Refusal::NotFound(ResourceKind::Turn))?.turn)
             })
             .await
     }
@@ -84,7 +89,7 @@ impl Hall {
         by: &Human,
         room: RoomId,
         id: TurnId,
-        once: Once<Turn>,
+        once: IdempotentWrite<Turn>,
     ) -> Result<Turn> {
         let (by, now) = (*by.caller(), self.now());
         let registry = std::sync::Arc::clone(self.runtimes());
@@ -93,8 +98,8 @@ impl Hall {
             .write(move |tx| {
                 once.run(tx, now, |tx| {
                     visibility::room(tx, &by, room)?;
-                    let mut kept =
-                        turns::find(tx, room, 0, id)?.ok_or(Refusal::NotFound(Thing::Turn))?;
+                    let mut kept = turns::find(tx, room, 0, id)?
+                        .ok_or(Refusal::NotFound(ResourceKind::Turn))?;
                     let waits = matches!(kept.turn.state, TurnState::Refused | TurnState::Held);
                     if !waits || kept.is_handed() {
                         return Err(Refusal::TurnNotRunnable.into());
@@ -123,7 +128,7 @@ impl Hall {
         by: &Human,
         room: RoomId,
         agent: Option<AuthorId>,
-        once: Once<u64>,
+        once: IdempotentWrite<u64>,
     ) -> Result<u64> {
         let (by, now) = (*by.caller(), self.now());
         let stopped = self
@@ -148,15 +153,15 @@ impl Hall {
     }
 }
 
-fn require_member(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<()> {
+fn require_member(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<()> {
     if guildhall_store::members::is_member(db, room, author)? {
         Ok(())
     } else {
-        Err(Refusal::NotFound(Thing::Member).into())
+        Err(Refusal::NotFound(ResourceKind::Member).into())
     }
 }
 
 /// When the window of the hourly budgets that ends now began.
-fn window(now: Moment) -> Moment {
+fn window(now: Timestamp) -> Timestamp {
     now.plus_seconds(-guildhall_domain::limits::TURN_WINDOW_S)
 }

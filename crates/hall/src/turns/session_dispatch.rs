@@ -2,19 +2,19 @@
 //! This is the one place that knows of sessions; the ledger knows their ids alone.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AgentId, AuthorId, MessageId, RoomId, SessionId, TurnId},
 };
 use guildhall_store::{Tx, turns};
 
 use crate::{
     Hall,
-    sessions::{self, NewMessage, Rank},
+    sessions::{self, NewMessage, QueueRank},
 };
 
 /// A turn as its session is handed it.
 #[derive(Clone, Debug)]
-pub(super) struct Handing {
+pub(super) struct SessionDispatch {
     /// The message's id.
     pub(super) id: MessageId,
     /// The turn.
@@ -36,7 +36,11 @@ pub(super) struct Handing {
 /// # Errors
 /// A refusal when the session cannot take it, which refuses the turn; nothing may be written
 /// before it, because what the ledger writes of the refusal is kept.
-pub(super) fn hand_over(tx: &mut Tx<'_>, handing: &Handing, now: Moment) -> Result<SessionId> {
+pub(super) fn hand_over(
+    tx: &mut Tx<'_>,
+    handing: &SessionDispatch,
+    now: Timestamp,
+) -> Result<SessionId> {
     let session = sessions::of_room(tx, handing.room, handing.agent, now)?;
     let message = NewMessage {
         id: handing.id,
@@ -45,7 +49,7 @@ pub(super) fn hand_over(tx: &mut Tx<'_>, handing: &Handing, now: Moment) -> Resu
         content: handing.content.clone(),
         context: handing.context.clone(),
         room_turn: Some(handing.turn),
-        rank: Rank::Usual,
+        rank: QueueRank::Usual,
     };
     sessions::enqueue(tx, message, now)?;
     Ok(session.id)

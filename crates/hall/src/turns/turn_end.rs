@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     entries::NoticeCode,
     ids::{AuthorId, EntryId, RoomId, TurnId},
     limits,
@@ -14,7 +14,7 @@ use guildhall_store::{
     Tx,
     entries::{self, Cascade, NewPost},
     rooms,
-    turns::{self, Kept},
+    turns::{self, TurnRow},
 };
 use guildhall_world::acp;
 use serde_json::json;
@@ -24,7 +24,7 @@ use crate::Hall;
 
 /// Notes that a turn's message was handed to the agent: its clock begins now, and one that waited
 /// in its session's queue runs from now on.
-pub(crate) fn began(tx: &mut Tx<'_>, turn: TurnId, now: Moment) -> Result<()> {
+pub(crate) fn began(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
     let Some(mut kept) = turns::by_id(tx, turn)? else {
         return Ok(());
     };
@@ -41,7 +41,7 @@ pub(crate) fn began(tx: &mut Tx<'_>, turn: TurnId, now: Moment) -> Result<()> {
 }
 
 /// Notes that a turn waits for a person; its clock stands, and the room is told once.
-pub(crate) fn awaits(tx: &mut Tx<'_>, turn: TurnId, now: Moment) -> Result<()> {
+pub(crate) fn awaits(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
     let Some(mut kept) = turns::by_id(tx, turn)? else {
         return Ok(());
     };
@@ -58,7 +58,7 @@ pub(crate) fn awaits(tx: &mut Tx<'_>, turn: TurnId, now: Moment) -> Result<()> {
 }
 
 /// Notes that a turn no longer waits.
-pub(crate) fn goes_on(tx: &mut Tx<'_>, turn: TurnId, now: Moment) -> Result<()> {
+pub(crate) fn goes_on(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
     let kept = turns::by_id(tx, turn)?;
     if let Some(mut kept) = kept.filter(|kept| kept.turn.state == TurnState::Waiting) {
         ledger::resume(tx, &mut kept, now)?;
@@ -78,7 +78,7 @@ pub(crate) fn ended(
     outcome: TurnOutcome,
     reply: &str,
     error: Option<&str>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     // What the agent wrote to its standard error is for those who may see its session.
     let error = error.map(acp::in_short);
@@ -121,7 +121,7 @@ pub(crate) fn ended(
 }
 
 /// Posts a turn's reply; other agents hear it as any post.
-fn answer(tx: &mut Tx<'_>, mut kept: Kept, reply: &str, now: Moment) -> Result<()> {
+fn answer(tx: &mut Tx<'_>, mut kept: TurnRow, reply: &str, now: Timestamp) -> Result<()> {
     let turn = &kept.turn;
     let room = turn.room_id;
     let text: String = reply
@@ -158,10 +158,10 @@ fn answer(tx: &mut Tx<'_>, mut kept: Kept, reply: &str, now: Moment) -> Result<(
 /// Fails a turn and tells the room why.
 pub(super) fn fail(
     tx: &mut Tx<'_>,
-    mut kept: Kept,
+    mut kept: TurnRow,
     rule: TurnRule,
     why: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     if !ledger::go(tx, &mut kept, rule, now)? {
         return Ok(());
@@ -185,7 +185,7 @@ pub(super) fn fail(
 pub(crate) fn reopen_by_person(
     tx: &mut Tx<'_>,
     asked: TurnId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<Turn>> {
     let Some(before) = turns::by_id(tx, asked)? else {
         return Ok(None);
@@ -219,7 +219,7 @@ pub(crate) fn reopen_by_person(
         ended_at: None,
         ..before.turn
     };
-    let kept = Kept {
+    let kept = TurnRow {
         turn,
         id,
         by_person: true,
@@ -248,7 +248,7 @@ pub(super) fn halt(
     by: AuthorId,
     room: RoomId,
     agent: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<u64> {
     let open = turns::open(tx, room, agent)?;
     if open.is_empty() {
@@ -268,7 +268,7 @@ pub(super) fn halt(
 }
 
 /// Stops one turn; its session is told by the dispatcher, after the commit.
-fn stop(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
+fn stop(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
     kept.to_cancel = kept.turn.session_id.is_some();
     ledger::go(tx, &mut kept, TurnRule::Halted, now)?;
     Ok(())
@@ -276,7 +276,7 @@ fn stop(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
 
 /// Ends turns whose agent or room is no longer there: what runs is stopped, what has yet to
 /// start is refused by `rule`.
-fn end(tx: &mut Tx<'_>, open: Vec<Kept>, rule: TurnRule, now: Moment) -> Result<()> {
+fn end(tx: &mut Tx<'_>, open: Vec<TurnRow>, rule: TurnRule, now: Timestamp) -> Result<()> {
     for mut kept in open {
         if kept.turn.state.is_live() || kept.is_handed() {
             stop(tx, kept, now)?;
@@ -288,20 +288,25 @@ fn end(tx: &mut Tx<'_>, open: Vec<Kept>, rule: TurnRule, now: Moment) -> Result<
 }
 
 /// Ends the turns of an agent that leaves a room.
-pub(crate) fn dismiss(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment) -> Result<()> {
+pub(crate) fn dismiss(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    agent: AuthorId,
+    now: Timestamp,
+) -> Result<()> {
     let open = turns::open(tx, room, Some(agent))?;
     end(tx, open, TurnRule::NotAMember, now)
 }
 
 /// Ends the turns of a room that is archived.
-pub(crate) fn dismiss_room(tx: &mut Tx<'_>, room: RoomId, now: Moment) -> Result<()> {
+pub(crate) fn dismiss_room(tx: &mut Tx<'_>, room: RoomId, now: Timestamp) -> Result<()> {
     let open = turns::open(tx, room, None)?;
     end(tx, open, TurnRule::RoomArchived, now)
 }
 
 /// Ends the turns of an agent that is taken off the registry, before it leaves its rooms, and
 /// tells each room that loses one.
-pub(crate) fn dismiss_agent(tx: &mut Tx<'_>, agent: AuthorId, now: Moment) -> Result<()> {
+pub(crate) fn dismiss_agent(tx: &mut Tx<'_>, agent: AuthorId, now: Timestamp) -> Result<()> {
     let open = turns::open_of_agent(tx, agent)?;
     let mut rooms: Vec<RoomId> = open.iter().map(|kept| kept.turn.room_id).collect();
     rooms.sort_unstable();
@@ -317,7 +322,7 @@ pub(crate) fn dismiss_agent(tx: &mut Tx<'_>, agent: AuthorId, now: Moment) -> Re
 }
 
 /// Drops the turns that have yet to start of a member that shall be silent from now on.
-pub(crate) fn quiet(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment) -> Result<()> {
+pub(crate) fn quiet(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Timestamp) -> Result<()> {
     for kept in turns::open(tx, room, Some(agent))? {
         if kept.turn.state.is_pending() {
             stop(tx, kept, now)?;
@@ -330,7 +335,7 @@ pub(crate) fn quiet(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment)
 /// do those of `resumed`, whose messages no agent has been handed.
 ///
 /// Source: contract 2.10, "Restart".
-pub(crate) fn recover(tx: &mut Tx<'_>, resumed: &HashSet<TurnId>, now: Moment) -> Result<()> {
+pub(crate) fn recover(tx: &mut Tx<'_>, resumed: &HashSet<TurnId>, now: Timestamp) -> Result<()> {
     for mut kept in turns::to_cancel(tx)? {
         // Its session ended with the server.
         kept.to_cancel = false;

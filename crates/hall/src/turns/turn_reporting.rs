@@ -1,14 +1,14 @@
 //! Playing a session's part: what one tells of its turn, told from outside.
 
-use guildhall_domain::{Refusal, Result, errors::Thing, ids::TurnId, sessions::TurnOutcome};
-use guildhall_store::Rx;
+use guildhall_domain::{Refusal, Result, errors::ResourceKind, ids::TurnId, sessions::TurnOutcome};
+use guildhall_store::ReadTx;
 
 use super::{turn_end, turn_start};
 use crate::Hall;
 
 /// What a session tells of the turn it was handed.
 #[derive(Clone, Debug)]
-pub enum Played {
+pub enum SessionReport {
     /// The agent was handed the message.
     Began,
     /// The agent asks a person.
@@ -36,8 +36,8 @@ impl Hall {
     /// `NotFound` for a turn that is not there, or whose agent is not.
     #[doc(hidden)]
     pub async fn preview_turn(&self, turn: TurnId) -> Result<(String, String)> {
-        let missing = || Refusal::NotFound(Thing::Turn);
-        let read = move |db: &Rx<'_>| {
+        let missing = || Refusal::NotFound(ResourceKind::Turn);
+        let read = move |db: &ReadTx<'_>| {
             let kept = guildhall_store::turns::by_id(db, turn)?.ok_or_else(missing)?;
             Ok(turn_start::preview(db, &kept)?.ok_or_else(missing)?)
         };
@@ -50,19 +50,19 @@ impl Hall {
     /// # Errors
     /// Faults alone.
     #[doc(hidden)]
-    pub async fn play_turn(&self, turn: TurnId, played: Played) -> Result<()> {
+    pub async fn play_turn(&self, turn: TurnId, played: SessionReport) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| match played {
-                Played::Began => turn_end::began(tx, turn, now),
-                Played::Awaits => turn_end::awaits(tx, turn, now),
-                Played::GoesOn => turn_end::goes_on(tx, turn, now),
-                Played::Ended {
+                SessionReport::Began => turn_end::began(tx, turn, now),
+                SessionReport::Awaits => turn_end::awaits(tx, turn, now),
+                SessionReport::GoesOn => turn_end::goes_on(tx, turn, now),
+                SessionReport::Ended {
                     outcome,
                     reply,
                     error,
                 } => turn_end::ended(tx, turn, outcome, &reply, error.as_deref(), now),
-                Played::Reopened => turn_end::reopen_by_person(tx, turn, now).map(|_| ()),
+                SessionReport::Reopened => turn_end::reopen_by_person(tx, turn, now).map(|_| ()),
             })
             .await?;
         self.wake_turns();

@@ -2,7 +2,7 @@
 
 use crate::runtimes::Registry;
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     authors::AuthorKind,
     entries::{Entry, NoticeCode},
     ids::{AuthorId, EntryId, MessageId, SessionId},
@@ -10,17 +10,20 @@ use guildhall_domain::{
     members::AuthorSummary,
     rooms::{Room, RoomKind},
     settings::MAX_CONCURRENT_TURNS_PER_AGENT,
-    turns::{Frame, LimitMet, Line, MembersLine, TurnRule, TurnState, Used, written},
+    turns::{
+        PromptEntry, PromptMember, ReachedLimit, TurnCounts, TurnPrompt, TurnRule, TurnState,
+        written,
+    },
 };
 use guildhall_store::{
-    Rx, Tx, entries, members, read_cursors, rooms, settings,
-    turns::{self, Attendant, Kept},
+    ReadTx, Tx, entries, members, read_cursors, rooms, settings,
+    turns::{self, RoomAgent, TurnRow},
 };
 use serde_json::json;
 
 use super::{
     ledger,
-    session_dispatch::{self, Handing},
+    session_dispatch::{self, SessionDispatch},
 };
 use crate::Hall;
 
@@ -31,8 +34,8 @@ use crate::Hall;
 pub(super) fn when_due(
     tx: &mut Tx<'_>,
     registry: &Registry,
-    kept: &mut Kept,
-    now: Moment,
+    kept: &mut TurnRow,
+    now: Timestamp,
 ) -> Result<Option<SessionId>> {
     let (room, agent) = match checked(tx, registry, kept, now)? {
         Ok(fit) => fit,
@@ -77,8 +80,8 @@ pub(super) fn when_due(
 pub(super) fn by_person(
     tx: &mut Tx<'_>,
     registry: &Registry,
-    kept: &mut Kept,
-    now: Moment,
+    kept: &mut TurnRow,
+    now: Timestamp,
 ) -> Result<()> {
     let room = existing(tx, kept)?;
     if room.archived {
@@ -101,10 +104,10 @@ pub(super) fn by_person(
 /// Hands a turn to its session and takes its unit of the hour.
 fn begin(
     tx: &mut Tx<'_>,
-    kept: &mut Kept,
+    kept: &mut TurnRow,
     room: &Room,
-    agent: &Attendant,
-    now: Moment,
+    agent: &RoomAgent,
+    now: Timestamp,
 ) -> Result<SessionId> {
     let handing = handing(tx, kept, room, agent)?;
     let session = session_dispatch::hand_over(tx, &handing, now)?;
@@ -116,7 +119,7 @@ fn begin(
 }
 
 /// What a turn's session would be handed now; `None` when its agent is not there.
-pub(super) fn preview(db: &Rx<'_>, kept: &Kept) -> Result<Option<Handing>> {
+pub(super) fn preview(db: &ReadTx<'_>, kept: &TurnRow) -> Result<Option<SessionDispatch>> {
     let room = existing(db, kept)?;
     match attendant(db, kept)? {
         Some(agent) => handing(db, kept, &room, &agent).map(Some),
@@ -130,11 +133,11 @@ pub(super) fn preview(db: &Rx<'_>, kept: &Kept) -> Result<Option<Handing>> {
     reason = "what fits, or by which rule it does not"
 )]
 fn checked(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     registry: &Registry,
-    kept: &Kept,
-    now: Moment,
-) -> Result<Result<(Room, Attendant), (TurnRule, Option<LimitMet>)>> {
+    kept: &TurnRow,
+    now: Timestamp,
+) -> Result<Result<(Room, RoomAgent), (TurnRule, Option<ReachedLimit>)>> {
     let room = existing(db, kept)?;
     if room.archived {
         return Ok(Err((TurnRule::RoomArchived, None)));
@@ -149,7 +152,7 @@ fn checked(
         return Ok(Err((TurnRule::RuntimeUnavailable, None)));
     }
     let (cascade, own) = (kept.turn.cascade_root_id, kept.number);
-    let used = Used {
+    let used = TurnCounts {
         depth: kept.turn.depth.saturating_sub(1),
         repeat: turns::in_cascade(db, cascade, room.id, agent.author, own, own)?,
         ..ledger::hours_used(db, room.id, now)?
@@ -160,19 +163,24 @@ fn checked(
     })
 }
 
-fn existing(db: &Rx<'_>, kept: &Kept) -> Result<Room> {
+fn existing(db: &ReadTx<'_>, kept: &TurnRow) -> Result<Room> {
     let room = rooms::by_id(db, kept.turn.room_id)?;
     Ok(room.ok_or_else(|| Fault::broken("starting a turn", "its room is missing"))?)
 }
 
-fn attendant(db: &Rx<'_>, kept: &Kept) -> Result<Option<Attendant>> {
+fn attendant(db: &ReadTx<'_>, kept: &TurnRow) -> Result<Option<RoomAgent>> {
     let agents = turns::attendants(db, kept.turn.room_id)?;
     let own = kept.turn.agent_author_id;
     Ok(agents.into_iter().find(|agent| agent.author == own))
 }
 
 /// The message of a turn: the last post's text byte-exact, and everything else beside it.
-fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<Handing> {
+fn handing(
+    db: &ReadTx<'_>,
+    kept: &TurnRow,
+    room: &Room,
+    agent: &RoomAgent,
+) -> Result<SessionDispatch> {
     let mut posts = turns::by_ids(db, room.id, &kept.turn.trigger_entry_ids)?;
     let last = posts
         .pop()
@@ -182,7 +190,7 @@ fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<H
         let known = people.iter().find(|known| known.id == author);
         known.map_or_else(|| "somebody who left".to_owned(), called)
     };
-    let line = |entry: &Entry| Line {
+    let line = |entry: &Entry| PromptEntry {
         seq: entry.seq,
         author: names(entry.author_id),
         text: entry.text.clone(),
@@ -199,7 +207,7 @@ fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<H
         Some(root) if !handed.contains(&root) => entries::find(db, room.id, 0, root)?,
         _ => None,
     };
-    let frame = Frame {
+    let frame = TurnPrompt {
         own_name: called_by(&agent.name, agent.handle.as_ref().map(ToString::to_string)),
         room: room.title.clone(),
         is_direct: room.kind == RoomKind::Dm,
@@ -207,7 +215,7 @@ fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<H
         members: people
             .iter()
             .filter(|member| member.id != agent.author)
-            .map(|member| MembersLine {
+            .map(|member| PromptMember {
                 name: called(member),
                 is_agent: member.kind == AuthorKind::Agent,
             })
@@ -223,7 +231,7 @@ fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<H
     } else {
         last.text
     };
-    Ok(Handing {
+    Ok(SessionDispatch {
         id: Hall::new_id(MessageId::from_bytes),
         turn: kept.id,
         room: room.id,
@@ -236,9 +244,9 @@ fn handing(db: &Rx<'_>, kept: &Kept, room: &Room, agent: &Attendant) -> Result<H
 
 /// What the agent has not seen beside the posts it answers, and how many older ones are dropped.
 fn unseen(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     room: &Room,
-    agent: &Attendant,
+    agent: &RoomAgent,
     handed: &[EntryId],
 ) -> Result<(Vec<Entry>, u64)> {
     let most = room.ambient_max_entries;

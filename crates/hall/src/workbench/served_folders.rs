@@ -3,18 +3,18 @@
 
 use guildhall_domain::{
     Error, Refusal, Result,
-    errors::Thing,
-    workbench::{Asked, Target, is_repositorys_own},
+    errors::ResourceKind,
+    workbench::{AddressTarget, ServedPath, is_repositorys_own},
 };
-use guildhall_world::confined_fs::{Confined, Folder, OpenFile, Reach};
+use guildhall_world::confined_fs::{ConfinedFs, FileScope, Folder, OpenFile};
 
 use crate::{
     Hall,
-    file_io_pool::{OpenBytes, part},
+    file_io_pool::{FileReader, part},
 };
 
 /// What an address of a served folder leads to.
-pub enum Served {
+pub enum ServedResource {
     /// A folder that was asked for like a file.
     Folder,
     /// A file.
@@ -25,7 +25,7 @@ pub enum Served {
 #[derive(Clone, Debug)]
 pub struct ServedFile {
     /// Its bytes.
-    pub bytes: OpenBytes,
+    pub bytes: FileReader,
     /// The path by whose ending its type is known.
     pub path: String,
     /// Its first bytes, as far as they were asked for.
@@ -43,29 +43,29 @@ impl Hall {
     /// [`Refusal::PermissionDenied`], [`Refusal::InvalidPath`] and `NotFound`; [`Refusal::Overloaded`].
     ///
     /// Source: contract 6.8.
-    pub async fn served(&self, token: &str, asked: &str, ahead: u64) -> Result<Served> {
+    pub async fn served(&self, token: &str, asked: &str, ahead: u64) -> Result<ServedResource> {
         let grant = self.said(token)?;
-        let Target::Serve { cwd, dev, ino } = grant.target.clone() else {
+        let AddressTarget::Serve { cwd, dev, ino } = grant.target.clone() else {
             return Err(Refusal::WrongScope.into());
         };
         self.require_live(&grant).await?;
-        let asked = Asked::read(asked);
+        let asked = ServedPath::read(asked);
         if let Ok(asked) = &asked
             && let Some(found) = at_hand(self.confined(), &cwd, (dev, ino), asked, ahead)
         {
-            return Ok(Served::File(self.served_file(found)));
+            return Ok(ServedResource::File(self.served_file(found)));
         }
-        let find = move |confined: &Confined| {
+        let find = move |confined: &ConfinedFs| {
             let folder = same_folder(confined, &cwd, (dev, ino))?;
             find(&folder, &asked?, ahead)
         };
         let found = self.with_files(move |confined, _| find(confined)).await?;
-        Ok(found.map_or(Served::Folder, |found| {
-            Served::File(self.served_file(found))
+        Ok(found.map_or(ServedResource::Folder, |found| {
+            ServedResource::File(self.served_file(found))
         }))
     }
 
-    fn served_file(&self, found: Found) -> ServedFile {
+    fn served_file(&self, found: OpenedFile) -> ServedFile {
         ServedFile {
             bytes: self.open_bytes(found.file),
             path: found.path,
@@ -75,12 +75,12 @@ impl Hall {
 }
 
 /// The folder an address was made for, if it is still there.
-fn same_folder(confined: &Confined, cwd: &str, was: (u64, u64)) -> Result<Folder> {
+fn same_folder(confined: &ConfinedFs, cwd: &str, was: (u64, u64)) -> Result<Folder> {
     let gone = |error| match error {
         Error::Refusal(_) => Refusal::OutsideBoundary.into(),
         other => other,
     };
-    let folder = confined.open_folder(&Reach::Roots, cwd).map_err(gone)?;
+    let folder = confined.open_folder(&FileScope::Roots, cwd).map_err(gone)?;
     let is = folder.identity()?;
     if (is.dev, is.ino) != was {
         return Err(Refusal::OutsideBoundary.into());
@@ -89,7 +89,7 @@ fn same_folder(confined: &Confined, cwd: &str, was: (u64, u64)) -> Result<Folder
 }
 
 /// A file that was found, with its first bytes.
-struct Found {
+struct OpenedFile {
     file: OpenFile,
     path: String,
     ahead: Vec<u8>,
@@ -97,24 +97,24 @@ struct Found {
 
 /// The file that is asked for, when finding and reading it waits for nothing.
 fn at_hand(
-    confined: &Confined,
+    confined: &ConfinedFs,
     cwd: &str,
     numbers: (u64, u64),
-    asked: &Asked,
+    asked: &ServedPath,
     ahead: u64,
-) -> Option<Found> {
+) -> Option<OpenedFile> {
     if is_repositorys_own(&asked.path) {
         return None;
     }
     let path = asked.file();
     let file = confined.file_at_hand(cwd, numbers, &path)?;
     let ahead = file.read_at_hand(&(0..file.figures().size.min(ahead)))?;
-    Some(Found { file, path, ahead })
+    Some(OpenedFile { file, path, ahead })
 }
 
 /// The file that is asked for; `None` for a folder that is asked for like a file.
-fn find(folder: &Folder, asked: &Asked, ahead: u64) -> Result<Option<Found>> {
-    let missing = || Error::Refusal(Refusal::NotFound(Thing::Path));
+fn find(folder: &Folder, asked: &ServedPath, ahead: u64) -> Result<Option<OpenedFile>> {
+    let missing = || Error::Refusal(Refusal::NotFound(ResourceKind::Path));
     if is_repositorys_own(&asked.path) {
         return Err(missing());
     }
@@ -134,5 +134,5 @@ fn find(folder: &Folder, asked: &Asked, ahead: u64) -> Result<Option<Found>> {
         return Err(missing());
     }
     let ahead = part(&file, &(0..file.figures().size.min(ahead)))?;
-    Ok(Some(Found { file, path, ahead }))
+    Ok(Some(OpenedFile { file, path, ahead }))
 }

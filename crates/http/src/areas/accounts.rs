@@ -9,16 +9,16 @@ use axum::{
 use guildhall_domain::{accounts, callers::Owner, ids::AccountId};
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    accounts::{Account, Accounts, AddAccount, Invitation, Register},
+    accounts::{Account, Accounts, AddAccount, Invitation, RegisterOwner},
     errors::ErrorEnvelope,
 };
 
 use crate::{
     body::Body,
-    cookies::Cookie,
+    cookies::SignInCookie,
     errors::ApiResult,
-    gates::{By, Guess},
-    idempotency::Sent,
+    gates::{AttemptAddress, By},
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
     page_cursor,
     path_ids::Path,
@@ -31,7 +31,7 @@ const LIST: &str = "accounts";
 
 /// Makes the first account, which is the owner's, and signs it in.
 #[utoipa::path(post, path = "/api/auth/register", tag = "accounts", operation_id = "register",
-    request_body = Register,
+    request_body = RegisterOwner,
     responses((status = 201, body = Account),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "REGISTRATION_CLOSED, SETUP_CODE_WRONG", body = ErrorEnvelope),
@@ -40,9 +40,9 @@ const LIST: &str = "accounts";
     extensions(("x-gate" = json!("open"))))]
 pub async fn register(
     State(hall): State<Hall>,
-    cookie: Cookie,
-    Guess(from): Guess,
-    Body(ask): Body<Register>,
+    cookie: SignInCookie,
+    AttemptAddress(from): AttemptAddress,
+    Body(ask): Body<RegisterOwner>,
 ) -> ApiResult<Response> {
     let signed_in = hall.register(from, ask.into()).await?;
     let cookie = cookie.keep(&signed_in.cookie.reveal())?;
@@ -106,7 +106,7 @@ pub async fn list(
 pub async fn add(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Sent { ask, repeat }: Sent<AddAccount>,
+    IdempotentBody { ask, repeat }: IdempotentBody<AddAccount>,
 ) -> ApiResult<(StatusCode, Json<Invitation>)> {
     let once = repeat.answering_a_secret(|made: &accounts::Account| made.id.to_string());
     let (account, password) = hall

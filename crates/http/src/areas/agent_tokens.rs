@@ -2,22 +2,25 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
-    agent_tokens::Token,
+    agent_tokens::AgentToken,
     callers::Owner,
-    ids::{AgentId, TokenId},
+    ids::{AgentId, AgentTokenId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    agent_tokens::{MintToken, MintedToken, Tokens},
+    agent_tokens::{AgentTokens, MintToken, MintedToken},
     errors::ErrorEnvelope,
 };
 
-use crate::{errors::ApiResult, gates::By, idempotency::Sent, path_ids::Path, responses::Read};
+use crate::{
+    errors::ApiResult, gates::By, idempotency::IdempotentBody, path_ids::Path,
+    responses::ReadResponse,
+};
 
 /// Lists an agent's tokens, never their texts.
 #[utoipa::path(get, path = "/api/agents/{id}/tokens", tag = "tokens", operation_id = "listTokens",
     params(("id" = String, Path, description = "The agent")),
-    responses((status = 200, body = Tokens),
+    responses((status = 200, body = AgentTokens),
         (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner"))))]
@@ -25,9 +28,9 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
-) -> ApiResult<Read<Tokens>> {
+) -> ApiResult<ReadResponse<AgentTokens>> {
     let seen = hall.tokens(&by, agent).await?;
-    Ok(Read(seen.map(|tokens| Tokens {
+    Ok(ReadResponse(seen.map(|tokens| AgentTokens {
         tokens: tokens.into_iter().map(Into::into).collect(),
     })))
 }
@@ -45,9 +48,9 @@ pub async fn mint(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
-    Sent { ask, repeat }: Sent<MintToken>,
+    IdempotentBody { ask, repeat }: IdempotentBody<MintToken>,
 ) -> ApiResult<(StatusCode, Json<MintedToken>)> {
-    let once = repeat.answering_a_secret(|token: &Token| token.id.to_string());
+    let once = repeat.answering_a_secret(|token: &AgentToken| token.id.to_string());
     let (token, secret) = hall.mint_token(&by, agent, ask.label, once).await?;
     Ok((
         StatusCode::CREATED,
@@ -65,7 +68,7 @@ pub async fn mint(
 pub async fn revoke(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Path((agent, token)): Path<(AgentId, TokenId)>,
+    Path((agent, token)): Path<(AgentId, AgentTokenId)>,
 ) -> ApiResult<StatusCode> {
     hall.revoke_token(&by, agent, token).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -6,17 +6,17 @@ use axum::{
     http::{StatusCode, Uri},
     response::Response,
 };
-use guildhall_domain::{api_keys::Key, callers::Human, ids::KeyId};
+use guildhall_domain::{api_keys::ApiKey, callers::Human, ids::ApiKeyId};
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    api_keys::{Keys, MadeKey, MakeKey},
+    api_keys::{ApiKeys, CreateApiKey, NewApiKey},
     errors::ErrorEnvelope,
 };
 
 use crate::{
     errors::ApiResult,
     gates::By,
-    idempotency::Sent,
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
     page_cursor,
     path_ids::Path,
@@ -28,15 +28,15 @@ use crate::{
 const LIST: &str = "keys";
 
 /// Which page of a list.
-pub struct ListKeys {
-    after: Option<KeyId>,
+pub struct ListApiKeys {
+    after: Option<ApiKeyId>,
     limit: u32,
 }
 
-impl FromQuery for ListKeys {
+impl FromQuery for ListApiKeys {
     fn read(params: &mut Params) -> Self {
         Self {
-            after: params.after(LIST).map(KeyId::from_bytes),
+            after: params.after(LIST).map(ApiKeyId::from_bytes),
             limit: params.limit(),
         }
     }
@@ -48,7 +48,7 @@ impl FromQuery for ListKeys {
         ("limit" = inline(Option<PageLimit>), Query, description = "1 to 200; 50"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
-    responses((status = 200, body = Keys),
+    responses((status = 200, body = ApiKeys),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
@@ -56,12 +56,12 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<Human>,
     uri: Uri,
-    Query(ask): Query<ListKeys>,
+    Query(ask): Query<ListApiKeys>,
 ) -> ApiResult<Response> {
     let seen = hall.keys(&by, ask.after, ask.limit).await?;
     let last = seen.value.keys.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|key| page_cursor::write(key.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Keys {
+    Ok(page(&uri, next_cursor, seen, |page, next_cursor| ApiKeys {
         keys: page.keys.into_iter().map(Into::into).collect(),
         next_cursor,
     }))
@@ -69,8 +69,8 @@ pub async fn list(
 
 /// Makes an API key that names the caller; its text is shown in this answer alone.
 #[utoipa::path(post, path = "/api/auth/keys", tag = "keys", operation_id = "makeKey",
-    request_body = MakeKey,
-    responses((status = 201, body = MadeKey),
+    request_body = CreateApiKey,
+    responses((status = 201, body = NewApiKey),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 409, description = "TOO_MANY_KEYS", body = ErrorEnvelope)),
@@ -78,13 +78,13 @@ pub async fn list(
 pub async fn make(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Sent { ask, repeat }: Sent<MakeKey>,
-) -> ApiResult<(StatusCode, Json<MadeKey>)> {
-    let once = repeat.answering_a_secret(|key: &Key| key.id.to_string());
+    IdempotentBody { ask, repeat }: IdempotentBody<CreateApiKey>,
+) -> ApiResult<(StatusCode, Json<NewApiKey>)> {
+    let once = repeat.answering_a_secret(|key: &ApiKey| key.id.to_string());
     let (key, secret) = hall.make_key(&by, &ask.label, once).await?;
     Ok((
         StatusCode::CREATED,
-        Json(MadeKey::new(key, secret.reveal())),
+        Json(NewApiKey::new(key, secret.reveal())),
     ))
 }
 
@@ -98,7 +98,7 @@ pub async fn make(
 pub async fn revoke(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Path(key): Path<KeyId>,
+    Path(key): Path<ApiKeyId>,
 ) -> ApiResult<StatusCode> {
     hall.revoke_key(&by, key).await?;
     Ok(StatusCode::NO_CONTENT)

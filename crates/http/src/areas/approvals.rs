@@ -7,30 +7,32 @@ use axum::{
     response::Response,
 };
 use guildhall_domain::{
-    approvals::{self as rules, ApprovalKind, ApprovalState, ApprovalsAsk},
+    approvals::{self as rules, ApprovalKind, ApprovalState, ApprovalsQuery},
     callers::AnyCaller,
     ids::{AgentId, ApprovalId, SessionId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    approvals::{Approval, Approvals, Decided, DenyApproval, Grant, WithdrawApproval},
+    approvals::{
+        Approval, Approvals, DecidedApproval, DenyApproval, GrantApproval, WithdrawApproval,
+    },
     errors::ErrorEnvelope,
 };
 
 use crate::{
     errors::ApiResult,
-    gates::{By, ByDecider},
-    idempotency::Sent,
+    gates::{By, ByOwnerDecider},
+    idempotency::IdempotentBody,
     openapi::parameters::{ApprovalKindWord, ApprovalStateWord, PageLimit},
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{Read, page, read},
+    responses::{ReadResponse, page, read},
 };
 
 /// Which approvals are asked for.
 pub struct ListApprovals {
-    ask: ApprovalsAsk,
+    ask: ApprovalsQuery,
     filters: Filters,
 }
 
@@ -51,7 +53,7 @@ impl FromQuery for ListApprovals {
         let agent = params.text("agentId").map(|id| AgentId::named(&id));
         let session = params.text("sessionId").map(|id| SessionId::named(&id));
         let filters = ("approvals", state, kind, agent, session);
-        let ask = ApprovalsAsk {
+        let ask = ApprovalsQuery {
             state,
             kind,
             agent,
@@ -104,7 +106,7 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(approval): Path<ApprovalId>,
-) -> ApiResult<Read<Approval>> {
+) -> ApiResult<ReadResponse<Approval>> {
     Ok(read(hall.approval(&by, approval).await?))
 }
 
@@ -113,8 +115,8 @@ pub async fn get(
 /// The requester of a `repin` is the server, which goes on at once.
 #[utoipa::path(post, path = "/api/approvals/{id}/grant", tag = "approvals", operation_id = "grantApproval",
     params(("id" = String, Path, description = "The approval")),
-    request_body = Grant,
-    responses((status = 200, body = Decided),
+    request_body = GrantApproval,
+    responses((status = 200, body = DecidedApproval),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, REQUESTER_CANNOT_DECIDE, INTERACTIVE_ONLY, OWNER_ONLY", body = ErrorEnvelope),
         (status = 404, description = "APPROVAL_NOT_FOUND", body = ErrorEnvelope),
@@ -123,10 +125,10 @@ pub async fn get(
     extensions(("x-gate" = json!("owner decider"))))]
 pub async fn grant(
     State(hall): State<Hall>,
-    ByDecider(by): ByDecider,
+    ByOwnerDecider(by): ByOwnerDecider,
     Path(approval): Path<ApprovalId>,
-    Sent { ask, repeat }: Sent<Grant>,
-) -> ApiResult<Json<Decided>> {
+    IdempotentBody { ask, repeat }: IdempotentBody<GrantApproval>,
+) -> ApiResult<Json<DecidedApproval>> {
     let once = repeat.answering(decided);
     let approval = hall.grant_approval(&by, approval, ask.digest, once).await?;
     Ok(Json(approval.into()))
@@ -136,7 +138,7 @@ pub async fn grant(
 #[utoipa::path(post, path = "/api/approvals/{id}/deny", tag = "approvals", operation_id = "denyApproval",
     params(("id" = String, Path, description = "The approval")),
     request_body = DenyApproval,
-    responses((status = 200, body = Decided),
+    responses((status = 200, body = DecidedApproval),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, REQUESTER_CANNOT_DECIDE, INTERACTIVE_ONLY, OWNER_ONLY", body = ErrorEnvelope),
         (status = 404, description = "APPROVAL_NOT_FOUND", body = ErrorEnvelope),
@@ -145,10 +147,10 @@ pub async fn grant(
     extensions(("x-gate" = json!("owner decider"))))]
 pub async fn deny(
     State(hall): State<Hall>,
-    ByDecider(by): ByDecider,
+    ByOwnerDecider(by): ByOwnerDecider,
     Path(approval): Path<ApprovalId>,
-    Sent { ask, repeat }: Sent<DenyApproval>,
-) -> ApiResult<Json<Decided>> {
+    IdempotentBody { ask, repeat }: IdempotentBody<DenyApproval>,
+) -> ApiResult<Json<DecidedApproval>> {
     let once = repeat.answering(decided);
     let reason = ask.reason.unwrap_or_default();
     let approval = hall.deny_approval(&by, approval, reason, once).await?;
@@ -158,7 +160,7 @@ pub async fn deny(
 /// Takes back what the caller asked for.
 #[utoipa::path(post, path = "/api/approvals/{id}/withdraw", tag = "approvals", operation_id = "withdrawApproval",
     params(("id" = String, Path, description = "The approval")),
-    responses((status = 200, body = Decided),
+    responses((status = 200, body = DecidedApproval),
         (status = 404, description = "APPROVAL_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "USE_SESSION_ROUTE, APPROVAL_NOT_PENDING", body = ErrorEnvelope),
         (status = 410, description = "APPROVAL_EXPIRED", body = ErrorEnvelope)),
@@ -167,13 +169,13 @@ pub async fn withdraw(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(approval): Path<ApprovalId>,
-    Sent { repeat, .. }: Sent<WithdrawApproval>,
-) -> ApiResult<Json<Decided>> {
+    IdempotentBody { repeat, .. }: IdempotentBody<WithdrawApproval>,
+) -> ApiResult<Json<DecidedApproval>> {
     let once = repeat.answering(decided);
     let approval = hall.withdraw_approval(&by, approval, once).await?;
     Ok(Json(approval.into()))
 }
 
-fn decided(approval: &rules::Approval) -> (StatusCode, Decided) {
+fn decided(approval: &rules::Approval) -> (StatusCode, DecidedApproval) {
     (StatusCode::OK, approval.clone().into())
 }

@@ -15,16 +15,16 @@ use guildhall_wire::callers::{Caller as WireCaller, Whoami};
 use crate::{
     errors::{ApiError, ApiResult},
     gates::{approach, is_here},
-    state::State as DoorState,
+    state::ServerState as DoorState,
 };
 
 /// Whoever it is: a caller, or nobody.
-pub struct Anybody {
+pub struct OptionalCaller {
     caller: Option<Caller>,
     is_here: bool,
 }
 
-impl FromRequestParts<DoorState> for Anybody {
+impl FromRequestParts<DoorState> for OptionalCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
@@ -48,8 +48,8 @@ impl FromRequestParts<DoorState> for Anybody {
 #[utoipa::path(get, path = "/api/auth/whoami", tag = "callers", operation_id = "whoami",
     responses((status = 200, body = Whoami)),
     extensions(("x-gate" = json!("open"))))]
-pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Json<Whoami>> {
-    let Anybody { caller, is_here } = anybody;
+pub async fn whoami(State(hall): State<Hall>, anybody: OptionalCaller) -> ApiResult<Json<Whoami>> {
+    let OptionalCaller { caller, is_here } = anybody;
     let is_owner = caller.is_some_and(|caller| caller.identity == Identity::Owner);
     let caller = match caller {
         Some(caller) => {

@@ -11,10 +11,10 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    connectors::{Begun, FlowSeen},
+    connectors::{FlowView, StartedFlow},
 };
 use guildhall_wire::{
-    connectors::auth_flows::{AuthFlow, AuthFlows, Connect, EnterKey, Reconnect},
+    connectors::auth_flows::{AuthFlow, AuthFlows, ConnectService, EnterApiKey, ReconnectService},
     errors::ErrorEnvelope,
 };
 
@@ -29,7 +29,7 @@ use crate::{
 /// Begins to sign in with a service. The answer does not wait for the service: ask for the flow
 /// to learn what to do. The same wish under the same key is begun once.
 #[utoipa::path(post, path = "/api/connectors/connections", tag = "connectors", operation_id = "connectConnector",
-    request_body = Connect,
+    request_body = ConnectService,
     responses((status = 201, body = AuthFlow),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "PROVIDER_NOT_FOUND, TOOLKIT_NOT_FOUND", body = ErrorEnvelope),
@@ -42,7 +42,7 @@ use crate::{
 pub async fn connect(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
-    Body(ask): Body<Connect>,
+    Body(ask): Body<ConnectService>,
 ) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
     begun(hall.connect(&by, ask.into()).await?)
 }
@@ -50,7 +50,7 @@ pub async fn connect(
 /// Begins to sign in anew with a connection, which is paused until that is done.
 #[utoipa::path(post, path = "/api/connectors/connections/{id}/reconnect", tag = "connectors", operation_id = "reconnectConnector",
     params(("id" = String, Path, description = "The connection")),
-    request_body = Reconnect,
+    request_body = ReconnectService,
     responses((status = 201, body = AuthFlow),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
@@ -63,7 +63,7 @@ pub async fn reconnect(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
-    Body(ask): Body<Reconnect>,
+    Body(ask): Body<ReconnectService>,
 ) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
     begun(hall.reconnect(&by, id, ask.idempotency_key).await?)
 }
@@ -101,7 +101,7 @@ pub async fn list(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Json
 /// asked once.
 #[utoipa::path(post, path = "/api/connectors/authentication-flows/{flowId}/credential", tag = "connectors", operation_id = "enterConnectorKey",
     params(("flowId" = String, Path, description = "The flow")),
-    request_body = EnterKey,
+    request_body = EnterApiKey,
     responses((status = 200, body = AuthFlow),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
@@ -113,7 +113,7 @@ pub async fn enter_key(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path(id): Path<AuthFlowId>,
-    Body(ask): Body<EnterKey>,
+    Body(ask): Body<EnterApiKey>,
 ) -> ApiResult<Json<AuthFlow>> {
     let seen = hall.enter_connector_key(&by, id, ask.secret).await?;
     Ok(Json(told(seen)))
@@ -135,7 +135,7 @@ pub async fn cancel(
     Ok(Json(told(seen)))
 }
 
-fn begun(begun: Begun) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
+fn begun(begun: StartedFlow) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
     let mut headers = HeaderMap::new();
     let place = format!(
         "/api/connectors/authentication-flows/{}",
@@ -149,6 +149,6 @@ fn begun(begun: Begun) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
     Ok((StatusCode::CREATED, headers, Json(told(begun.seen))))
 }
 
-fn told(seen: FlowSeen) -> AuthFlow {
+fn told(seen: FlowView) -> AuthFlow {
     AuthFlow::new(seen.flow, seen.shown)
 }

@@ -7,7 +7,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    files::{self, DocumentSave, Saved},
+    files::{self, DocumentSaveRequest, SaveOutcome},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
@@ -16,8 +16,8 @@ use guildhall_wire::{
 
 use crate::{
     errors::ApiResult,
-    gates::ByFiles,
-    idempotency::{Sent, SentUnread},
+    gates::ByFileAccess,
+    idempotency::{IdempotentBody, IdempotentRawBody},
 };
 
 /// Gives a file that is there other content; none is made.
@@ -44,8 +44,8 @@ use crate::{
     extensions(("x-gate" = json!("caller"))))]
 pub async fn save(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
-    SentUnread { body, repeat }: SentUnread<FILE_SAVE_BODY_MAX>,
+    ByFileAccess(by): ByFileAccess,
+    IdempotentRawBody { body, repeat }: IdempotentRawBody<FILE_SAVE_BODY_MAX>,
 ) -> ApiResult<Json<SavedFile>> {
     // The one gate that hangs on a field comes before anything is said of the others.
     let owner = match body.holds("documentSave") {
@@ -53,7 +53,7 @@ pub async fn save(
         false => None,
     };
     let ask = asked(body.read()?, owner);
-    let once = repeat.answering(|saved: &Saved| (StatusCode::OK, shown(saved.clone())));
+    let once = repeat.answering(|saved: &SaveOutcome| (StatusCode::OK, shown(saved.clone())));
     Ok(Json(shown(hall.save_file(&by, ask, once).await?)))
 }
 
@@ -74,10 +74,10 @@ pub async fn save(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn set_checkbox(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
-    Sent { ask, repeat }: Sent<SetCheckbox>,
+    ByFileAccess(by): ByFileAccess,
+    IdempotentBody { ask, repeat }: IdempotentBody<SetCheckbox>,
 ) -> ApiResult<Json<SavedFile>> {
-    let once = repeat.answering(|saved: &Saved| (StatusCode::OK, shown(saved.clone())));
+    let once = repeat.answering(|saved: &SaveOutcome| (StatusCode::OK, shown(saved.clone())));
     let ask = files::SetCheckbox {
         cwd: ask.cwd,
         path: ask.path,
@@ -91,7 +91,7 @@ pub async fn set_checkbox(
 fn asked(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
     let baseline = ask.baseline();
     let document = owner.zip(ask.document_save).and_then(|(by, save)| {
-        Some(DocumentSave {
+        Some(DocumentSaveRequest {
             by,
             document: save.document_id,
             event: save.event_id,
@@ -109,7 +109,7 @@ fn asked(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
     }
 }
 
-fn shown(saved: Saved) -> SavedFile {
+fn shown(saved: SaveOutcome) -> SavedFile {
     SavedFile {
         ok: true,
         hash: saved.hash,

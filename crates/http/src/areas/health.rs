@@ -10,15 +10,15 @@ use guildhall_domain::{Error, callers::Owner, errors::FaultKind};
 use guildhall_hall::callers::bearer_token;
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    health::{Alive, Checks, EnclosureChecks, Health, Readiness, Ready},
+    health::{EnclosureChecks, Health, Liveness, Readiness, ReadinessChecks, ReadinessReport},
 };
 use sha2::{Digest, Sha256};
 
 use crate::{
     errors::{ApiError, ApiResult},
     gates::{By, SERVICE_AGENT},
-    metrics::{CONTENT_TYPE, Counts},
-    state::State as DoorState,
+    metrics::{CONTENT_TYPE, SampledCounts},
+    state::ServerState as DoorState,
 };
 
 /// What is true now is kept by nobody on the way.
@@ -26,15 +26,15 @@ const UNSTORED: [(header::HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-s
 
 /// Says that the listener runs.
 #[utoipa::path(get, path = "/healthz", tag = "operating", operation_id = "alive",
-    responses((status = 200, body = Alive)),
+    responses((status = 200, body = Liveness)),
     extensions(("x-gate" = json!("open"))))]
 pub async fn alive() -> impl IntoResponse {
-    (UNSTORED, Json(Alive { status: "ok" }))
+    (UNSTORED, Json(Liveness { status: "ok" }))
 }
 
 /// Says whether the server can work; what hinders it is told to the owner alone.
 #[utoipa::path(get, path = "/readyz", tag = "operating", operation_id = "ready",
-    responses((status = 200, body = Ready), (status = 503, description = "Not ready", body = Ready)),
+    responses((status = 200, body = ReadinessReport), (status = 503, description = "Not ready", body = ReadinessReport)),
     extensions(("x-gate" = json!("open"))))]
 pub async fn ready(
     State(state): State<DoorState>,
@@ -76,7 +76,7 @@ pub async fn ready(
         Err(why) if owner.is_ok() => why,
         Err(_) => "not ok".to_owned(),
     };
-    let checks = Checks {
+    let checks = ReadinessChecks {
         store: told(store),
         disk: told(disk),
         tasks: told(tasks),
@@ -91,7 +91,7 @@ pub async fn ready(
         Readiness::Ready => StatusCode::OK,
         Readiness::Draining | Readiness::Degraded => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (code, UNSTORED, Json(Ready { status, checks }))
+    (code, UNSTORED, Json(ReadinessReport { status, checks }))
 }
 
 /// Says what this server is.
@@ -111,9 +111,9 @@ pub async fn health(State(state): State<DoorState>) -> ApiResult<Json<Health>> {
 }
 
 /// The owner, or whoever holds the configured metrics token.
-pub struct Watcher;
+pub struct MetricsReader;
 
-impl FromRequestParts<DoorState> for Watcher {
+impl FromRequestParts<DoorState> for MetricsReader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
@@ -144,9 +144,9 @@ fn same(shown: &str, token: &str) -> bool {
     responses((status = 200, body = String, content_type = "text/plain"),
         (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner"))))]
-pub async fn metrics(State(state): State<DoorState>, _by: Watcher) -> Response {
+pub async fn metrics(State(state): State<DoorState>, _by: MetricsReader) -> Response {
     let written = state.hall.written();
-    let counts = Counts {
+    let counts = SampledCounts {
         streams_open: state.hall.streams_open() as u64,
         events: written.events,
         commits: written.commits,

@@ -10,7 +10,7 @@ use axum::{
     },
 };
 use guildhall_domain::{callers::OwnerInteractive, ids::AgentId, mcp_signins::sign_in_url};
-use guildhall_hall::{Hall, mcp_signins::Started};
+use guildhall_hall::{Hall, mcp_signins::StartedSignin};
 use guildhall_wire::{
     errors::ErrorEnvelope,
     mcp_signins::{
@@ -21,10 +21,10 @@ use guildhall_wire::{
 use crate::{
     body::Body,
     errors::ApiResult,
-    gates::{By, ByFor},
-    idempotency::Sent,
+    gates::{By, ByForAgent},
+    idempotency::IdempotentBody,
     path_ids::Path,
-    responses::Read,
+    responses::ReadResponse,
 };
 
 /// Starts a sign-in with a tool server. Nothing leaves this computer before the owner has opened
@@ -40,14 +40,14 @@ use crate::{
     extensions(("x-gate" = json!("caller"))))]
 pub async fn start(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
     headers: HeaderMap,
-    Sent { ask, repeat }: Sent<StartMcpSignin>,
+    IdempotentBody { ask, repeat }: IdempotentBody<StartMcpSignin>,
 ) -> ApiResult<Json<StartedMcpSignin>> {
     let own = own_base(&headers);
     let shown = own.clone();
-    let once = repeat.answering_privately(move |started: &Started| {
+    let once = repeat.answering_privately(move |started: &StartedSignin| {
         (StatusCode::OK, told(started.clone(), shown.as_deref()))
     });
     let started = hall
@@ -67,11 +67,11 @@ pub async fn start(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn get(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name, flow)): Path<(String, String, String)>,
-) -> ApiResult<Read<McpSignin>> {
+) -> ApiResult<ReadResponse<McpSignin>> {
     let seen = hall.mcp_signin(&by, &name, &flow).await?;
-    Ok(Read(seen.map(Into::into)))
+    Ok(ReadResponse(seen.map(Into::into)))
 }
 
 /// Signs out of a tool server: its tokens are forgotten here, then given back there.
@@ -83,7 +83,7 @@ pub async fn get(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn sign_out(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
 ) -> ApiResult<Json<SignedOutOfMcp>> {
     let signed_out = hall.sign_out_of_mcp(&by, &name).await?;
@@ -140,7 +140,7 @@ fn own_base(headers: &HeaderMap) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-fn told(started: Started, own: Option<&str>) -> StartedMcpSignin {
+fn told(started: StartedSignin, own: Option<&str>) -> StartedMcpSignin {
     let base = own.unwrap_or(&started.base);
     let link = |ticket: &String| sign_in_url(base, ticket);
     let already_connected = started.flow_id.is_none();

@@ -21,14 +21,14 @@ use axum::{
 use guildhall_domain::{
     Error, Refusal,
     callers::OwnerInteractive,
-    errors::Thing,
-    mcp_signins::{Answer, Failure},
+    errors::ResourceKind,
+    mcp_signins::{AuthorizationResponse, SigninFailure},
 };
 use guildhall_hall::{
     Hall,
-    connectors::{self, ConnectorPage},
-    mcp_signins::{Finished, Opening, SigninPage},
-    oauth_callback::Leaving,
+    connectors::{self, ConnectorSigninPage},
+    mcp_signins::{RedirectOutcome, SigninOutcome, SigninPage},
+    oauth_callback::OauthRedirect,
 };
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ use crate::{
     errors::{ApiError, ApiResult, internal},
     gates::By,
     path_ids::Path,
-    problem_json::Said,
+    problem_json::ErrorContent,
     query::{FromQuery, Params, Query},
 };
 
@@ -100,7 +100,7 @@ pub async fn told_on_a_page(request: Request, next: Next) -> Response<Body> {
         accept.to_ascii_lowercase().contains("text/html")
     });
     let mut response = next.run(request).await;
-    if is_browser && let Some(said) = response.extensions_mut().remove::<Said>() {
+    if is_browser && let Some(said) = response.extensions_mut().remove::<ErrorContent>() {
         *response.body_mut() = refused_page(&said).into();
         response.headers_mut().remove(CONTENT_LENGTH);
         as_page(&mut response);
@@ -135,8 +135,8 @@ pub async fn go(
     Path(ticket): Path<String>,
 ) -> ApiResult<Response<Body>> {
     match hall.open_mcp_signin(&by, &ticket).await {
-        Ok(Opening::To(leaving)) => sent(&leaving),
-        Ok(Opening::Failed(why)) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
+        Ok(RedirectOutcome::To(leaving)) => sent(&leaving),
+        Ok(RedirectOutcome::Failed(why)) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
         Err(error) if is_missing(&error) => sent(&hall.leave_for_connector(&by, &ticket).await?),
         Err(error) => Err(error.into()),
     }
@@ -144,12 +144,15 @@ pub async fn go(
 
 /// Whether a link is none of a sign-in with a tool server: it may be one with a connector.
 fn is_missing(error: &Error) -> bool {
-    matches!(error, Error::Refusal(Refusal::NotFound(Thing::Signin)))
+    matches!(
+        error,
+        Error::Refusal(Refusal::NotFound(ResourceKind::Signin))
+    )
 }
 
 /// Sends a person away, by whose browser the answer will be known.
-fn sent(leaving: &Leaving) -> ApiResult<Response<Body>> {
-    let Leaving {
+fn sent(leaving: &OauthRedirect) -> ApiResult<Response<Body>> {
+    let OauthRedirect {
         location,
         cookie,
         seconds,
@@ -166,10 +169,10 @@ fn sent(leaving: &Leaving) -> ApiResult<Response<Body>> {
     Ok(response)
 }
 
-impl FromQuery for Callback {
+impl FromQuery for CallbackQuery {
     fn read(params: &mut Params) -> Self {
         let mut text = |name| params.text(name);
-        Self(Answer {
+        Self(AuthorizationResponse {
             state: text("state"),
             code: text("code"),
             iss: text("iss"),
@@ -179,7 +182,7 @@ impl FromQuery for Callback {
 }
 
 /// What the authorization server answered.
-pub struct Callback(Answer);
+pub struct CallbackQuery(AuthorizationResponse);
 
 /// `GET /api/oauth/callback`: takes the answer of the authorization server. Anybody may come
 /// here: the state and the cookie of the browser that went away decide.
@@ -187,23 +190,23 @@ pub async fn callback(
     State(hall): State<Hall>,
     _: Navigation,
     headers: HeaderMap,
-    Query(Callback(answer)): Query<Callback>,
+    Query(CallbackQuery(answer)): Query<CallbackQuery>,
 ) -> ApiResult<Response<Body>> {
     let cookie = flow_cookie(&headers);
     let finished = hall
         .finish_mcp_signin(answer.clone(), cookie.clone())
         .await?;
     let (status, page) = match finished {
-        Finished::Connected(server) => (StatusCode::OK, connected_page(&server)),
-        Finished::Failed(why) => (StatusCode::BAD_REQUEST, failed_page(why)),
-        Finished::Unknown => match hall.finish_connector_sign_in(answer, cookie).await? {
-            connectors::Finished::Connected(service) => {
+        SigninOutcome::Connected(server) => (StatusCode::OK, connected_page(&server)),
+        SigninOutcome::Failed(why) => (StatusCode::BAD_REQUEST, failed_page(why)),
+        SigninOutcome::Unknown => match hall.finish_connector_sign_in(answer, cookie).await? {
+            connectors::SigninOutcome::Connected(service) => {
                 (StatusCode::OK, service_connected_page(&service))
             }
-            connectors::Finished::Failed(why) => {
+            connectors::SigninOutcome::Failed(why) => {
                 (StatusCode::BAD_REQUEST, service_failed_page(&why))
             }
-            connectors::Finished::Unknown => (StatusCode::BAD_REQUEST, unknown_page()),
+            connectors::SigninOutcome::Unknown => (StatusCode::BAD_REQUEST, unknown_page()),
         },
     };
     let mut response = html(status, &page);
@@ -219,7 +222,7 @@ pub async fn callback(
 /// metadata for its id; 404 unless browsers reach this server over https.
 pub async fn client(State(hall): State<Hall>) -> ApiResult<Json<Value>> {
     let base = hall.oauth_client_base().await?;
-    let base = base.ok_or(Refusal::NotFound(Thing::Signin))?;
+    let base = base.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
     Ok(Json(json!({
         "client_id": format!("{base}/api/oauth/client"),
         "client_name": "guildhall",
@@ -270,9 +273,9 @@ fn start_page(page: &SigninPage, ticket: &str, headers: &HeaderMap) -> String {
     )
 }
 
-fn connector_page(page: &ConnectorPage, ticket: &str, headers: &HeaderMap) -> String {
+fn connector_page(page: &ConnectorSigninPage, ticket: &str, headers: &HeaderMap) -> String {
     let (link, words) = onward(&page.base, ticket, headers);
-    let ConnectorPage {
+    let ConnectorSigninPage {
         service,
         address,
         disclosure,
@@ -335,7 +338,7 @@ fn connected_page(server: &str) -> String {
     document("Signed in", &text)
 }
 
-fn failed_page(why: Failure) -> String {
+fn failed_page(why: SigninFailure) -> String {
     let text = format!(
         "<p>{}</p>\n<p><code>{}</code></p>",
         escape(why.sentence()),
@@ -344,7 +347,7 @@ fn failed_page(why: Failure) -> String {
     document("The sign-in did not work", &text)
 }
 
-fn refused_page(said: &Said) -> String {
+fn refused_page(said: &ErrorContent) -> String {
     // Browsers show no credential but a cookie, so advice on others would lead astray.
     let (sentence, advice) = match said.doc.code {
         code if code == error_catalogue::CALLER_IN_DOUBT.code => (

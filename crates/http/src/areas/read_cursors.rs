@@ -13,7 +13,7 @@ use crate::{
     errors::ApiResult,
     gates::By,
     path_ids::Path,
-    responses::{Read, read},
+    responses::{ReadResponse, read},
 };
 
 /// How far the caller has read a room.
@@ -28,7 +28,7 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Read<ReadCursor>> {
+) -> ApiResult<ReadResponse<ReadCursor>> {
     Ok(read(hall.read_cursor(&by, room).await?))
 }
 

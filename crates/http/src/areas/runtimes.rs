@@ -14,16 +14,19 @@ use guildhall_wire::{
 use crate::{
     errors::ApiResult,
     gates::By,
-    idempotency::Sent,
+    idempotency::IdempotentBody,
     path_ids::Path,
-    responses::{Read, read},
+    responses::{ReadResponse, read},
 };
 
 /// Every runtime there can be, unregistered ones too.
 #[utoipa::path(get, path = "/api/runtimes", tag = "runtimes", operation_id = "listRuntimes",
     responses((status = 200, body = Runtimes)),
     extensions(("x-gate" = json!("caller"))))]
-pub async fn list(State(hall): State<Hall>, By(by): By<AnyCaller>) -> ApiResult<Read<Runtimes>> {
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+) -> ApiResult<ReadResponse<Runtimes>> {
     Ok(read(hall.runtime_list(&by).await?))
 }
 
@@ -41,7 +44,7 @@ pub async fn check(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(kind): Path<String>,
-    Sent { repeat, .. }: Sent<CheckRuntime>,
+    IdempotentBody { repeat, .. }: IdempotentBody<CheckRuntime>,
 ) -> ApiResult<Json<Runtime>> {
     let once =
         repeat.answering(|status: &RuntimeStatus| (StatusCode::OK, Runtime::from(status.clone())));

@@ -9,12 +9,12 @@ use axum::{
 use guildhall_domain::{Refusal, workbench::media_type};
 use guildhall_hall::{
     Hall,
-    workbench::served_folders::{Served, ServedFile},
+    workbench::served_folders::{ServedFile, ServedResource},
 };
 use guildhall_wire::errors::ErrorEnvelope;
 
 use crate::{
-    byte_ranges::{self, CHUNK_BYTES, Source},
+    byte_ranges::{self, ByteSource, CHUNK_BYTES},
     errors::{ApiResult, internal},
 };
 
@@ -74,8 +74,8 @@ pub async fn get(
     // Its first bytes are read together with finding it.
     let ahead = if is_plain { CHUNK_BYTES } else { 0 };
     match hall.served(token, asked, ahead).await? {
-        Served::File(file) => answer(file, &method, &headers),
-        Served::Folder => moved(&uri),
+        ServedResource::File(file) => answer(file, &method, &headers),
+        ServedResource::Folder => moved(&uri),
     }
 }
 
@@ -89,7 +89,7 @@ fn moved(uri: &Uri) -> ApiResult<Response> {
 
 fn answer(file: ServedFile, method: &Method, headers: &HeaderMap) -> ApiResult<Response> {
     let ServedFile { bytes, path, ahead } = file;
-    let source = Source {
+    let source = ByteSource {
         size: bytes.size,
         tag: &bytes.state,
         ahead,

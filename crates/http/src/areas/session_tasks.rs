@@ -9,7 +9,7 @@ use crate::{
     errors::ApiResult,
     gates::By,
     path_ids::Path,
-    responses::{Read, read},
+    responses::{ReadResponse, read},
 };
 
 /// Lists what the agent of a session means to do, as its transcript tells.
@@ -28,7 +28,7 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(id): Path<String>,
-) -> ApiResult<Read<Tasks>> {
+) -> ApiResult<ReadResponse<Tasks>> {
     let id = SessionId::asked(&id)?;
     Ok(read(hall.session_tasks(&by, id).await?))
 }

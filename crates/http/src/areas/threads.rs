@@ -4,7 +4,7 @@ use axum::{extract::State, http::Uri, response::Response};
 use guildhall_domain::{
     callers::{AnyCaller, Human},
     ids::{EntryId, RoomId},
-    threads::ThreadAsk,
+    threads::ThreadQuery,
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
@@ -19,15 +19,15 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{Read, page, read},
+    responses::{ReadResponse, page, read},
 };
 
 /// Which replies of a thread are asked for.
-pub struct GetThread(ThreadAsk);
+pub struct GetThread(ThreadQuery);
 
 impl FromQuery for GetThread {
     fn read(params: &mut Params) -> Self {
-        Self(ThreadAsk {
+        Self(ThreadQuery {
             after: params.number("after").unwrap_or(0),
             limit: params.limit(),
         })
@@ -69,7 +69,7 @@ pub async fn get(
     By(by): By<AnyCaller>,
     Path((room, root)): Path<(RoomId, EntryId)>,
     Query(GetThread(ask)): Query<GetThread>,
-) -> ApiResult<Read<Thread>> {
+) -> ApiResult<ReadResponse<Thread>> {
     Ok(read(hall.thread(&by, room, root, ask).await?))
 }
 

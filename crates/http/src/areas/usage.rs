@@ -1,7 +1,7 @@
 //! Usage: what agents' turns used.
 
 use axum::extract::State;
-use guildhall_domain::{Moment, callers::Human, usage::GroupBy};
+use guildhall_domain::{Timestamp, callers::Human, usage::GroupBy};
 use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, usage::UsageReport};
 
@@ -10,17 +10,17 @@ use crate::{
     gates::By,
     openapi::parameters::GroupByWord,
     query::{FromQuery, Params, Query},
-    responses::{Read, read},
+    responses::{ReadResponse, read},
 };
 
 /// Which turns are summed up, and under what.
-pub struct Ask {
-    from: Option<Moment>,
-    to: Option<Moment>,
+pub struct UsageQuery {
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
     by: GroupBy,
 }
 
-impl FromQuery for Ask {
+impl FromQuery for UsageQuery {
     fn read(params: &mut Params) -> Self {
         Self {
             from: params.moment("from"),
@@ -46,7 +46,7 @@ impl FromQuery for Ask {
 pub async fn get(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Query(ask): Query<Ask>,
-) -> ApiResult<Read<UsageReport>> {
+    Query(ask): Query<UsageQuery>,
+) -> ApiResult<ReadResponse<UsageReport>> {
     Ok(read(hall.usage(&by, ask.from, ask.to, ask.by).await?))
 }

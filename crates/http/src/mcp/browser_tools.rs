@@ -5,8 +5,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use guildhall_domain::{
     Refusal,
     browser::{
-        Denied,
-        tools::{Answer, NotDone, Tool as Kind},
+        ToolDenial,
+        tools::{BrowserTool as Kind, BrowserToolError, BrowserToolResult},
     },
     callers::Agent,
 };
@@ -24,7 +24,7 @@ pub(super) fn all() -> impl Iterator<Item = Tool> {
 
 /// What an agent is told of one.
 pub(super) fn tool(kind: Kind) -> Tool {
-    let wire::About {
+    let wire::ToolDescription {
         title,
         about,
         input,
@@ -50,12 +50,12 @@ pub(super) async fn call(
 ) -> CallToolResult {
     match asked(hall, by, kind, arguments).await {
         Ok(answer) => told(&answer),
-        Err(NotDone::Denied(denied)) => refused(denied.code(), denied.sentence()),
-        Err(NotDone::NotComeAbout) => {
+        Err(BrowserToolError::Denied(denied)) => refused(denied.code(), denied.sentence()),
+        Err(BrowserToolError::NotComeAbout) => {
             let sentence = "It did not come about within ten seconds. Look at the page.";
-            refused(Denied::Timeout.code(), sentence)
+            refused(ToolDenial::Timeout.code(), sentence)
         }
-        Err(NotDone::Error(error)) => tool_routes::broken(&ApiError::from(error)),
+        Err(BrowserToolError::Error(error)) => tool_routes::broken(&ApiError::from(error)),
     }
 }
 
@@ -64,18 +64,18 @@ async fn asked(
     by: &Agent,
     kind: Kind,
     arguments: &JsonObject,
-) -> Result<Answer, NotDone> {
+) -> Result<BrowserToolResult, BrowserToolError> {
     // Who has none of the tools learns nothing of what they take.
     if !hall.has_browser_tools(by, false).await? {
-        return Err(Denied::NotShared.into());
+        return Err(ToolDenial::NotShared.into());
     }
     let call = wire::call(kind, arguments).map_err(Refusal::Validation)?;
     hall.use_browser(by, call).await
 }
 
-fn told(answer: &Answer) -> CallToolResult {
+fn told(answer: &BrowserToolResult) -> CallToolResult {
     let mut result = tool_routes::told(wire::answered(answer), false);
-    if let Answer::Picture { jpeg, .. } = answer {
+    if let BrowserToolResult::Picture { jpeg, .. } = answer {
         let picture = ContentBlock::image(STANDARD.encode(jpeg), "image/jpeg");
         result.content.push(picture);
     }

@@ -7,18 +7,18 @@ use axum::response::IntoResponse;
 use guildhall_domain::{
     Error, Refusal,
     callers::{Agent, Gate},
-    connectors::{event_payloads::Surface, executions::Ask},
+    connectors::{event_payloads::ExecutionSurface, executions::OperationCall},
 };
 use guildhall_hall::{
     Hall,
-    approvals::{Listening, Presented},
-    connectors::{Execute, Wish},
+    approvals::{ClientPresence, PresentedApproval},
+    connectors::{AccessRequest, ExecutionRequest},
 };
 use guildhall_wire::{
     approvals::Approval,
     connectors::{
         executions::ConnectorExecution,
-        tools::{self as wire, Call, Tool as Kind},
+        tools::{self as wire, ConnectorTool as Kind, ConnectorToolCall},
     },
 };
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
@@ -39,7 +39,7 @@ pub(super) fn all() -> impl Iterator<Item = Tool> {
 
 /// What an agent is told of one.
 pub(super) fn tool(kind: Kind) -> Tool {
-    let wire::About {
+    let wire::ToolDescription {
         title,
         about,
         input,
@@ -73,7 +73,7 @@ pub(super) async fn call(
     (hall, rate_limit): (&Hall, &RateLimit),
     by: &Agent,
     (kind, arguments): (Kind, &JsonObject),
-    (wait, listening): (u32, Listening),
+    (wait, listening): (u32, ClientPresence),
 ) -> CallToolResult {
     let answered = match limited(rate_limit, by, kind) {
         Ok(()) => answer(hall, by, (kind, arguments), (wait, listening)).await,
@@ -101,35 +101,37 @@ async fn answer(
     hall: &Hall,
     by: &Agent,
     (kind, arguments): (Kind, &JsonObject),
-    (wait, listening): (u32, Listening),
+    (wait, listening): (u32, ClientPresence),
 ) -> Result<CallToolResult, Error> {
     match wire::call(kind, arguments).map_err(Refusal::Validation)? {
-        Call::Connections => Ok(told(&connections(hall.connectors_of_agent(by).await?))),
-        Call::Operations(connection) => {
+        ConnectorToolCall::Connections => {
+            Ok(told(&connections(hall.connectors_of_agent(by).await?)))
+        }
+        ConnectorToolCall::Operations(connection) => {
             let found = hall.connector_operations_of_agent(by, connection);
             Ok(told(&operations_of(found.await?)))
         }
-        Call::Execute {
+        ConnectorToolCall::Execute {
             connection,
             revision,
             arguments,
             approval_token,
         } => {
             let agent_id = by.caller().agent().ok_or(Refusal::AgentTokenRequired)?;
-            let execute = Execute {
-                ask: Ask {
+            let execute = ExecutionRequest {
+                ask: OperationCall {
                     agent_id,
                     connection_id: connection,
                     revision_id: revision,
                     arguments,
                 },
-                surface: Surface::Agent,
+                surface: ExecutionSurface::Agent,
                 class: match kind {
                     Kind::Execute(class) => Some(class),
                     Kind::Connections | Kind::Operations | Kind::RequestAccess => None,
                 },
             };
-            let presented = Presented {
+            let presented = PresentedApproval {
                 token: approval_token,
                 wait: Some(wait),
                 listening,
@@ -137,12 +139,12 @@ async fn answer(
             let executed = hall.execute_connector_as(by, execute, presented).await?;
             Ok(told(&ConnectorExecution::from(executed)))
         }
-        Call::RequestAccess {
+        ConnectorToolCall::RequestAccess {
             toolkit,
             wants_to_write,
             purpose,
         } => {
-            let wish = Wish {
+            let wish = AccessRequest {
                 toolkit,
                 wants_to_write,
                 purpose,

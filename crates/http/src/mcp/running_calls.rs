@@ -9,24 +9,24 @@ use guildhall_domain::{Refusal, ids::AgentId, limits::MCP_CALLS_IN_FLIGHT_MAX};
 
 /// The messages that are being answered, by agent.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct RunningCalls {
     /// A std mutex: held for one look-up, never over an await.
     running: Mutex<HashMap<AgentId, usize>>,
 }
 
-impl Calls {
+impl RunningCalls {
     /// A place for one more message of `agent`, until it is dropped.
     ///
     /// # Errors
     /// [`Refusal::TooManyCallsAtOnce`] when [`MCP_CALLS_IN_FLIGHT_MAX`] are being answered.
-    pub(crate) fn enter(self: &Arc<Self>, agent: AgentId) -> Result<Place, Refusal> {
+    pub(crate) fn enter(self: &Arc<Self>, agent: AgentId) -> Result<CallSlot, Refusal> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let count = running.entry(agent).or_default();
         if *count >= MCP_CALLS_IN_FLIGHT_MAX {
             return Err(Refusal::TooManyCallsAtOnce);
         }
         *count += 1;
-        Ok(Place {
+        Ok(CallSlot {
             calls: Arc::clone(self),
             agent,
         })
@@ -35,12 +35,12 @@ impl Calls {
 
 /// A message that is being answered.
 #[derive(Debug)]
-pub(crate) struct Place {
-    calls: Arc<Calls>,
+pub(crate) struct CallSlot {
+    calls: Arc<RunningCalls>,
     agent: AgentId,
 }
 
-impl Drop for Place {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         let mut running = self
             .calls
@@ -62,9 +62,9 @@ mod tests {
 
     #[test]
     fn an_agent_has_sixteen_places_and_another_its_own() {
-        let calls = Arc::new(Calls::default());
+        let calls = Arc::new(RunningCalls::default());
         let agent = |n| AgentId::from_bytes([n; 16]);
-        let mut places: Vec<Place> = (0..MCP_CALLS_IN_FLIGHT_MAX)
+        let mut places: Vec<CallSlot> = (0..MCP_CALLS_IN_FLIGHT_MAX)
             .map(|_| calls.enter(agent(1)).unwrap())
             .collect();
         assert_eq!(

@@ -5,20 +5,20 @@ use axum::{
     http::{HeaderName, HeaderValue, Request, StatusCode, Uri, header, request::Parts},
     response::Response,
 };
-use guildhall_domain::{Refusal, errors::Invalid};
-use guildhall_hall::approvals::Listening;
+use guildhall_domain::{Refusal, errors::ValidationErrors};
+use guildhall_hall::approvals::ClientPresence;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Calling,
-    tool_table::{OWN, Place, Route, Tier, ToolRow, Twin},
+    CallingAgent,
+    tool_table::{ApiRoute, ArgumentPlace, OWN, Tier, ToolRoute, ToolRow},
 };
 use crate::{
     approval_headers::SERVICE_APPROVAL,
     errors::{ApiError, internal},
     gates::SERVICE_AGENT,
-    guards::{Refused, TARGET_BYTES_MAX},
+    guards::{GuardRefusal, TARGET_BYTES_MAX},
     idempotency::IDEMPOTENCY_KEY,
     listener,
 };
@@ -44,20 +44,23 @@ pub(super) fn request(
     asked: &Parts,
     hears_progress: bool,
 ) -> Result<Request<Body>, ApiError> {
-    let Filled {
+    let RoutedCall {
         route,
         target,
         body,
         approval,
         ..
     } = filled(tool, arguments)?;
-    let own = asked.extensions.get::<Calling>().ok_or_else(internal)?;
+    let own = asked
+        .extensions
+        .get::<CallingAgent>()
+        .ok_or_else(internal)?;
     let target = match target.strip_prefix(OWN) {
         Some(rest) => format!("{}{rest}", OWN.replace("{agentId}", &own.0.to_string())),
         None => target,
     };
     if target.len() > TARGET_BYTES_MAX {
-        return Err(Refused::TargetTooLong.into());
+        return Err(GuardRefusal::TargetTooLong.into());
     }
     let target = Uri::try_from(target).map_err(|_| internal())?;
     let mut request = Request::builder().method(route.method).uri(target);
@@ -85,17 +88,17 @@ pub(super) fn request(
         None => Body::empty(),
     };
     let mut request = request.body(body).map_err(|_| internal())?;
-    let peer = asked.extensions.get::<listener::Peer>();
+    let peer = asked.extensions.get::<listener::ConnectionPeer>();
     request.extensions_mut().insert(*peer.ok_or_else(internal)?);
-    if let Some(listening) = asked.extensions.get::<Listening>() {
+    if let Some(listening) = asked.extensions.get::<ClientPresence>() {
         request.extensions_mut().insert(listening.clone());
     }
     Ok(request)
 }
 
 /// A call in the places of its route.
-struct Filled {
-    route: Route,
+struct RoutedCall {
+    route: ApiRoute,
     /// Path and query.
     target: String,
     /// Absent where the route takes no body.
@@ -124,33 +127,35 @@ pub(super) async fn is_pending(response: Response) -> Result<(bool, Response), A
     Ok((state["state"] == "pending", response))
 }
 
-fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refusal> {
-    let mut invalid = Invalid::default();
+fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<RoutedCall, Refusal> {
+    let mut invalid = ValidationErrors::default();
     let (mut named, mut query, mut body) = (Vec::new(), Vec::new(), None);
     let (mut is_first, mut wait_s, mut approval) = (true, 0, None);
     for argument in tool.arguments {
         let value = arguments.get(argument.name);
         let given = value.filter(|value| !value.is_null());
         let fits = match argument.place {
-            Place::Path(there) => match given.and_then(Value::as_str) {
+            ArgumentPlace::Path(there) => match given.and_then(Value::as_str) {
                 Some(text) if !text.is_empty() => {
                     named.push((there, encoded(text)));
                     Ok(())
                 }
                 _ => Err("must be a text that is not empty"),
             },
-            Place::Fixed(there, text) => {
+            ArgumentPlace::Fixed(there, text) => {
                 named.push((there, encoded(text)));
                 Ok(())
             }
-            Place::Query(there) | Place::Flag(there) => match given.map(word).transpose() {
-                Ok(word) => {
-                    query.extend(word.map(|word| format!("{there}={}", encoded(&word))));
-                    Ok(())
+            ArgumentPlace::Query(there) | ArgumentPlace::Flag(there) => {
+                match given.map(word).transpose() {
+                    Ok(word) => {
+                        query.extend(word.map(|word| format!("{there}={}", encoded(&word))));
+                        Ok(())
+                    }
+                    Err(problem) => Err(problem),
                 }
-                Err(problem) => Err(problem),
-            },
-            Place::Approval => {
+            }
+            ArgumentPlace::Approval => {
                 let token = given.map(|value| value.as_str().map(HeaderValue::from_str));
                 match token {
                     None => Ok(()),
@@ -161,7 +166,7 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
                     Some(_) => Err("must be the token of an approval"),
                 }
             }
-            Place::Wait(most) => match given.map(Value::as_u64) {
+            ArgumentPlace::Wait(most) => match given.map(Value::as_u64) {
                 None => Ok(()),
                 Some(Some(seconds)) if seconds <= u64::from(most) => {
                     wait_s = u32::try_from(seconds).unwrap_or(most);
@@ -169,7 +174,7 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
                 }
                 Some(_) => Err("must be a whole number of seconds that is not too large"),
             },
-            Place::Choice(_) => match given.map(Value::as_bool) {
+            ArgumentPlace::Choice(_) => match given.map(Value::as_bool) {
                 None => Ok(()),
                 Some(Some(chosen)) => {
                     is_first = chosen;
@@ -177,7 +182,7 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
                 }
                 Some(None) => Err("must be true or false"),
             },
-            Place::Body => {
+            ArgumentPlace::Body => {
                 let fields = body.get_or_insert_with(Map::new);
                 fields.extend(value.map(|value| (argument.name.to_owned(), value.clone())));
                 Ok(())
@@ -191,7 +196,7 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
         return Err(Refusal::Validation(invalid));
     }
     let route = match tool.twin {
-        Twin::Either(_, second) if !is_first => second,
+        ToolRoute::Either(_, second) if !is_first => second,
         twin => twin.first(),
     };
     let path = named
@@ -201,7 +206,7 @@ fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<Filled, Refu
         });
     let mark = if query.is_empty() { "" } else { "?" };
     let target = format!("{path}{mark}{}", query.join("&"));
-    Ok(Filled {
+    Ok(RoutedCall {
         route,
         target,
         body,
@@ -280,7 +285,7 @@ mod tests {
     fn target(tool: &str, arguments: &Value) -> Result<(String, Option<Value>), Vec<String>> {
         let tool = TOOLS.iter().find(|row| row.name == tool).unwrap();
         match filled(tool, arguments.as_object().unwrap()) {
-            Ok(Filled {
+            Ok(RoutedCall {
                 route,
                 target,
                 body,

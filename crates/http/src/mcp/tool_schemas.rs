@@ -4,10 +4,10 @@
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::tool_table::{Argument, Place, Route, Tier, ToolRow};
+use super::tool_table::{ApiRoute, Argument, ArgumentPlace, Tier, ToolRow};
 use crate::openapi;
 
-pub(super) type Fields = Map<String, Value>;
+pub(super) type JsonObject = Map<String, Value>;
 
 /// Where schemas stand in the interface document, and in a tool's.
 const COMPONENTS: &str = "#/components/schemas/";
@@ -28,7 +28,7 @@ pub(super) fn tool(row: &ToolRow) -> Tool {
 }
 
 /// The hints of a tier. Source: contract 4.9, "hints".
-fn annotations(tier: Tier, route: Route) -> ToolAnnotations {
+fn annotations(tier: Tier, route: ApiRoute) -> ToolAnnotations {
     let hints = ToolAnnotations::new()
         .read_only(tier == Tier::Observe)
         .destructive(tier == Tier::Destructive)
@@ -37,17 +37,17 @@ fn annotations(tier: Tier, route: Route) -> ToolAnnotations {
     hints.idempotent(route.method != "POST")
 }
 
-fn operation(document: &Value, route: Route) -> &Value {
+fn operation(document: &Value, route: ApiRoute) -> &Value {
     &document["paths"][route.path][route.method.to_ascii_lowercase()]
 }
 
 /// The shape of a tool's arguments.
-fn input(document: &Value, operation: &Value, row: &ToolRow) -> Fields {
+fn input(document: &Value, operation: &Value, row: &ToolRow) -> JsonObject {
     let body = &operation["requestBody"]["content"]["application/json"]["schema"];
     let body = resolved(document, body);
-    let mut properties = Fields::new();
+    let mut properties = JsonObject::new();
     let mut required = Vec::new();
-    let told = |argument: &&Argument| !matches!(argument.place, Place::Fixed(..));
+    let told = |argument: &&Argument| !matches!(argument.place, ArgumentPlace::Fixed(..));
     for argument in row.arguments.iter().filter(told) {
         let (schema, is_required) = argued(operation, body, argument);
         properties.insert(argument.name.to_owned(), schema);
@@ -69,34 +69,34 @@ fn argued(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool)
         parameter.cloned().unwrap_or_default()
     };
     match argument.place {
-        Place::Path(there) | Place::Query(there) => {
+        ArgumentPlace::Path(there) | ArgumentPlace::Query(there) => {
             let parameter = parameter(there);
             let mut schema = parameter["schema"].clone();
             schema["description"] = parameter["description"].clone();
             (schema, parameter["required"] == true)
         }
-        Place::Flag(there) => {
+        ArgumentPlace::Flag(there) => {
             let description = &parameter(there)["description"];
             (
                 json!({"type": "boolean", "description": description}),
                 false,
             )
         }
-        Place::Approval => {
+        ArgumentPlace::Approval => {
             let about = "The `approvalToken` of the answer that asked for an approval; nothing \
                 the first time";
             (json!({"type": "string", "description": about}), false)
         }
-        Place::Wait(most) => {
+        ArgumentPlace::Wait(most) => {
             let about = format!("How long to wait for it, at most {most} seconds; 0");
             let shape = json!({"type": "integer", "minimum": 0, "maximum": most,
                 "description": about});
             (shape, false)
         }
         // Nobody is asked for it.
-        Place::Fixed(..) => (Value::Null, false),
-        Place::Choice(about) => (json!({"type": "boolean", "description": about}), false),
-        Place::Body => {
+        ArgumentPlace::Fixed(..) => (Value::Null, false),
+        ArgumentPlace::Choice(about) => (json!({"type": "boolean", "description": about}), false),
+        ArgumentPlace::Body => {
             let required = body["required"].as_array().into_iter().flatten();
             let is_required = required.into_iter().any(|name| name == argument.name);
             (body["properties"][argument.name].clone(), is_required)
@@ -106,7 +106,7 @@ fn argued(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool)
 
 /// The shape of a tool's result: the twin's body, or a refusal; `None` where the twin answers
 /// without a body.
-fn output(document: &Value, operation: &Value) -> Option<Fields> {
+fn output(document: &Value, operation: &Value) -> Option<JsonObject> {
     let responses = operation["responses"].as_object()?;
     let bodies = responses
         .iter()
@@ -131,7 +131,7 @@ fn output(document: &Value, operation: &Value) -> Option<Fields> {
 }
 
 /// The shape of a result that has one of these shapes of the interface, or is a refusal.
-pub(super) fn answers(names: &[&str]) -> Fields {
+pub(super) fn answers(names: &[&str]) -> JsonObject {
     let names = names.iter().chain(&[REFUSAL]);
     let shapes: Vec<Value> = names
         .map(|name| json!({"$ref": format!("{COMPONENTS}{name}")}))
@@ -141,8 +141,8 @@ pub(super) fn answers(names: &[&str]) -> Fields {
 }
 
 /// `schema` with every shape it names among its own definitions.
-fn closed(document: &Value, mut schema: Value) -> Fields {
-    let mut definitions = Fields::new();
+fn closed(document: &Value, mut schema: Value) -> JsonObject {
+    let mut definitions = JsonObject::new();
     let mut open = Vec::new();
     rename(&mut schema, &mut open);
     while let Some(name) = open.pop() {
@@ -154,7 +154,7 @@ fn closed(document: &Value, mut schema: Value) -> Fields {
         definitions.insert(name, definition);
     }
     let Value::Object(mut fields) = schema else {
-        return Fields::new();
+        return JsonObject::new();
     };
     if !definitions.is_empty() {
         fields.insert("$defs".to_owned(), Value::Object(definitions));
@@ -219,7 +219,7 @@ mod tests {
                     assert!(defs[&name].is_object(), "{}: {name}", row.name);
                 }
             }
-            let told = |argument: &&Argument| !matches!(argument.place, Place::Fixed(..));
+            let told = |argument: &&Argument| !matches!(argument.place, ArgumentPlace::Fixed(..));
             for argument in row.arguments.iter().filter(told) {
                 let shape = &tool.input_schema["properties"][argument.name];
                 let has_form = ["type", "$ref", "oneOf"]

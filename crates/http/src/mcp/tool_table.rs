@@ -27,14 +27,14 @@ pub(super) struct ToolRow {
     /// How much it does.
     pub(super) tier: Tier,
     /// The route that answers.
-    pub(super) twin: Twin,
+    pub(super) twin: ToolRoute,
     /// What it takes.
     pub(super) arguments: &'static [Argument],
 }
 
 /// An operation of the interface.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Route {
+pub(super) struct ApiRoute {
     /// Its method, in capitals.
     pub(super) method: &'static str,
     /// Its path as the interface document writes it. Below [`OWN`] it is about the calling agent,
@@ -44,16 +44,16 @@ pub(super) struct Route {
 
 /// Which route answers a call.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Twin {
+pub(super) enum ToolRoute {
     /// One.
-    One(Route),
-    /// The first when the argument of [`Place::Choice`] is true or absent, else the second.
-    Either(Route, Route),
+    One(ApiRoute),
+    /// The first when the argument of [`ArgumentPlace::Choice`] is true or absent, else the second.
+    Either(ApiRoute, ApiRoute),
 }
 
-impl Twin {
+impl ToolRoute {
     /// The route whose shapes are the tool's.
-    pub(super) fn first(self) -> Route {
+    pub(super) fn first(self) -> ApiRoute {
         match self {
             Self::One(route) | Self::Either(route, _) => route,
         }
@@ -66,12 +66,12 @@ pub(super) struct Argument {
     /// What the tool calls it.
     pub(super) name: &'static str,
     /// Where it stands in the request to the twin.
-    pub(super) place: Place,
+    pub(super) place: ArgumentPlace,
 }
 
 /// Where an argument stands in the request to the twin, under the name that it has there.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum ArgumentPlace {
     /// In the path.
     Path(&'static str),
     /// In the query.
@@ -91,15 +91,15 @@ pub(super) enum Place {
     Wait(u32),
 }
 
-const fn get(path: &'static str) -> Twin {
-    Twin::One(Route {
+const fn get(path: &'static str) -> ToolRoute {
+    ToolRoute::One(ApiRoute {
         method: "GET",
         path,
     })
 }
 
-const fn post(path: &'static str) -> Twin {
-    Twin::One(Route {
+const fn post(path: &'static str) -> ToolRoute {
+    ToolRoute::One(ApiRoute {
         method: "POST",
         path,
     })
@@ -108,21 +108,21 @@ const fn post(path: &'static str) -> Twin {
 const fn path(name: &'static str, there: &'static str) -> Argument {
     Argument {
         name,
-        place: Place::Path(there),
+        place: ArgumentPlace::Path(there),
     }
 }
 
 const fn query(name: &'static str) -> Argument {
     Argument {
         name,
-        place: Place::Query(name),
+        place: ArgumentPlace::Query(name),
     }
 }
 
 const fn body(name: &'static str) -> Argument {
     Argument {
         name,
-        place: Place::Body,
+        place: ArgumentPlace::Body,
     }
 }
 
@@ -134,7 +134,7 @@ const SERVER: &str = "/api/agents/{agentId}/mcp-servers/{name}";
 const NAME: Argument = path("name", "name");
 const TOKEN: Argument = Argument {
     name: "approvalToken",
-    place: Place::Approval,
+    place: ArgumentPlace::Approval,
 };
 const APPROVAL: Argument = path("approvalId", "id");
 const ENTRY: Argument = path("entryId", "entryId");
@@ -155,7 +155,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
             query("kind"),
             Argument {
                 name: "includeArchived",
-                place: Place::Flag("includeArchived"),
+                place: ArgumentPlace::Flag("includeArchived"),
             },
         ],
     },
@@ -200,12 +200,12 @@ pub(super) const TOOLS: &[ToolRow] = &[
         title: "React to an entry",
         about: "Adds your reaction to an entry, or takes it back with `on: false`.",
         tier: Tier::Act,
-        twin: Twin::Either(
-            Route {
+        twin: ToolRoute::Either(
+            ApiRoute {
                 method: "PUT",
                 path: REACTION,
             },
-            Route {
+            ApiRoute {
                 method: "DELETE",
                 path: REACTION,
             },
@@ -216,7 +216,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
             path("emoji", "emoji"),
             Argument {
                 name: "on",
-                place: Place::Choice("Whether the reaction is there afterwards; true."),
+                place: ArgumentPlace::Choice("Whether the reaction is there afterwards; true."),
             },
         ],
     },
@@ -252,7 +252,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         about: "Replaces what a document shows, pins it, or moves it to the front: all that is \
             given, or nothing. While somebody else edits it, it is refused.",
         tier: Tier::Act,
-        twin: Twin::One(Route {
+        twin: ToolRoute::One(ApiRoute {
             method: "PATCH",
             path: DOCUMENT_PATH,
         }),
@@ -278,7 +278,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         title: "Close a document",
         about: "Takes a document off a room's canvas; files stay as they are.",
         tier: Tier::Act,
-        twin: Twin::One(Route {
+        twin: ToolRoute::One(ApiRoute {
             method: "DELETE",
             path: DOCUMENT_PATH,
         }),
@@ -311,7 +311,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
             Another connection, and switching on what a person switched off, a person must allow \
             first, as with `mcp_add_server`.",
         tier: Tier::Destructive,
-        twin: Twin::One(Route {
+        twin: ToolRoute::One(ApiRoute {
             method: "PATCH",
             path: SERVER,
         }),
@@ -323,7 +323,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         about: "Removes one of your tool servers with its secrets. A person must allow it first, \
             as with `mcp_add_server`.",
         tier: Tier::Destructive,
-        twin: Twin::One(Route {
+        twin: ToolRoute::One(ApiRoute {
             method: "DELETE",
             path: SERVER,
         }),
@@ -357,7 +357,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
         arguments: &[
             Argument {
                 name: "",
-                place: Place::Fixed("name", ANY_SERVER),
+                place: ArgumentPlace::Fixed("name", ANY_SERVER),
             },
             path("flowId", "flowId"),
         ],
@@ -373,7 +373,7 @@ pub(super) const TOOLS: &[ToolRow] = &[
             APPROVAL,
             Argument {
                 name: "waitSeconds",
-                place: Place::Wait(50),
+                place: ArgumentPlace::Wait(50),
             },
         ],
     },

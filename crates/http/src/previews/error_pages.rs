@@ -16,7 +16,7 @@ use crate::docs::html::escape;
 
 /// What keeps a request from the dev server, or its answer from the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum ProxyError {
     /// No token, or one that does not open this preview.
     Stranger,
     /// The request is not what it should be.
@@ -37,7 +37,7 @@ pub(super) enum Kept {
     Fault,
 }
 
-impl Kept {
+impl ProxyError {
     fn status(self) -> StatusCode {
         match self {
             Self::Stranger => StatusCode::UNAUTHORIZED,
@@ -88,7 +88,7 @@ impl Kept {
     }
 }
 
-impl IntoResponse for Kept {
+impl IntoResponse for ProxyError {
     fn into_response(self) -> Response<Body> {
         let reload = match self {
             Self::NobodyListens(_) => "<meta http-equiv=\"refresh\" content=\"2\">\n",

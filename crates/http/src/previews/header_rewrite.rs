@@ -29,7 +29,7 @@ const HOP_BY_HOP: [HeaderName; 10] = [
 ];
 
 /// Whose request it is, and where it goes.
-pub(super) struct Way<'a> {
+pub(super) struct ProxyRoute<'a> {
     /// The preview's origin, as the browser knows it.
     pub(super) origin: &'a str,
     /// The dev server's port.
@@ -65,7 +65,7 @@ fn stations(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Makes a request's fields those that the dev server gets.
-pub(super) fn to_dev_server(headers: &mut HeaderMap, way: &Way<'_>) {
+pub(super) fn to_dev_server(headers: &mut HeaderMap, way: &ProxyRoute<'_>) {
     drop_hop_by_hop(headers);
     headers.remove(AUTHORIZATION);
     let ours: Vec<HeaderName> = headers

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const WAY: Way<'static> = Way {
+const WAY: ProxyRoute<'static> = ProxyRoute {
     origin: "http://localhost:4748",
     port: 5173,
     own_name: "guildhall-01",

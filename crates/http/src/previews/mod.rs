@@ -15,17 +15,17 @@ use axum::{
 use guildhall_domain::limits;
 use guildhall_hall::{
     Hall,
-    dev_server::Upstream,
-    peer_lookup::Peers,
-    workbench::previews::{Opened, Preview},
+    dev_server::DevServerClient,
+    peer_lookup::PeerLookup,
+    workbench::previews::{NewPreview, Preview},
 };
 
 use crate::{
     guards::Guards,
-    listener::{Counting, Limits, Listener},
+    listener::{Limits, Listener, ListenerMetrics},
 };
 
-use proxy::Proxy;
+use proxy::PreviewProxy;
 
 /// The parameter that brings the token of an address.
 pub const PARAMETER: &str = "__guildhall_preview";
@@ -49,12 +49,12 @@ const LIMITS: Limits = Limits {
 };
 
 /// Serves a preview that was opened just now, until it ends; `guards` are the server's own.
-pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
-    let Opened { listeners, preview } = opened;
-    let proxy = Arc::new(Proxy {
+pub fn serve(hall: &Hall, guards: Guards, opened: NewPreview) {
+    let NewPreview { listeners, preview } = opened;
+    let proxy = Arc::new(PreviewProxy {
         hall: hall.clone(),
         preview: Arc::clone(&preview),
-        upstream: Upstream::new(preview.port()),
+        upstream: DevServerClient::new(preview.port()),
         own_name: format!("{STATION}{}", hall.log_id()),
     });
     let listener = Listener {
@@ -62,8 +62,8 @@ pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
         guards: guards.of_preview(preview.listen_port()),
         limits: LIMITS,
         // The token decides, whoever shows it.
-        peers: Peers::Off,
-        metrics: Arc::new(Counts(Arc::clone(&preview))),
+        peers: PeerLookup::Off,
+        metrics: Arc::new(PreviewMetrics(Arc::clone(&preview))),
         tasks: hall.tasks().clone(),
     };
     let ends = hall.clone();
@@ -73,9 +73,9 @@ pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
 }
 
 /// Tells a preview of its connections.
-struct Counts(Arc<Preview>);
+struct PreviewMetrics(Arc<Preview>);
 
-impl Counting for Counts {
+impl ListenerMetrics for PreviewMetrics {
     fn connections(&self, open: usize) {
         self.0.has_sockets(open);
     }

@@ -12,8 +12,8 @@ use axum::{
     },
 };
 use futures_util::future::select;
-use guildhall_domain::workbench::Grant;
-use guildhall_hall::workbench::previews::UpgradedPlace;
+use guildhall_domain::workbench::AddressClaims;
+use guildhall_hall::workbench::previews::UpgradeSlot;
 use hyper::upgrade::{OnUpgrade, on};
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -21,8 +21,8 @@ use tokio::{
     time::timeout,
 };
 
-use super::{error_pages::Kept, proxy::Proxy};
-use crate::listener::{Behind, Head};
+use super::{error_pages::ProxyError, proxy::PreviewProxy};
+use crate::listener::{PipelinedBytes, RequestHead};
 
 /// The one protocol a connection may be upgraded to.
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
@@ -47,29 +47,29 @@ fn is_websocket(headers: &HeaderMap) -> bool {
 
 /// Opens a WebSocket to the dev server for whoever may, or says why not.
 pub(super) async fn answer(
-    proxy: &Arc<Proxy>,
+    proxy: &Arc<PreviewProxy>,
     mut request: Request,
-    head: Head,
+    head: RequestHead,
     origin: &str,
-    grant: Grant,
-) -> Result<Response<Body>, Kept> {
-    let behind = request.extensions_mut().remove::<Behind>();
-    let is_early = || head.is_followed || behind.as_ref().is_some_and(Behind::has_bytes);
+    grant: AddressClaims,
+) -> Result<Response<Body>, ProxyError> {
+    let behind = request.extensions_mut().remove::<PipelinedBytes>();
+    let is_early = || head.is_followed || behind.as_ref().is_some_and(PipelinedBytes::has_bytes);
     let has_body = request.headers().contains_key(TRANSFER_ENCODING)
         || request
             .headers()
             .get(CONTENT_LENGTH)
             .is_some_and(|length| length != "0");
     if !request.method().is_safe() || has_body {
-        return Err(Kept::Unclear("This is no WebSocket handshake."));
+        return Err(ProxyError::Unclear("This is no WebSocket handshake."));
     }
     if is_early() {
-        return Err(Kept::Unclear(TOO_EARLY));
+        return Err(ProxyError::Unclear(TOO_EARLY));
     }
     if !comes_from(request.headers(), origin) {
-        return Err(Kept::ForeignSocket);
+        return Err(ProxyError::ForeignSocket);
     }
-    let place = proxy.preview.upgrade().ok_or(Kept::TooManySockets)?;
+    let place = proxy.preview.upgrade().ok_or(ProxyError::TooManySockets)?;
     let browser = on(&mut request);
     proxy.to_dev_server(&mut request, origin);
     let headers = request.headers_mut();
@@ -80,10 +80,10 @@ pub(super) async fn answer(
         return Ok(proxy.to_browser(answer));
     }
     if !is_websocket(answer.headers()) {
-        return Err(Kept::Broken(proxy.preview.port()));
+        return Err(ProxyError::Broken(proxy.preview.port()));
     }
     if is_early() {
-        return Err(Kept::Unclear(TOO_EARLY));
+        return Err(ProxyError::Unclear(TOO_EARLY));
     }
     let dev_server = on(&mut answer);
     let mut answer = proxy.to_browser(answer);
@@ -110,11 +110,11 @@ fn comes_from(headers: &HeaderMap, origin: &str) -> bool {
 
 /// Passes bytes both ways until either side ends, the preview does, or the grant behind it.
 async fn pass(
-    proxy: Arc<Proxy>,
+    proxy: Arc<PreviewProxy>,
     browser: OnUpgrade,
     dev_server: OnUpgrade,
-    grant: Grant,
-    _place: UpgradedPlace,
+    grant: AddressClaims,
+    _place: UpgradeSlot,
 ) {
     let bytes = async {
         // A side that left before it came about has nothing to say.

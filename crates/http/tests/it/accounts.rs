@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Answer, Caller, LOCAL_TOKEN, Options, PASSWORD, TestHall};
+use guildhall_testkit::{HallOptions, LOCAL_TOKEN, PASSWORD, TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::test_values::{column, list, text, wrong_fields};
@@ -13,12 +13,12 @@ fn registration(code: &str) -> Value {
         "setupCode": code})
 }
 
-async fn register(by: &Caller, ask: Value) -> Answer {
+async fn register(by: &TestCaller, ask: Value) -> TestResponse {
     by.post("/api/auth/register", ask).await
 }
 
 /// The owner's programs at this computer, in mode `login`.
-fn local_program(t: &TestHall) -> Caller {
+fn local_program(t: &TestHall) -> TestCaller {
     let here = t.owner().at_this_computer();
     here.with("authorization", &format!("Bearer {LOCAL_TOKEN}"))
 }
@@ -160,9 +160,9 @@ async fn the_first_account_takes_over_the_owner_of_mode_local_and_gives_it_back(
         .await
         .ok(200);
     let key = t.key(&local, "script").await;
-    let login = Options {
+    let login = HallOptions {
         mode: AuthMode::Login,
-        ..Options::default()
+        ..HallOptions::default()
     };
     t.restart_with(login).await;
     let script = t.nobody().with_key(&key);
@@ -183,7 +183,7 @@ async fn the_first_account_takes_over_the_owner_of_mode_local_and_gives_it_back(
         (&json!("Ada"), &json!("boss"))
     );
     local.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
-    t.restart_with(Options::default()).await;
+    t.restart_with(HallOptions::default()).await;
     let me = local.get("/api/rooms/authors/me").await.ok(200);
     assert_eq!(
         (&me["id"], &me["handle"]),
@@ -195,7 +195,7 @@ async fn the_first_account_takes_over_the_owner_of_mode_local_and_gives_it_back(
 #[tokio::test]
 async fn an_installation_that_began_with_accounts_has_an_owner_in_mode_local_too() {
     let mut t = TestHall::open_without_owner().await;
-    t.restart_with(Options::default()).await;
+    t.restart_with(HallOptions::default()).await;
     let who = t.owner().get("/api/auth/whoami").await.ok(200);
     assert_eq!(who["caller"]["kind"], "owner");
     let rooms = t.owner().get("/api/rooms").await.ok(200);

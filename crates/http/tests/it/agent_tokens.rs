@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::test_values::{list, text};
@@ -181,7 +181,7 @@ async fn a_revoked_token_is_refused_at_once_and_its_streams_end() {
     assert_eq!(listed["tokens"][0]["revokedAt"], "2026-09-21T14:13:20.000Z");
 }
 
-async fn is_live(caller: &Caller) -> bool {
+async fn is_live(caller: &TestCaller) -> bool {
     match caller.get("/api/rooms").await {
         answer if answer.status == 200 => true,
         answer => {

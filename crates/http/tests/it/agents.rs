@@ -1,11 +1,11 @@
 //! The registry of agents. Source: contract 3.2.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::test_values::{column, text};
 
-async fn agent(by: &Caller, id: &str) -> Value {
+async fn agent(by: &TestCaller, id: &str) -> Value {
     by.get(&format!("/api/agents/{id}")).await.ok(200)
 }
 

@@ -1,20 +1,20 @@
 //! Approvals: who sees them, who decides, and that each is decided once. Source: contract 4.5,
 //! 4.7, 4.12.
 
-use guildhall_domain::approvals::Required;
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_domain::approvals::ApprovalRequirement;
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
-fn at(asked: &Required, verb: &str) -> String {
+fn at(asked: &ApprovalRequirement, verb: &str) -> String {
     format!("/api/approvals/{}/{verb}", asked.approval.id)
 }
 
-async fn grant(by: &Caller, asked: &Required) -> Answer {
+async fn grant(by: &TestCaller, asked: &ApprovalRequirement) -> TestResponse {
     let body = json!({"digest": asked.approval.digest});
     by.post(&at(asked, "grant"), body).await
 }
 
-async fn list(by: &Caller, query: &str) -> Vec<Value> {
+async fn list(by: &TestCaller, query: &str) -> Vec<Value> {
     let page = by.get(&format!("/api/approvals{query}")).await.ok(200);
     page["approvals"].as_array().unwrap().clone()
 }
@@ -343,7 +343,7 @@ async fn a_requester_takes_back_what_is_its_own_and_nothing_else() {
     assert_eq!(told, json!({"state": "withdrawn"}));
     assert_eq!(
         t.wants(&ada, json!(1)).await.reason,
-        guildhall_domain::approvals::Reason::NoApproval
+        guildhall_domain::approvals::ApprovalRequiredReason::NoApproval
     );
 }
 

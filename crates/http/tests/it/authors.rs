@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::json;
 
 use crate::test_values::{column, list, text};
 
-async fn names(by: &Caller, query: &str) -> Vec<String> {
+async fn names(by: &TestCaller, query: &str) -> Vec<String> {
     let page = by.get(&format!("/api/rooms/authors{query}")).await.ok(200);
     let mut names = column(&page["authors"], "displayName");
     names.sort();

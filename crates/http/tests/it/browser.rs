@@ -1,7 +1,7 @@
 //! The local browser's routes where no Chromium runs: who may ask, what is refused first, and what
 //! an open says of a computer without one. With Chromium: `guildhall/tests/it/browser.rs`.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 const BROWSER: &str = "/api/local-browser";
@@ -11,12 +11,12 @@ fn open() -> String {
     format!("{BROWSER}/open")
 }
 
-async fn state(by: &Caller) -> Value {
+async fn state(by: &TestCaller) -> Value {
     by.get(BROWSER).await.ok(200)
 }
 
 /// Opens it and waits until that came to something.
-async fn open_to_the_end(by: &Caller, ask: Value) -> Value {
+async fn open_to_the_end(by: &TestCaller, ask: Value) -> Value {
     let ask = by.ask("POST", &open()).json(&ask);
     ask.header("prefer", "wait=30").send().await.ok(200)
 }

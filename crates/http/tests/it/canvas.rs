@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Map, Value, json};
 
 use crate::test_values::{column, list, text, wrong_fields};
@@ -24,12 +24,12 @@ pub(crate) fn page(n: u64) -> Value {
 }
 
 /// Opens a page; answers the document.
-pub(crate) async fn open(by: &Caller, room: &str, n: u64) -> Value {
+pub(crate) async fn open(by: &TestCaller, room: &str, n: u64) -> Value {
     by.post(&of(room), page(n)).await.ok(201)
 }
 
 /// The ids of a room's documents in order.
-pub(crate) async fn order(by: &Caller, room: &str) -> Vec<String> {
+pub(crate) async fn order(by: &TestCaller, room: &str) -> Vec<String> {
     column(&by.get(&of(room)).await.ok(200)["documents"], "id")
 }
 

@@ -1,6 +1,6 @@
 //! Canvas documents: the rows of PATCH and of editing locks. Source: contract 2.5.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -24,11 +24,11 @@ fn every_body() -> [Value; 8] {
 }
 
 async fn edit(
-    by: &Caller,
+    by: &TestCaller,
     room: &str,
     document: &Value,
     editing: bool,
-) -> guildhall_testkit::Answer {
+) -> guildhall_testkit::TestResponse {
     let path = format!("{}/editing", at(room, document));
     by.post(&path, json!({"editing": editing})).await
 }
@@ -292,7 +292,7 @@ async fn a_stale_tag_is_told_last_and_hinders_closing_too() {
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     let document = open(&owner, &room, 1).await;
     let path = at(&room, &document);
-    let stale = |by: &Caller, method: &str| by.ask(method, &path).header("if-match", "\"9\"");
+    let stale = |by: &TestCaller, method: &str| by.ask(method, &path).header("if-match", "\"9\"");
     edit(&ada, &room, &document, true).await.ok(200);
     let before = t.rows();
     for method in ["PATCH", "DELETE"] {

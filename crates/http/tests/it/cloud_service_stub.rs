@@ -9,8 +9,8 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::settings::{CLOUD_URL, Source, Value as Setting};
-use guildhall_testkit::{Options, TestHall, until};
+use guildhall_domain::settings::{CLOUD_URL, SettingSource, SettingValue as Setting};
+use guildhall_testkit::{HallOptions, TestHall, until};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Semaphore, task::JoinSet};
 
@@ -23,7 +23,7 @@ pub(crate) const DEVICE_CODE: &str = "canary-device-code";
 
 /// What the service says next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum DeviceCodeReply {
     /// Nobody typed the code.
     Waiting,
     /// Somebody did, and agreed.
@@ -35,14 +35,14 @@ pub(crate) enum Word {
 }
 
 #[derive(Default)]
-struct Heard {
+struct StubState {
     /// Each request: its path and what it brought.
     requests: Vec<(String, String)>,
     keys: u32,
     revoked: Vec<String>,
     /// Whether the next key that is given back meets a service that is out of order.
     is_deaf: bool,
-    word: Option<Word>,
+    word: Option<DeviceCodeReply>,
     /// Whether keys are no longer taken.
     is_closed: bool,
     /// What billing pages answer: the status, the media type, the body.
@@ -51,22 +51,22 @@ struct Heard {
 }
 
 /// The service.
-pub(crate) struct Cloud {
+pub(crate) struct CloudServiceStub {
     pub(crate) origin: String,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<StubState>>,
     /// How many answers about the code may leave.
     gate: Arc<Semaphore>,
     _serving: JoinSet<()>,
 }
 
 #[derive(Clone)]
-struct Shared {
+struct StubContext {
     origin: String,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<StubState>>,
     gate: Arc<Semaphore>,
 }
 
-impl Cloud {
+impl CloudServiceStub {
     /// A service whose answers about codes leave at once.
     pub(crate) async fn start() -> Self {
         Self::start_at("127.0.0.1:0").await
@@ -76,9 +76,9 @@ impl Cloud {
     pub(crate) async fn start_at(address: &str) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let heard = Arc::<Mutex<Heard>>::default();
+        let heard = Arc::<Mutex<StubState>>::default();
         let gate = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-        let shared = Shared {
+        let shared = StubContext {
             origin: origin.clone(),
             heard: Arc::clone(&heard),
             gate: Arc::clone(&gate),
@@ -94,12 +94,12 @@ impl Cloud {
         }
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut Heard) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut StubState) -> T) -> T {
         look(&mut self.heard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Says this from now on when it is asked about the code.
-    pub(crate) fn says(&self, word: Word) {
+    pub(crate) fn says(&self, word: DeviceCodeReply) {
         self.with(|heard| heard.word = Some(word));
     }
 
@@ -142,7 +142,7 @@ impl Cloud {
 
     /// What the last request to this path brought.
     pub(crate) fn last(&self, path: &str) -> String {
-        let found = |heard: &mut Heard| {
+        let found = |heard: &mut StubState| {
             let mut all = heard.requests.iter().rev();
             all.find(|(at, _)| at == path).map(|(_, body)| body.clone())
         };
@@ -160,30 +160,30 @@ impl Cloud {
     }
 
     /// A hall that may be linked to it.
-    pub(crate) fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> HallOptions {
         options_at(&self.origin)
     }
 }
 
 /// A hall that may be linked to the service at `origin`.
-pub(crate) fn options_at(origin: &str) -> Options {
+pub(crate) fn options_at(origin: &str) -> HallOptions {
     let url = Setting::Text(origin.to_owned());
-    let configured = Box::new([(&CLOUD_URL, Source::Flag, url)]);
-    Options {
+    let configured = Box::new([(&CLOUD_URL, SettingSource::Flag, url)]);
+    HallOptions {
         configured: Box::leak(configured),
-        ..Options::default()
+        ..HallOptions::default()
     }
 }
 
 async fn serve(
-    State(shared): State<Shared>,
+    State(shared): State<StubContext>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let path = uri.path().to_owned();
     let body = String::from_utf8_lossy(&body).into_owned();
-    let with = |look: &mut dyn FnMut(&mut Heard)| {
+    let with = |look: &mut dyn FnMut(&mut StubState)| {
         look(&mut shared.heard.lock().unwrap_or_else(PoisonError::into_inner));
     };
     with(&mut |heard| heard.requests.push((path.clone(), body.clone())));
@@ -238,14 +238,14 @@ async fn serve(
     }
 }
 
-fn about_the_code(heard: &mut Heard) -> Response {
+fn about_the_code(heard: &mut StubState) -> Response {
     let error =
         |word: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": word }))).into_response();
-    match heard.word.unwrap_or(Word::Waiting) {
-        Word::Waiting => error("authorization_pending"),
-        Word::Error(word) => error(word),
-        Word::Broken => StatusCode::BAD_GATEWAY.into_response(),
-        Word::Key => {
+    match heard.word.unwrap_or(DeviceCodeReply::Waiting) {
+        DeviceCodeReply::Waiting => error("authorization_pending"),
+        DeviceCodeReply::Error(word) => error(word),
+        DeviceCodeReply::Broken => StatusCode::BAD_GATEWAY.into_response(),
+        DeviceCodeReply::Key => {
             heard.keys += 1;
             let token = format!("{CANARY}_{}", heard.keys);
             Json(json!({"access_token": token, "token_type": "Bearer"})).into_response()
@@ -253,7 +253,7 @@ fn about_the_code(heard: &mut Heard) -> Response {
     }
 }
 
-fn for_holders(heard: &mut Heard, path: &str, has_key: bool) -> Response {
+fn for_holders(heard: &mut StubState, path: &str, has_key: bool) -> Response {
     if !has_key || heard.is_closed {
         return StatusCode::UNAUTHORIZED.into_response();
     }
@@ -294,9 +294,9 @@ pub(crate) async fn becomes(t: &TestHall, state: &str) -> Value {
 }
 
 /// A hall that is linked to it, whose first heartbeat was answered.
-pub(crate) async fn linked(cloud: &Cloud) -> TestHall {
+pub(crate) async fn linked(cloud: &CloudServiceStub) -> TestHall {
     let t = TestHall::open_with(cloud.options()).await;
-    cloud.says(Word::Key);
+    cloud.says(DeviceCodeReply::Key);
     begin(&t).await;
     poll(&t).await;
     becomes(&t, "linked").await;

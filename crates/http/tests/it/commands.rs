@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use guildhall_domain::{commands::AgentCommand, ids::SessionId};
-use guildhall_testkit::{Answer, Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, soon};
 use serde_json::{Value, json};
 
 use crate::test_values::{column, wrong_fields};
@@ -14,11 +14,11 @@ fn write(folder: impl AsRef<Path>, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-async fn ask(by: &Caller, folder: &str, more: &str) -> Answer {
+async fn ask(by: &TestCaller, folder: &str, more: &str) -> TestResponse {
     by.get(&format!("/api/commands?cwd={folder}{more}")).await
 }
 
-async fn names(by: &Caller, folder: &str, more: &str) -> Vec<String> {
+async fn names(by: &TestCaller, folder: &str, more: &str) -> Vec<String> {
     let listing = ask(by, folder, more).await.ok(200);
     column(&listing["commands"], "fullCommand")
 }

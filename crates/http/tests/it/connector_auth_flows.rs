@@ -78,14 +78,14 @@ async fn put(t: &TestHall, id: &str, base: &str, auth: &Value, account: &Value) 
 }
 
 /// A service that knows one key, and a sign-in page that never answers.
-struct Service {
+struct KeyServiceStub {
     origin: String,
-    is: Arc<Being>,
+    is: Arc<StubState>,
     _serving: JoinSet<()>,
 }
 
 #[derive(Default)]
-struct Being {
+struct StubState {
     /// How often it was asked for a code to type.
     devices: AtomicUsize,
     /// Tells when it is.
@@ -96,11 +96,11 @@ const KEY: &str = "canary-key-0123456789";
 /// The key of another account.
 const OTHER_KEY: &str = "another-account-0123456789";
 
-impl Service {
+impl KeyServiceStub {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let is = Arc::new(Being::default());
+        let is = Arc::new(StubState::default());
         let routes = Router::new().fallback(serve).with_state(Arc::clone(&is));
         let mut serving = JoinSet::new();
         serving.spawn(async move { axum::serve(listener, routes).await.unwrap() });
@@ -119,7 +119,7 @@ impl Service {
     }
 }
 
-async fn serve(State(is): State<Arc<Being>>, uri: Uri, headers: HeaderMap) -> Response {
+async fn serve(State(is): State<Arc<StubState>>, uri: Uri, headers: HeaderMap) -> Response {
     match uri.path() {
         "/me" if headers.get("x-key").is_some_and(|key| key == KEY) => {
             Json(json!({"login": "ada"})).into_response()
@@ -219,7 +219,7 @@ async fn a_wish_is_refused_in_order_and_leaves_nothing() {
 #[tokio::test]
 async fn a_typed_key_is_held_against_the_service_and_shown_nowhere() {
     let t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &by_key(), &me()).await;
     let owner = t.owner();
     let mut ends = Vec::new();
@@ -248,7 +248,7 @@ async fn a_typed_key_is_held_against_the_service_and_shown_nowhere() {
 #[tokio::test]
 async fn a_connection_is_reconnected_to_its_own_account_alone() {
     let t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &by_key(), &me()).await;
     let owner = t.owner();
     let enter = async |flow: Value, secret: &str| {
@@ -284,7 +284,7 @@ async fn a_connection_is_reconnected_to_its_own_account_alone() {
 #[tokio::test]
 async fn what_was_being_started_at_the_end_of_a_server_is_never_sent_again() {
     let mut t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &service.silent(), &Value::Null).await;
     let ask = wish(&provider, "notes", "k");
     let begun = t.owner().post(CONNECTIONS, ask.clone()).await.ok(201);
@@ -304,7 +304,7 @@ async fn what_was_being_started_at_the_end_of_a_server_is_never_sent_again() {
 #[tokio::test]
 async fn a_flow_that_waits_outlives_a_restart_and_ends_with_its_time() {
     let mut t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &by_key(), &me()).await;
     let begin = async |t: &TestHall, key: &str| {
         let ask = wish(&provider, "notes", key);
@@ -332,7 +332,7 @@ async fn a_flow_that_waits_outlives_a_restart_and_ends_with_its_time() {
 #[tokio::test]
 async fn a_changed_instance_and_a_cancelled_flow_make_no_connection() {
     let t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &by_key(), &me()).await;
     let owner = t.owner();
     let begin = async |key: &str| {
@@ -356,7 +356,7 @@ async fn a_changed_instance_and_a_cancelled_flow_make_no_connection() {
 #[tokio::test]
 async fn no_more_than_twenty_flows_are_open() {
     let t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &by_key(), &me()).await;
     let owner = t.owner();
     for n in 0..20 {
@@ -373,7 +373,7 @@ async fn no_more_than_twenty_flows_are_open() {
 #[tokio::test]
 async fn a_connection_is_held_given_up_and_removed_in_this_order() {
     let t = TestHall::open().await;
-    let service = Service::start().await;
+    let service = KeyServiceStub::start().await;
     let provider = instance(&t, &service.origin, &by_key(), &me()).await;
     let owner = t.owner();
     let begun = owner.post(CONNECTIONS, wish(&provider, "notes", "k")).await;

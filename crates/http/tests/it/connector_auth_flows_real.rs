@@ -4,24 +4,24 @@
 
 use guildhall_domain::ids::ConnectorConnectionId;
 use guildhall_testkit::TestHall;
-use guildhall_world::connectors::Credentials;
+use guildhall_world::connectors::AccountCredentials;
 use serde_json::{Value, json};
 
 use crate::{
     connector_auth_flows::{after, at, instance, wish},
-    mcp_signin_real::{Browser, Servers},
+    mcp_signin_real::{HeadlessBrowser, RealServers},
     test_values::text,
 };
 
 const CONNECTIONS: &str = "/api/connectors/connections";
 
-fn auth(servers: &Servers, flow: &str) -> Value {
+fn auth(servers: &RealServers, flow: &str) -> Value {
     json!({"kind": "oauth2", "flow": flow, "issuer": servers.origin,
         "scopes": ["openid", "offline_access"]})
 }
 
 /// Follows the link of a flow and signs in behind it as `who`; answers the last page's status.
-pub(crate) async fn sign_in(t: &TestHall, servers: &Servers, flow: &Value, who: &str) -> u16 {
+pub(crate) async fn sign_in(t: &TestHall, servers: &RealServers, flow: &Value, who: &str) -> u16 {
     let link = text(&flow["authorizeUrl"]);
     let (_, ticket) = link.rsplit_once('/').unwrap();
     let page = t.owner().get(&format!("/api/oauth/start/{ticket}")).await;
@@ -30,7 +30,7 @@ pub(crate) async fn sign_in(t: &TestHall, servers: &Servers, flow: &Value, who: 
     assert_eq!(sent.status, 303, "{}", sent.text());
     let cookie = sent.header("set-cookie").split(';').next().unwrap();
     let until = format!("http://127.0.0.1:{}/api/oauth/callback?", t.port());
-    let mut browser = Browser::of(servers, who);
+    let mut browser = HeadlessBrowser::of(servers, who);
     let back = browser.walk(sent.header("location"), &until).await;
     let (_, query) = back.split_once('?').unwrap();
     let path = format!("/api/oauth/callback?{query}");
@@ -40,14 +40,14 @@ pub(crate) async fn sign_in(t: &TestHall, servers: &Servers, flow: &Value, who: 
 pub(crate) async fn token(t: &TestHall, id: &Value) -> Option<String> {
     let id = ConnectorConnectionId::parse(&text(id)).unwrap();
     match t.hall().connector_credentials(id).await.unwrap() {
-        Some(Credentials::Token(token)) => Some(token),
-        Some(Credentials::None | Credentials::Key(_)) | None => None,
+        Some(AccountCredentials::Token(token)) => Some(token),
+        Some(AccountCredentials::None | AccountCredentials::Key(_)) | None => None,
     }
 }
 
 #[tokio::test]
 async fn a_person_connects_in_a_browser_and_the_tokens_are_renewed_and_given_back() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let t = TestHall::open().await;
     let owner = t.owner();
     let me = json!({"path": "/me", "pointer": "/sub"});
@@ -99,7 +99,7 @@ async fn a_person_connects_in_a_browser_and_the_tokens_are_renewed_and_given_bac
 
 #[tokio::test]
 async fn a_person_connects_by_a_code_that_is_typed_elsewhere_over_a_restart() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let mut t = TestHall::open().await;
     let me = json!({"path": "/me", "pointer": "/sub"});
     let auth = auth(&servers, "device_code");
@@ -111,7 +111,7 @@ async fn a_person_connects_by_a_code_that_is_typed_elsewhere_over_a_restart() {
     assert!(text(&waits["verificationUriComplete"]).contains(&*text(&waits["userCode"])));
     t.restart().await;
     assert_eq!(t.owner().get(&at(&begun)).await.ok(200), waits);
-    let mut browser = Browser::of(&servers, "ada");
+    let mut browser = HeadlessBrowser::of(&servers, "ada");
     browser.type_code(&text(&waits["userCode"])).await;
     // It says nothing of how often it wants to be asked.
     assert_eq!(t.pass_to_awaited().await, 5);

@@ -1,7 +1,7 @@
 //! Running operations: in which order what is asked is checked, and what comes of it.
 //! Source: contract 5.6, 5.7 and 5.14.
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,7 +11,13 @@ use crate::{
 
 const FROM_CLI: &str = "/api/connectors/cli/executions";
 
-async fn run(by: &Caller, agent: &Caller, on: &str, revision: &str, with: Value) -> Answer {
+async fn run(
+    by: &TestCaller,
+    agent: &TestCaller,
+    on: &str,
+    revision: &str,
+    with: Value,
+) -> TestResponse {
     by.post(RUN, running(agent, on, revision, &with)).await
 }
 
@@ -184,7 +190,7 @@ async fn a_repeat_with_its_key_runs_nothing_and_says_the_same() {
         &write,
         &json!({"text": "a", "play": "lost"}),
     );
-    let ask = |by: Caller, body: Value| async move {
+    let ask = |by: TestCaller, body: Value| async move {
         let ask = by.ask("POST", RUN).header("idempotency-key", "k1");
         ask.json(&body).send().await
     };
@@ -322,7 +328,7 @@ async fn no_agent_header_reaches_the_parser_of_a_body() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     for path in [RUN, FROM_CLI] {
-        let broken = |by: &Caller| by.ask("POST", path).body("{").send();
+        let broken = |by: &TestCaller| by.ask("POST", path).body("{").send();
         broken(&ada).await.refused(403, "OWNER_ONLY");
         let dead = broken(&t.unverifiable()).await;
         dead.refused(401, "AGENT_IDENTITY_UNVERIFIED");

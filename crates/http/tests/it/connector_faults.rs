@@ -2,8 +2,8 @@
 //! twice that may have happened. Source: contract 5.6 and 5.14, 3 and 4.
 
 use guildhall_testkit::{
-    Caller, TestHall,
-    fault_proxy::{Cut, FaultProxy},
+    TestCaller, TestHall,
+    fault_proxy::{ConnectionCut, FaultProxy},
 };
 use serde_json::{Value, json};
 
@@ -13,10 +13,10 @@ use crate::{
 };
 
 /// What a service is asked for in these tests.
-struct Stage {
+struct ReviewedConnection {
     t: TestHall,
     service: FaultProxy,
-    ada: Caller,
+    ada: TestCaller,
     connection: String,
     review: Value,
 }
@@ -42,7 +42,7 @@ fn document() -> Value {
     })
 }
 
-impl Stage {
+impl ReviewedConnection {
     async fn open() -> Self {
         let t = TestHall::open().await;
         let service = FaultProxy::open().await;
@@ -79,8 +79,12 @@ impl Stage {
 
 #[tokio::test]
 async fn what_is_cut_anywhere_is_never_sent_again() {
-    let stage = Stage::open().await;
-    for (cut, seen) in [(Cut::Before, 0), (Cut::Within, 0), (Cut::After, 1)] {
+    let stage = ReviewedConnection::open().await;
+    for (cut, seen) in [
+        (ConnectionCut::Before, 0),
+        (ConnectionCut::Within, 0),
+        (ConnectionCut::After, 1),
+    ] {
         for slug in SLUGS {
             stage.service.then(&[cut]);
             let ran = stage.run(slug).await;
@@ -100,8 +104,8 @@ async fn what_is_cut_anywhere_is_never_sent_again() {
 
 #[tokio::test]
 async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
-    let stage = Stage::open().await;
-    let no = Cut::None(503, "Retry-After: 0\r\n");
+    let stage = ReviewedConnection::open().await;
+    let no = ConnectionCut::None(503, "Retry-After: 0\r\n");
     for (slug, attempts, status) in [
         ("readNotes", 2, "success"),
         ("addNote", 1, "error"),
@@ -125,7 +129,9 @@ async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
     assert_eq!(ran["attemptCount"], 2);
     assert_eq!(ran["result"]["code"], "PROVIDER_HTTP_503");
     // It asks for more patience than there is.
-    stage.service.then(&[Cut::None(429, "Retry-After: 11\r\n")]);
+    stage
+        .service
+        .then(&[ConnectionCut::None(429, "Retry-After: 11\r\n")]);
     let ran = stage.run("readNotes").await;
     assert_eq!(ran["attemptCount"], 1);
     assert_eq!(ran["result"]["code"], "PROVIDER_HTTP_429");
@@ -133,8 +139,10 @@ async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
 
 #[tokio::test]
 async fn every_attempt_is_listed_with_what_it_came_to() {
-    let stage = Stage::open().await;
-    stage.service.then(&[Cut::None(503, "Retry-After: 0\r\n")]);
+    let stage = ReviewedConnection::open().await;
+    stage
+        .service
+        .then(&[ConnectionCut::None(503, "Retry-After: 0\r\n")]);
     let mut events = stage.t.events();
     stage.run("readNotes").await;
     let names = [
@@ -150,7 +158,7 @@ async fn every_attempt_is_listed_with_what_it_came_to() {
 
 #[tokio::test]
 async fn a_new_version_needs_a_new_grant() {
-    let stage = Stage::open().await;
+    let stage = ReviewedConnection::open().await;
     let provider = text(&stage.review["connection"]["providerInstanceId"]);
     let mut newer = document();
     newer["info"]["version"] = json!("1.1");

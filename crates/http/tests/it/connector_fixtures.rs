@@ -1,7 +1,7 @@
 //! What tests of connectors share: a connection of the scripted toolkit, and what is granted
 //! with it.
 
-use guildhall_testkit::{Answer, Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, soon};
 use serde_json::{Value, json};
 
 use crate::test_values::{list, text};
@@ -61,7 +61,7 @@ pub(crate) fn revision(review: &Value, slug: &str) -> String {
 }
 
 /// Applies a review.
-pub(crate) async fn apply(t: &TestHall, review: &Value, body: Value) -> Answer {
+pub(crate) async fn apply(t: &TestHall, review: &Value, body: Value) -> TestResponse {
     let path = format!(
         "/api/connectors/reviews/{}/apply",
         text(&review["reviewId"])
@@ -70,13 +70,18 @@ pub(crate) async fn apply(t: &TestHall, review: &Value, body: Value) -> Answer {
 }
 
 /// What an agent is granted of a review, by the names of operations.
-pub(crate) fn to(review: &Value, agent: &Caller, slugs: &[&str]) -> Value {
+pub(crate) fn to(review: &Value, agent: &TestCaller, slugs: &[&str]) -> Value {
     let ids: Vec<_> = slugs.iter().map(|slug| revision(review, slug)).collect();
     json!({"grants": [{"agentId": agent.agent(), "operationRevisionIds": ids}]})
 }
 
 /// Grants an agent these operations with a connection and nothing else; answers the review.
-pub(crate) async fn grant(t: &TestHall, connection: &str, agent: &Caller, slugs: &[&str]) -> Value {
+pub(crate) async fn grant(
+    t: &TestHall,
+    connection: &str,
+    agent: &TestCaller,
+    slugs: &[&str],
+) -> Value {
     let review = review(t, connection).await;
     let body = to(&review, agent, slugs);
     apply(t, &review, body).await.ok(200);
@@ -84,13 +89,13 @@ pub(crate) async fn grant(t: &TestHall, connection: &str, agent: &Caller, slugs:
 }
 
 /// The body that runs an operation.
-pub(crate) fn running(agent: &Caller, connection: &str, revision: &str, with: &Value) -> Value {
+pub(crate) fn running(agent: &TestCaller, connection: &str, revision: &str, with: &Value) -> Value {
     json!({"agentId": agent.agent(), "connectionId": connection,
         "operationRevisionId": revision, "arguments": with})
 }
 
 /// A program of the owner's.
-pub(crate) async fn program(t: &TestHall, label: &str) -> Caller {
+pub(crate) async fn program(t: &TestHall, label: &str) -> TestCaller {
     let key = t.key(&t.owner(), label).await;
     t.owner().with_key(&key)
 }

@@ -9,7 +9,7 @@ use crate::{
     connector_auth_flows::{after, at, wish},
     connector_auth_flows_real::{sign_in, token},
     connector_fixtures::{RUN, apply, review, revision, running, to},
-    mcp_signin_real::{Browser, Servers},
+    mcp_signin_real::{HeadlessBrowser, RealServers},
     test_values::{list, text},
 };
 
@@ -17,7 +17,7 @@ const CONNECTIONS: &str = "/api/connectors/connections";
 
 #[tokio::test]
 async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let body = json!({"type": "mcp", "label": "Tools"});
@@ -67,7 +67,7 @@ async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
     assert!(tokens[0] != tokens[1] && tokens[1] != tokens[2]);
 
     // Over there it counts no more.
-    let mut browser = Browser::of(&servers, "ada");
+    let mut browser = HeadlessBrowser::of(&servers, "ada");
     assert_eq!(browser.ask("/forget", Some(&tokens[2])).await.status, 200);
     let mut events = t.events();
     let refused = run().await;

@@ -2,7 +2,7 @@
 
 use std::{fs::OpenOptions, os::unix::fs::FileExt, path::Path};
 
-use guildhall_testkit::{Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, soon};
 use guildhall_world::store_state::StoreState;
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn damage_pages(database: &Path) {
     }
 }
 
-async fn fill(t: &TestHall, owner: &Caller, room: &str) {
+async fn fill(t: &TestHall, owner: &TestCaller, room: &str) {
     for n in 0..POSTS {
         t.say(owner, room, &format!("needle-{n} {}", "x".repeat(2_000)))
             .await;
@@ -55,7 +55,7 @@ fn after_a_bad_end(data_dir: &Path) {
     state.write(data_dir).unwrap();
 }
 
-async fn until_degraded(owner: &Caller) -> String {
+async fn until_degraded(owner: &TestCaller) -> String {
     soon("a degraded server", async {
         loop {
             let answer = owner.get("/readyz").await;

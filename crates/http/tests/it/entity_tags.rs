@@ -1,12 +1,12 @@
 //! Entity tags: changes that wait for a revision, and answers a caller has already.
 //! Source: contract 1.9.
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::canvas;
 
-async fn change(by: &Caller, path: &str, if_match: &str, body: Value) -> Answer {
+async fn change(by: &TestCaller, path: &str, if_match: &str, body: Value) -> TestResponse {
     by.ask("PATCH", path)
         .header("if-match", if_match)
         .json(&body)

@@ -1,6 +1,6 @@
 //! What bad input gets: one envelope, a plain sentence, nothing changed.
 
-use guildhall_testkit::{Answer, TestHall};
+use guildhall_testkit::{TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::test_values::wrong_fields;
@@ -160,7 +160,7 @@ async fn a_head_beyond_its_bounds_or_out_of_frame_is_refused_in_json() {
             Value::Null,
         ),
     ] {
-        let answer: Answer = t.raw(&bytes).await;
+        let answer: TestResponse = t.raw(&bytes).await;
         assert_eq!(answer.refused(status, code), limit);
     }
 }

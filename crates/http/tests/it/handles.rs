@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
-use crate::test_values::{Chance, text, wrong_fields};
+use crate::test_values::{SeededRandom, text, wrong_fields};
 
-async fn set(t: &TestHall, author: &Caller, handle: &str) -> Answer {
+async fn set(t: &TestHall, author: &TestCaller, handle: &str) -> TestResponse {
     t.owner()
         .patch(&author.handle_url(), json!({"handle": handle}))
         .await
 }
 
-async fn handles(t: &TestHall, author: &Caller) -> (String, Vec<String>) {
+async fn handles(t: &TestHall, author: &TestCaller) -> (String, Vec<String>) {
     let path = format!("{}/handles", author.author_url());
     let kept = t.owner().get(&path).await.ok(200);
     let reserved = crate::test_values::column(&kept["reserved"], "handle");
@@ -177,7 +177,7 @@ async fn text_is_normalised_and_nothing_else_is_let_in() {
 async fn no_text_whatever_leaves_a_handle_outside_the_grammar() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let mut chance = Chance(0x5eed);
+    let mut chance = SeededRandom(0x5eed);
     let alphabet: Vec<char> = "aZ09._-@ \t\n\u{a0}\u{3000}éßİKſ😀\u{200b}/'\"%"
         .chars()
         .collect();

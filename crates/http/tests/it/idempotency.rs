@@ -1,13 +1,13 @@
 //! Posts that come again with their idempotency key. Source: contract 1.7.
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::canvas;
 
 const A_DAY_S: i64 = 24 * 3_600;
 
-async fn post(by: &Caller, path: &str, key: &str, body: Value) -> Answer {
+async fn post(by: &TestCaller, path: &str, key: &str, body: Value) -> TestResponse {
     by.ask("POST", path)
         .header("idempotency-key", key)
         .json(&body)
@@ -15,7 +15,7 @@ async fn post(by: &Caller, path: &str, key: &str, body: Value) -> Answer {
         .await
 }
 
-fn said_again(first: &Answer, again: &Answer) {
+fn said_again(first: &TestResponse, again: &TestResponse) {
     assert_eq!(first.header("idempotency-replayed"), "");
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!((first.status, &first.bytes), (again.status, &again.bytes));

@@ -1,11 +1,13 @@
 //! Interactions: who decides, on what, and that each is decided once. Source: contract 3.8.
 
 use guildhall_domain::{
-    interactions::{Answer, Asked, Choice, Question, QuestionType},
+    interactions::{
+        InteractionRequest, InteractionResponse, Question, QuestionChoice, QuestionType,
+    },
     sessions::Session,
 };
-use guildhall_hall::interactions::Opening;
-use guildhall_testkit::{Answer as HttpAnswer, Caller, TestHall, call, usual_options};
+use guildhall_hall::interactions::OpenOutcome;
+use guildhall_testkit::{TestCaller, TestHall, TestResponse as HttpAnswer, call, usual_options};
 use serde_json::{Value, json};
 
 use crate::test_values::{text, wrong_fields};
@@ -15,22 +17,22 @@ pub(crate) fn at(session: &Session, verb: &str) -> String {
     format!("/api/sessions/{}/{verb}", session.id)
 }
 
-pub(crate) async fn approve(by: &Caller, session: &Session, call: &str) -> HttpAnswer {
+pub(crate) async fn approve(by: &TestCaller, session: &Session, call: &str) -> HttpAnswer {
     by.post(&at(session, "approve"), json!({ "toolCallId": call }))
         .await
 }
 
-pub(crate) async fn deny(by: &Caller, session: &Session, call: &str) -> HttpAnswer {
+pub(crate) async fn deny(by: &TestCaller, session: &Session, call: &str) -> HttpAnswer {
     by.post(&at(session, "deny"), json!({ "toolCallId": call }))
         .await
 }
 
-pub(crate) fn selected(option: &str) -> Answer {
-    Answer::Selected(option.to_owned())
+pub(crate) fn selected(option: &str) -> InteractionResponse {
+    InteractionResponse::Selected(option.to_owned())
 }
 
 fn questions() -> Vec<Question> {
-    let choices = ["left", "right"].map(|value| Choice {
+    let choices = ["left", "right"].map(|value| QuestionChoice {
         value: value.to_owned(),
         label: value.to_uppercase(),
     });
@@ -143,17 +145,17 @@ async fn a_no_is_this_once_and_keeps_its_reason() {
     assert_eq!(card.answer().await, selected("no"));
     assert!(t.rows().contains("\tnot on a Friday\t"));
 
-    let asked = Asked::Permission {
+    let asked = InteractionRequest::Permission {
         tool_call_id: "c2".to_owned(),
         options: usual_options()[..2].to_vec(),
     };
     let posed = t.pose(&session, None, asked).await;
-    assert!(matches!(&posed.opening, Opening::Asked(card) if card.opaque));
+    assert!(matches!(&posed.opening, OpenOutcome::Asked(card) if card.opaque));
     let refused = approve(&t.owner(), &session, "c2").await;
     let details = refused.refused(409, "OPTION_NOT_OFFERED");
     assert_eq!(details["options"].as_array().unwrap().len(), 2);
     deny(&t.owner(), &session, "c2").await.ok(200);
-    assert_eq!(posed.answer.await.unwrap(), Answer::Cancelled);
+    assert_eq!(posed.answer.await.unwrap(), InteractionResponse::Cancelled);
 }
 
 #[tokio::test]
@@ -416,7 +418,7 @@ async fn answers_that_do_not_fit_leave_the_question_open_and_good_ones_reach_the
         .ok(200);
     assert_eq!(events.the("interaction_resolved")["resolution"], "answered");
     let expected = json!({"way": "left", "ways": ["right", "left"], "steps": 3, "words": "go"});
-    let Answer::Accepted(found) = card.answer().await else {
+    let InteractionResponse::Accepted(found) = card.answer().await else {
         panic!("answers are told");
     };
     assert_eq!(Value::Object(found), expected);
@@ -425,7 +427,7 @@ async fn answers_that_do_not_fit_leave_the_question_open_and_good_ones_reach_the
     let ask = json!({"toolCallId": card.id, "decline": true});
     t.owner().post(&path, ask).await.ok(200);
     assert_eq!(events.the("interaction_resolved")["resolution"], "denied");
-    assert_eq!(card.answer().await, Answer::Declined);
+    assert_eq!(card.answer().await, InteractionResponse::Declined);
 }
 
 #[tokio::test]
@@ -499,12 +501,12 @@ async fn a_call_that_is_asked_about_is_not_asked_about_twice_and_fifty_wait_at_m
     let session = t.session(&ada);
     let mut kept = vec![t.seed_ask(&session, "c0", "ls").await];
     let again = t.pose_call(&session, "c0", "pwd").await.opening;
-    assert!(matches!(again, Opening::AskedAlready), "{again:?}");
+    assert!(matches!(again, OpenOutcome::AskedAlready), "{again:?}");
     for n in 1..50 {
         kept.push(t.seed_ask(&session, &format!("c{n}"), "ls").await);
     }
     let more = t.pose_call(&session, "c50", "ls").await.opening;
-    assert!(matches!(more, Opening::Refused), "{more:?}");
+    assert!(matches!(more, OpenOutcome::Refused), "{more:?}");
     // Another session has fifty of its own, and an answer makes place.
     t.seed_ask(&t.session(&ada), "c50", "ls").await;
     deny(&t.owner(), &session, "c7").await.ok(200);
@@ -513,7 +515,7 @@ async fn a_call_that_is_asked_about_is_not_asked_about_twice_and_fifty_wait_at_m
     assert!(
         kept.iter_mut()
             .skip(8)
-            .all(guildhall_testkit::Waiting::waits)
+            .all(guildhall_testkit::OpenInteraction::waits)
     );
 }
 
@@ -528,7 +530,7 @@ async fn what_is_cancelled_is_told_so_and_decided_no_more() {
     let owner = t.owner();
     let by = guildhall_domain::ids::AuthorId::parse(owner.author());
     t.hall().withdraw_asks(session.id, by).await.unwrap();
-    assert_eq!(card.answer().await, Answer::Cancelled);
+    assert_eq!(card.answer().await, InteractionResponse::Cancelled);
     let told = events.the("interaction_resolved");
     assert_eq!(
         (&told["resolution"], &told["resolvedBy"]),

@@ -3,10 +3,10 @@
 
 use guildhall_domain::{
     ids::SessionId,
-    interactions::{Answer, Asked},
+    interactions::{InteractionRequest, InteractionResponse},
     sessions::Session,
 };
-use guildhall_hall::interactions::Opening;
+use guildhall_hall::interactions::OpenOutcome;
 use guildhall_testkit::{TestHall, call, usual_options};
 use serde_json::json;
 
@@ -16,12 +16,12 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 3_600;
 
 /// What opening the same ask again comes to.
-async fn again(t: &TestHall, session: &Session, id: &str, command: &str) -> Opening {
+async fn again(t: &TestHall, session: &Session, id: &str, command: &str) -> OpenOutcome {
     t.pose_call(session, id, command).await.opening
 }
 
-fn is_granted(opening: &Opening) -> bool {
-    matches!(opening, Opening::Granted { option_id } if option_id == "once")
+fn is_granted(opening: &OpenOutcome) -> bool {
+    matches!(opening, OpenOutcome::Granted { option_id } if option_id == "once")
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn the_chore_comes_by_itself_parks_after_ten_minutes_and_refuses_after_fou
         stream.expect("session_updated").await;
     }
     assert_eq!(card.answer().await, selected("no"));
-    assert_eq!(question.answer().await, Answer::Cancelled);
+    assert_eq!(question.answer().await, InteractionResponse::Cancelled);
 }
 
 #[tokio::test]
@@ -123,12 +123,12 @@ async fn a_restart_keeps_the_card_and_its_deadline_and_a_yes_then_waits_for_the_
     // Anything else is asked about; exactly this is allowed once, under whatever id.
     assert!(matches!(
         again(&t, &session, "c2", "pwd").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
     assert!(is_granted(&again(&t, &session, "c3", "ls").await));
     assert!(matches!(
         again(&t, &session, "c4", "ls").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
     let details = approve(&t.owner(), &session, "c1").await;
     let details = details.refused(409, "INTERACTION_ALREADY_RESOLVED");
@@ -183,7 +183,7 @@ async fn a_grant_dies_with_a_cancel_and_belongs_to_its_session_alone() {
     approve(&t.owner(), &session, "c1").await.ok(200);
     assert!(matches!(
         again(&t, &other, "c1", "ls").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
     let mut events = t.events();
     t.hall().withdraw_asks(session.id, None).await.unwrap();
@@ -193,7 +193,7 @@ async fn a_grant_dies_with_a_cancel_and_belongs_to_its_session_alone() {
     );
     assert!(matches!(
         again(&t, &session, "c2", "ls").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
 }
 
@@ -206,15 +206,15 @@ async fn a_no_to_an_agent_that_is_gone_is_heard_once_when_it_asks_the_same() {
     deny(&t.owner(), &session, "c1").await.ok(200);
     assert!(matches!(
         again(&t, &session, "c2", "pwd").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
     assert!(matches!(
         again(&t, &session, "c3", "ls").await,
-        Opening::Refused
+        OpenOutcome::Refused
     ));
     assert!(matches!(
         again(&t, &session, "c4", "ls").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
 }
 
@@ -238,7 +238,7 @@ async fn a_yes_that_reached_nobody_is_kept_for_the_agent_that_comes_back() {
     assert!(is_granted(&again(&t, &session, "c2", "ls").await));
     assert!(matches!(
         again(&t, &session, "c3", "ls").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
 }
 
@@ -260,7 +260,7 @@ async fn a_card_whose_agent_is_gone_makes_place_when_the_same_is_asked_again() {
     assert_eq!(new.answer().await, selected("once"));
     assert!(matches!(
         again(&t, &session, "c8", "ls").await,
-        Opening::Asked(_)
+        OpenOutcome::Asked(_)
     ));
     // A card whose agent is gone is not drawn anew.
     t.hall().agent_left(session.id).await.unwrap();
@@ -275,7 +275,7 @@ async fn a_word_on_a_call_of_which_nothing_is_known_reaches_no_other_one() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
     let opaque = async |id: &str| {
-        let asked = Asked::Permission {
+        let asked = InteractionRequest::Permission {
             tool_call_id: id.to_owned(),
             options: usual_options(),
         };
@@ -292,7 +292,7 @@ async fn a_word_on_a_call_of_which_nothing_is_known_reaches_no_other_one() {
         };
         decided.ok(200);
         let next = opaque(ids[1]).await.opening;
-        assert!(matches!(next, Opening::Asked(_)), "{next:?}");
+        assert!(matches!(next, OpenOutcome::Asked(_)), "{next:?}");
     }
     assert_eq!(t.pending().await.len(), 2, "each is decided for itself");
 }

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use guildhall_testkit::{APPROVED, Answer, Caller, TestHall, soon};
+use guildhall_testkit::{APPROVED, TestCaller, TestHall, TestResponse, soon};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -21,13 +21,13 @@ use crate::{
 };
 
 /// An address that counts who comes, and says nothing to them.
-struct Door {
+struct ConnectionCounter {
     url: String,
     came: Arc<AtomicUsize>,
     _open: JoinSet<()>,
 }
 
-impl Door {
+impl ConnectionCounter {
     async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -55,9 +55,9 @@ impl Door {
 }
 
 /// A program that leaves a file behind where it is started.
-struct Marker(PathBuf);
+struct MarkerProgram(PathBuf);
 
-impl Marker {
+impl MarkerProgram {
     fn of(t: &TestHall, name: &str) -> Self {
         t.install("guildhall", KEEPER);
         Self(t.scratch().join(name))
@@ -74,7 +74,7 @@ impl Marker {
 }
 
 /// Tries the entry out, which starts its program.
-async fn test(owner: &Caller, agent: &Caller, name: &str) -> u16 {
+async fn test(owner: &TestCaller, agent: &TestCaller, name: &str) -> u16 {
     let path = format!("{}/{name}/test", at(agent));
     owner.post(&path, json!({})).await.status
 }
@@ -93,7 +93,7 @@ async fn required(t: &TestHall, method: &str, path: &str, body: &Value) -> Value
     required
 }
 
-async fn decide(t: &TestHall, required: &Value, deed: &str, body: &Value) -> Answer {
+async fn decide(t: &TestHall, required: &Value, deed: &str, body: &Value) -> TestResponse {
     let path = format!("/api/approvals/{}/{deed}", text(&required["approvalId"]));
     t.owner().post(&path, body.clone()).await
 }
@@ -119,7 +119,10 @@ async fn repeated(t: &TestHall, method: &str, path: &str, body: &Value, required
 async fn the_owners_add_keeps_starts_and_reaches_nothing_before_its_card() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    let (marker, door) = (Marker::of(&t, "added"), Door::open().await);
+    let (marker, door) = (
+        MarkerProgram::of(&t, "added"),
+        ConnectionCounter::open().await,
+    );
     let mut events = t.events();
     for (name, connection) in [("run", marker.connection()), ("web", door.connection())] {
         let body = ask(name, &connection);
@@ -166,7 +169,10 @@ async fn a_change_and_switching_on_again_wait_for_their_card_too() {
         .await
         .ok(200);
     let path = format!("{}/it", at(&ada));
-    let (marker, door) = (Marker::of(&t, "changed"), Door::open().await);
+    let (marker, door) = (
+        MarkerProgram::of(&t, "changed"),
+        ConnectionCounter::open().await,
+    );
     for connection in [door.connection(), marker.connection()] {
         let (before, body) = (
             owner.get(&path).await.ok(200),
@@ -209,7 +215,10 @@ async fn a_change_and_switching_on_again_wait_for_their_card_too() {
 async fn what_a_folder_names_is_imported_with_its_card() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let (marker, door) = (Marker::of(&t, "imported"), Door::open().await);
+    let (marker, door) = (
+        MarkerProgram::of(&t, "imported"),
+        ConnectionCounter::open().await,
+    );
     let project = json!({"mcpServers": {
         "run": {"command": "/bin/sh", "args": marker.connection()["args"]},
         "web": {"type": "http", "url": door.url},

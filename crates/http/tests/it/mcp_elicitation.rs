@@ -2,17 +2,21 @@
 //! Source: contract 4.4.
 
 use guildhall_domain::sessions::Session;
-use guildhall_testkit::{Answer, Caller, TestHall, soon, until};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, soon, until};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::{
     mcp_gateway::{add, hall, send},
-    mcp_server_stub::{Counterpart, tool},
+    mcp_server_stub::{McpServerStub, tool},
 };
 
 /// Lets the server ask in a call of `ada`; answers the call and the question.
-async fn asked(t: &TestHall, ada: &Caller, session: &Session) -> (JoinSet<Answer>, Value) {
+async fn asked(
+    t: &TestHall,
+    ada: &TestCaller,
+    session: &Session,
+) -> (JoinSet<TestResponse>, Value) {
     t.begin_turn(session);
     t.bind_tokens(ada, &session.id.to_string());
     let (by, mut calls) = (ada.clone(), JoinSet::new());
@@ -36,7 +40,7 @@ async fn asked(t: &TestHall, ada: &Caller, session: &Session) -> (JoinSet<Answer
 #[tokio::test]
 async fn a_servers_question_goes_with_the_call_it_came_of() {
     let (t, ada) = hall().await;
-    let there = Counterpart::start(&[tool("ask", "a")]).await;
+    let there = McpServerStub::start(&[tool("ask", "a")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     let session = t.session(&ada);
     let mut events = t.events();
@@ -68,7 +72,7 @@ async fn a_servers_question_goes_with_the_call_it_came_of() {
 #[tokio::test]
 async fn a_servers_question_does_not_wait_for_an_agent_that_is_gone() {
     let (t, ada) = hall().await;
-    let there = Counterpart::start(&[tool("ask", "a")]).await;
+    let there = McpServerStub::start(&[tool("ask", "a")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     let session = t.session(&ada);
     let (_calls, _) = asked(&t, &ada, &session).await;

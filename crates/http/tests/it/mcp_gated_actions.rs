@@ -1,7 +1,7 @@
 //! Tool servers as agents and programs ask for them: nothing runs before a person approved
 //! exactly that. Source: contract 4.3 to 4.5, 4.12.
 
-use guildhall_testkit::{Answer, Caller, LOCAL_TOKEN, TestHall, soon};
+use guildhall_testkit::{LOCAL_TOKEN, TestCaller, TestHall, TestResponse, soon};
 use serde_json::{Value, json};
 
 use crate::{
@@ -10,7 +10,13 @@ use crate::{
 };
 
 /// Asks, and waits for nobody.
-async fn asked(by: &Caller, method: &str, path: &str, body: &Value, token: &str) -> Answer {
+async fn asked(
+    by: &TestCaller,
+    method: &str,
+    path: &str,
+    body: &Value,
+    token: &str,
+) -> TestResponse {
     let ask = by.ask(method, path).header("prefer", "wait=0");
     let ask = match token {
         "" => ask,
@@ -23,7 +29,7 @@ async fn asked(by: &Caller, method: &str, path: &str, body: &Value, token: &str)
 }
 
 /// The 202 of a request that must wait for a person.
-async fn required(by: &Caller, method: &str, path: &str, body: &Value) -> Value {
+async fn required(by: &TestCaller, method: &str, path: &str, body: &Value) -> Value {
     asked(by, method, path, body, "").await.ok(202)
 }
 

@@ -23,14 +23,14 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 /// A tool server of another program, at an address of this computer.
-pub(crate) struct Counterpart {
+pub(crate) struct McpServerStub {
     pub(crate) url: String,
-    pub(crate) is: Arc<Being>,
+    pub(crate) is: Arc<StubState>,
     _serving: JoinSet<()>,
 }
 
 #[derive(Default)]
-pub(crate) struct Being {
+pub(crate) struct StubState {
     tools: Mutex<Vec<Value>>,
     /// Whether it wants a sign-in.
     pub(crate) is_shut: Mutex<bool>,
@@ -47,11 +47,11 @@ pub(crate) fn tool(name: &str, description: &str) -> Value {
         "_meta": {"own": name}})
 }
 
-impl Counterpart {
+impl McpServerStub {
     pub(crate) async fn start(tools: &[Value]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let is = Arc::new(Being::default());
+        let is = Arc::new(StubState::default());
         *is.tools.lock().unwrap() = tools.to_vec();
         let routes = Router::new().route("/mcp", post(serve));
         let routes = routes.with_state(Arc::clone(&is));
@@ -77,7 +77,7 @@ impl Counterpart {
     }
 }
 
-async fn serve(State(is): State<Arc<Being>>, Json(message): Json<Value>) -> Response {
+async fn serve(State(is): State<Arc<StubState>>, Json(message): Json<Value>) -> Response {
     if *is.is_shut.lock().unwrap() {
         return (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
     }

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -26,7 +26,7 @@ use crate::{
 
 /// What the counterpart answers from now on.
 #[derive(Clone)]
-enum Mood {
+enum StubBehaviour {
     /// These tools: name and description.
     Tools(Vec<(&'static str, &'static str)>),
     /// 401 with this challenge.
@@ -34,7 +34,7 @@ enum Mood {
     /// An error that says back what it was sent.
     Echo,
     /// No tools, told when a second one asks for them at the same time, or soon after.
-    Crowd(Arc<Crowd>),
+    Crowd(Arc<ConcurrentCallers>),
     /// This status, with this line in the head.
     Status(&'static str),
     /// A page for people.
@@ -43,13 +43,13 @@ enum Mood {
 
 /// Who asks for tools at the same time.
 #[derive(Default)]
-struct Crowd {
+struct ConcurrentCallers {
     now: AtomicUsize,
     most: AtomicUsize,
     grew: Notify,
 }
 
-impl Crowd {
+impl ConcurrentCallers {
     async fn wait(&self) {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
@@ -64,16 +64,16 @@ impl Crowd {
 }
 
 /// A tool server of another program, at an address of this computer.
-struct Counterpart {
+struct McpServerStub {
     url: String,
-    mood: Arc<Mutex<Mood>>,
+    mood: Arc<Mutex<StubBehaviour>>,
     /// Requests that came.
     asked: Arc<AtomicUsize>,
     _serving: JoinSet<()>,
 }
 
-impl Counterpart {
-    async fn start(mood: Mood) -> Self {
+impl McpServerStub {
+    async fn start(mood: StubBehaviour) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let (mood, asked) = (Arc::new(Mutex::new(mood)), Arc::new(AtomicUsize::new(0)));
@@ -97,7 +97,7 @@ impl Counterpart {
         }
     }
 
-    fn is_now(&self, mood: Mood) {
+    fn is_now(&self, mood: StubBehaviour) {
         *self.mood.lock().unwrap() = mood;
     }
 
@@ -112,7 +112,7 @@ impl Counterpart {
 
 async fn serve(
     mut socket: TcpStream,
-    mood: &Mutex<Mood>,
+    mood: &Mutex<StubBehaviour>,
     count: &AtomicUsize,
 ) -> std::io::Result<()> {
     let (read, mut write) = socket.split();
@@ -143,15 +143,17 @@ async fn serve(
         count.fetch_add(1, Ordering::SeqCst);
         let message: Value = serde_json::from_slice(&body).unwrap_or_default();
         let mood = mood.lock().unwrap().clone();
-        if let (Mood::Crowd(crowd), "tools/list") = (&mood, method(&message)) {
+        if let (StubBehaviour::Crowd(crowd), "tools/list") = (&mood, method(&message)) {
             crowd.wait().await;
         }
         let (head, body) = match (first.starts_with("POST"), &mood) {
-            (true, _) | (_, Mood::Challenge(_) | Mood::Status(_)) => answer(&message, &mood, &key),
+            (true, _) | (_, StubBehaviour::Challenge(_) | StubBehaviour::Status(_)) => {
+                answer(&message, &mood, &key)
+            }
             (false, _) => ("405 Method Not Allowed".to_owned(), String::new()),
         };
         let kind = match mood {
-            Mood::Page => "content-type: text/html",
+            StubBehaviour::Page => "content-type: text/html",
             _ => "content-type: application/json",
         };
         let length = body.len();
@@ -164,7 +166,7 @@ fn method(message: &Value) -> &str {
     message["method"].as_str().unwrap_or_default()
 }
 
-fn answer(message: &Value, mood: &Mood, key: &str) -> (String, String) {
+fn answer(message: &Value, mood: &StubBehaviour, key: &str) -> (String, String) {
     let ok = |result: Value| {
         let whole = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
         ("200 OK".to_owned(), whole.to_string())
@@ -174,14 +176,14 @@ fn answer(message: &Value, mood: &Mood, key: &str) -> (String, String) {
         let whole = json!({"jsonrpc": "2.0", "id": message["id"], "error": error});
         ("200 OK".to_owned(), whole.to_string())
     };
-    if let Mood::Challenge(challenge) = mood {
+    if let StubBehaviour::Challenge(challenge) = mood {
         let head = format!("401 Unauthorized\r\nwww-authenticate: {challenge}");
         return (head, String::new());
     }
-    if let Mood::Status(status) = mood {
+    if let StubBehaviour::Status(status) = mood {
         return ((*status).to_owned(), String::new());
     }
-    if let Mood::Page = mood {
+    if let StubBehaviour::Page = mood {
         return ("200 OK".to_owned(), "<p>Welcome".to_owned());
     }
     match (message["method"].as_str(), mood) {
@@ -189,21 +191,21 @@ fn answer(message: &Value, mood: &Mood, key: &str) -> (String, String) {
             "protocolVersion": message["params"]["protocolVersion"],
             "capabilities": {"tools": {}}, "serverInfo": {"name": "counterpart", "version": "1"},
         })),
-        (Some("tools/list"), Mood::Tools(tools)) => {
+        (Some("tools/list"), StubBehaviour::Tools(tools)) => {
             let tool = |(name, text): &(&str, &str)| {
                 json!({"name": name, "description": text, "inputSchema": {"type": "object"},
                     "annotations": {"title": "Shown", "readOnlyHint": *name == "read"}})
             };
             ok(json!({"tools": tools.iter().map(tool).collect::<Vec<_>>()}))
         }
-        (Some("tools/list"), Mood::Crowd(_)) => ok(json!({"tools": []})),
+        (Some("tools/list"), StubBehaviour::Crowd(_)) => ok(json!({"tools": []})),
         (Some("tools/list"), _) => no(-32000, &format!("the key {key} is no good")),
         (Some(_), _) if message["id"].is_null() => ("202 Accepted".to_owned(), String::new()),
         _ => no(-32601, "there is no such method"),
     }
 }
 
-async fn test(by: &Caller, agent: &Caller, name: &str) -> Value {
+async fn test(by: &TestCaller, agent: &TestCaller, name: &str) -> Value {
     let path = format!("{}/{name}/test", at(agent));
     let mut tested = by.post(&path, json!({})).await.ok(200);
     assert!(tested["durationMs"].is_u64(), "{tested}");
@@ -211,7 +213,7 @@ async fn test(by: &Caller, agent: &Caller, name: &str) -> Value {
     tested
 }
 
-async fn grant(owner: &Caller, question: &Value) {
+async fn grant(owner: &TestCaller, question: &Value) {
     let path = format!("/api/approvals/{}/grant", question["id"].as_str().unwrap());
     let digest = json!({"digest": question["digest"]});
     owner.post(&path, digest).await.ok(200);
@@ -226,7 +228,8 @@ fn failed(code: &str, error: &str) -> Value {
 async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let there = Counterpart::start(Mood::Tools(vec![("read", "r"), ("write", "w")])).await;
+    let there =
+        McpServerStub::start(StubBehaviour::Tools(vec![("read", "r"), ("write", "w")])).await;
     owner
         .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
@@ -255,7 +258,7 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
     test(&owner, &ada, "web").await;
     events.none();
     // One word of one tool is another tool.
-    there.is_now(Mood::Tools(vec![("read", "r"), ("write", "w!")]));
+    there.is_now(StubBehaviour::Tools(vec![("read", "r"), ("write", "w!")]));
     let tested = test(&owner, &ada, "web").await;
     assert_eq!(
         (&tested["ok"], &tested["code"], &tested["pinChanged"]),
@@ -283,10 +286,10 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
     assert_eq!(test(&owner, &ada, "web").await["ok"], true);
     events.none();
     // One that is gone narrows the pin, and may not come back by itself.
-    there.is_now(Mood::Tools(vec![("read", "r")]));
+    there.is_now(StubBehaviour::Tools(vec![("read", "r")]));
     assert_eq!(test(&owner, &ada, "web").await["ok"], true);
     assert_eq!(events.names(), ["mcp_server_pinned"]);
-    there.is_now(Mood::Tools(vec![("read", "r"), ("write", "w")]));
+    there.is_now(StubBehaviour::Tools(vec![("read", "r"), ("write", "w")]));
     assert_eq!(test(&owner, &ada, "web").await["pinChanged"], true);
     // A person who sends the connection again begins anew.
     let other = json!({"transport": "http", "url": format!("{}?again", there.url)});
@@ -303,7 +306,7 @@ async fn a_test_lists_the_tools_pins_the_first_and_takes_no_others() {
 async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let there = Counterpart::start(Mood::Challenge("Bearer scope=\"x\"")).await;
+    let there = McpServerStub::start(StubBehaviour::Challenge("Bearer scope=\"x\"")).await;
     let added = owner
         .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
@@ -319,7 +322,7 @@ async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
         (&json!(true), &json!("NEEDS_SIGN_IN"))
     );
     // Another way of signing in is not one of ours; a test tells that one is wanted all the same.
-    there.is_now(Mood::Challenge("Basic realm=\"x\""));
+    there.is_now(StubBehaviour::Challenge("Basic realm=\"x\""));
     let plain = owner
         .post_approved(&at(&ada), ask("plain", &there.connection()))
         .await
@@ -330,7 +333,7 @@ async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
     let plain = owner.get(&format!("{}/plain", at(&ada))).await.ok(200);
     assert_eq!(plain["status"], "needsSignIn");
     // With a word of its own about who asks, nobody is asked before.
-    there.is_now(Mood::Challenge("Bearer"));
+    there.is_now(StubBehaviour::Challenge("Bearer"));
     let before = there.asked();
     let mut own = there.connection();
     own["headers"] = json!({"authorization": "Bearer x"});
@@ -356,7 +359,7 @@ async fn an_address_that_wants_a_sign_in_says_so_before_it_is_added() {
 async fn no_packet_precedes_a_persons_word() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    let there = Counterpart::start(Mood::Challenge("Bearer")).await;
+    let there = McpServerStub::start(StubBehaviour::Challenge("Bearer")).await;
     let add = ada.ask("POST", &at(&ada)).header("prefer", "wait=0");
     let add = add.json(&ask("web", &there.connection()));
     add.send().await.ok(202);
@@ -372,7 +375,7 @@ async fn no_packet_precedes_a_persons_word() {
 async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let there = Counterpart::start(Mood::Tools(Vec::new())).await;
+    let there = McpServerStub::start(StubBehaviour::Tools(Vec::new())).await;
     owner
         .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
@@ -428,7 +431,7 @@ async fn a_test_reaches_nothing_that_is_off_or_not_what_was_approved() {
 async fn what_a_server_says_back_of_a_secret_is_not_told() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let there = Counterpart::start(Mood::Echo).await;
+    let there = McpServerStub::start(StubBehaviour::Echo).await;
     let mut connection = there.connection();
     connection["headers"] = json!({"X-Key": CANARY});
     owner
@@ -457,15 +460,15 @@ async fn what_a_server_says_back_of_a_secret_is_not_told() {
 async fn one_test_of_a_server_runs_at_a_time() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let crowd = Arc::new(Crowd::default());
-    let there = Counterpart::start(Mood::Tools(Vec::new())).await;
+    let crowd = Arc::new(ConcurrentCallers::default());
+    let there = McpServerStub::start(StubBehaviour::Tools(Vec::new())).await;
     for name in ["web", "other"] {
         owner
             .post_approved(&at(&ada), ask(name, &there.connection()))
             .await
             .ok(200);
     }
-    there.is_now(Mood::Crowd(Arc::clone(&crowd)));
+    there.is_now(StubBehaviour::Crowd(Arc::clone(&crowd)));
     let (first, second) = tokio::join!(test(&owner, &ada, "web"), test(&ada, &ada, "WEB"));
     assert_eq!((&first["ok"], &second["ok"]), (&json!(true), &json!(true)));
     assert_eq!(crowd.most.load(Ordering::SeqCst), 1);
@@ -478,7 +481,7 @@ async fn one_test_of_a_server_runs_at_a_time() {
 async fn a_test_that_fails_says_in_which_way() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let there = Counterpart::start(Mood::Tools(Vec::new())).await;
+    let there = McpServerStub::start(StubBehaviour::Tools(Vec::new())).await;
     owner
         .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
@@ -486,13 +489,13 @@ async fn a_test_that_fails_says_in_which_way() {
     let mut events = t.events();
     for (mood, code, needs_auth) in [
         (
-            Mood::Status("500 Internal Server Error"),
+            StubBehaviour::Status("500 Internal Server Error"),
             "HTTP_STATUS",
             false,
         ),
-        (Mood::Status("404 Not Found"), "HTTP_STATUS", false),
-        (Mood::Page, "PROTOCOL_ERROR", false),
-        (Mood::Echo, "REFUSED", false),
+        (StubBehaviour::Status("404 Not Found"), "HTTP_STATUS", false),
+        (StubBehaviour::Page, "PROTOCOL_ERROR", false),
+        (StubBehaviour::Echo, "REFUSED", false),
     ] {
         there.is_now(mood);
         let tested = test(&owner, &ada, "web").await;
@@ -509,12 +512,12 @@ async fn a_test_that_fails_says_in_which_way() {
         assert!((1..=400).contains(&error.chars().count()), "{error}");
         events.none();
         // One that goes well again: what failed before counts no longer.
-        there.is_now(Mood::Tools(Vec::new()));
+        there.is_now(StubBehaviour::Tools(Vec::new()));
         assert_eq!(test(&owner, &ada, "web").await["ok"], true);
         events.all();
     }
     // A sign-in that allows too little is one that is wanted.
-    there.is_now(Mood::Status(
+    there.is_now(StubBehaviour::Status(
         "403 Forbidden\r\nwww-authenticate: Bearer error=\"insufficient_scope\"",
     ));
     let tested = test(&owner, &ada, "web").await;
@@ -530,7 +533,7 @@ async fn a_test_that_fails_says_in_which_way() {
 async fn a_server_that_three_tests_do_not_reach_counts_as_failing_until_one_does() {
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let there = Counterpart::start(Mood::Page).await;
+    let there = McpServerStub::start(StubBehaviour::Page).await;
     owner
         .post_approved(&at(&ada), ask("web", &there.connection()))
         .await
@@ -541,9 +544,9 @@ async fn a_server_that_three_tests_do_not_reach_counts_as_failing_until_one_does
         assert_eq!(entry["status"], expected);
         assert_eq!(entry["statusDetail"].is_string(), expected == "failing");
     }
-    there.is_now(Mood::Tools(Vec::new()));
+    there.is_now(StubBehaviour::Tools(Vec::new()));
     assert_eq!(test(&ada, &ada, "web").await["ok"], true);
-    there.is_now(Mood::Page);
+    there.is_now(StubBehaviour::Page);
     for _ in 0..2 {
         test(&ada, &ada, "web").await;
         let entry = owner.get(&format!("{}/web", at(&ada))).await.ok(200);

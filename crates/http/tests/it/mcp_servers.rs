@@ -1,6 +1,6 @@
 //! Tool servers of agents as their people manage them. Source: contract 4.2 to 4.4, 4.12.
 
-use guildhall_testkit::{APPROVED, Caller, TestHall};
+use guildhall_testkit::{APPROVED, TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::test_values::{column, text, wrong_fields};
@@ -9,7 +9,7 @@ use crate::test_values::{column, text, wrong_fields};
 pub(crate) const CANARY: &str = "canary-6f1d-value";
 
 /// Where the servers of an agent are.
-pub(crate) fn at(agent: &Caller) -> String {
+pub(crate) fn at(agent: &TestCaller) -> String {
     format!("/api/agents/{}/mcp-servers", agent.agent())
 }
 

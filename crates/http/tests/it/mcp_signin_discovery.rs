@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    mcp_signin::{Away, Scene},
-    signin_server_stub::Place,
+    mcp_signin::{AgentWithSigninServer, SentBrowser},
+    signin_server_stub::SigninServerStub,
 };
 
 const RESOURCE: &str = "/.well-known/oauth-protected-resource";
@@ -14,8 +14,8 @@ const OPENID: &str = "/.well-known/openid-configuration";
 const PUBLIC: &str = "https://hall.example";
 
 /// A scene whose tool server and authorization server say nothing of themselves.
-async fn silent() -> Scene {
-    let scene = Scene::open().await;
+async fn silent() -> AgentWithSigninServer {
+    let scene = AgentWithSigninServer::open().await;
     for place in [
         &format!("{RESOURCE}/mcp"),
         RESOURCE,
@@ -30,7 +30,7 @@ async fn silent() -> Scene {
 }
 
 /// Goes the whole way; answers what the browser was sent away with.
-async fn whole_way(scene: &Scene) -> Away {
+async fn whole_way(scene: &AgentWithSigninServer) -> SentBrowser {
     let started = scene.start(&scene.ada).await;
     let away = scene.sent(&started).await;
     let page = scene.back(&away, "code=good").await;
@@ -42,13 +42,13 @@ async fn whole_way(scene: &Scene) -> Away {
 
 #[tokio::test]
 async fn a_client_that_a_person_typed_is_shown_to_nobody_whom_the_server_names_later() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let client = json!({"clientId": "mine", "clientSecret": "canary-client-secret"});
     let path = format!("{}/client", scene.server());
     scene.t.owner().put(&path, client.clone()).await.ok(200);
     let started = scene.start(&scene.ada).await;
     scene.sent(&started).await;
-    let other = Place::open().await;
+    let other = SigninServerStub::open().await;
     let named = json!({"resource": format!("{}/mcp", scene.place.origin),
         "authorization_servers": [other.origin]});
     let own = "/.well-known/oauth-protected-resource/mcp";
@@ -77,7 +77,7 @@ async fn a_client_that_a_person_typed_is_shown_to_nobody_whom_the_server_names_l
 
 #[tokio::test]
 async fn an_authorization_server_that_knows_openid_alone_is_found() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     scene.place.answers(SERVER, 404, json!({}));
     scene.place.says_at(OPENID, &json!({}));
     let away = whole_way(&scene).await;
@@ -85,7 +85,7 @@ async fn an_authorization_server_that_knows_openid_alone_is_found() {
     let asked = scene.place.asked_of(&format!("GET {OPENID}"));
     assert_eq!(asked.len(), 1);
     // What it says there is held against the same rules.
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     scene.place.answers(SERVER, 404, json!({}));
     let other = json!({"issuer": "https://elsewhere.example"});
     scene.place.says_at(OPENID, &other);
@@ -125,7 +125,7 @@ async fn a_server_of_2025_03_26_is_signed_in_with_at_its_own_origin() {
 
 #[tokio::test]
 async fn at_a_public_address_the_client_is_its_own_document() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let document = "/api/oauth/client";
     let nobody = scene.t.nobody();
     let absent = nobody.get(document).await;

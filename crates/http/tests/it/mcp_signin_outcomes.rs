@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp_servers::{ask, at},
-    mcp_signin::Scene,
+    mcp_signin::AgentWithSigninServer,
 };
 
 /// Demands that a sign-in failed by `code`, and that its end was told once.
-async fn failed(scene: &Scene, started: &Value, code: &str) {
+async fn failed(scene: &AgentWithSigninServer, started: &Value, code: &str) {
     let polled = scene.poll(started).await;
     assert_eq!(
         json!([
@@ -53,7 +53,7 @@ async fn a_sign_in_that_cannot_begin_says_why() {
         ),
         ("SIGNIN_NO_SIGNIN_SUPPORT", json!({"token_endpoint": null})),
     ] {
-        let scene = Scene::open().await;
+        let scene = AgentWithSigninServer::open().await;
         scene.place.says(&change);
         let mut events = scene.t.events();
         let started = scene.start(&scene.ada).await;
@@ -91,7 +91,7 @@ async fn a_sign_in_that_cannot_begin_says_why() {
             json!({"resource": null}),
         ),
     ] {
-        let scene = Scene::open().await;
+        let scene = AgentWithSigninServer::open().await;
         let body = match body["resource"] {
             Value::Null if path == own => json!({
                 "resource": format!("{}/mcp", scene.place.origin),
@@ -117,7 +117,7 @@ async fn an_answer_that_is_no_code_of_the_one_asked_gives_no_token() {
         ("code=".to_owned(), false, "SIGNIN_REFUSED"),
         (String::new(), false, "SIGNIN_REFUSED"),
     ] {
-        let scene = Scene::open().await;
+        let scene = AgentWithSigninServer::open().await;
         let parameter = "authorization_response_iss_parameter_supported";
         scene.place.says(&json!({parameter: says_issuer}));
         let started = scene.start(&scene.ada).await;
@@ -132,7 +132,7 @@ async fn an_answer_that_is_no_code_of_the_one_asked_gives_no_token() {
 
 #[tokio::test]
 async fn a_code_that_buys_nothing_the_server_takes_is_no_sign_in() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let useless = json!({"access_token": "unknown", "token_type": "Bearer"});
     for (status, body) in [(400, json!({"error": "invalid_grant"})), (200, useless)] {
         scene.place.answers("/token", status, body);
@@ -146,7 +146,7 @@ async fn a_code_that_buys_nothing_the_server_takes_is_no_sign_in() {
 
 #[tokio::test]
 async fn time_a_newer_sign_in_and_another_address_end_it() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let owner = scene.t.owner();
     let mut events = scene.t.events();
     // Nobody opens it.
@@ -196,7 +196,7 @@ async fn time_a_newer_sign_in_and_another_address_end_it() {
 
 #[tokio::test]
 async fn tokens_are_bound_to_the_address_and_go_with_the_server() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let owner = scene.t.owner();
     let mut elsewhere = scene.place.connection();
     elsewhere["url"] = format!("{}/mcp?x=1", scene.place.origin).into();
@@ -212,20 +212,20 @@ async fn tokens_are_bound_to_the_address_and_go_with_the_server() {
         "{shown:?}"
     );
     // Removed and added again, it is another one.
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let owner = scene.t.owner();
     owner.delete(&scene.server()).await.ok(200);
     let asked = ask("web", &scene.place.connection());
     owner.post_approved(&at(&scene.ada), asked).await.ok(200);
     assert_eq!(scene.test().await["needsAuth"], true);
-    let Scene { t, place, .. } = scene;
+    let AgentWithSigninServer { t, place, .. } = scene;
     t.close().await;
     assert_eq!(place.asked_of("POST /revoke").len(), 2);
 }
 
 #[tokio::test]
 async fn what_waits_survives_a_restart_and_what_was_exchanged_does_not() {
-    let mut scene = Scene::open().await;
+    let mut scene = AgentWithSigninServer::open().await;
     let started = scene.start(&scene.ada).await;
     scene.t.restart().await;
     assert_eq!(scene.poll(&started).await["phase"], "waiting");
@@ -239,7 +239,7 @@ async fn what_waits_survives_a_restart_and_what_was_exchanged_does_not() {
     scene.t.restart().await;
     assert_eq!(scene.test().await["ok"], true);
 
-    let mut scene = Scene::open().await;
+    let mut scene = AgentWithSigninServer::open().await;
     let started = scene.start(&scene.ada).await;
     let away = scene.sent(&started).await;
     scene.place.holds(Some("code="));
@@ -267,7 +267,7 @@ async fn what_waits_survives_a_restart_and_what_was_exchanged_does_not() {
 
 #[tokio::test]
 async fn a_token_is_replaced_before_its_end_once_and_what_replaces_it_is_kept() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     scene.place.tokens_end_in(600);
     let started = scene.start(&scene.ada).await;
     let away = scene.sent(&started).await;
@@ -291,7 +291,7 @@ async fn a_token_is_replaced_before_its_end_once_and_what_replaces_it_is_kept() 
 
 #[tokio::test]
 async fn a_refused_refresh_forgets_the_token_and_an_unanswered_one_does_not() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     scene.t.pass(3_590);
     // Out of order, three times.
     scene

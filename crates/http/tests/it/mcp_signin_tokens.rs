@@ -6,27 +6,27 @@ use serde_json::{Value, json};
 
 use crate::{
     mcp_gateway::told,
-    mcp_signin::Scene,
+    mcp_signin::AgentWithSigninServer,
     sessions,
-    signin_server_stub::{Asked, Place},
+    signin_server_stub::{RecordedRequest, SigninServerStub},
     test_values::text,
 };
 
-async fn tools(scene: &Scene) -> Value {
+async fn tools(scene: &AgentWithSigninServer) -> Value {
     told(&scene.ada, "web", "tools/list", json!({})).await
 }
 
 /// What the server was asked, and how often it was greeted.
-fn heard(place: &Place) -> (Vec<Asked>, usize) {
+fn heard(place: &SigninServerStub) -> (Vec<RecordedRequest>, usize) {
     let asked = place.asked_of("POST /mcp");
-    let is_greeting = |one: &&Asked| one.body.contains("\"initialize\"");
+    let is_greeting = |one: &&RecordedRequest| one.body.contains("\"initialize\"");
     let greetings = asked.iter().filter(is_greeting).count();
     (asked, greetings)
 }
 
 #[tokio::test]
 async fn a_connection_shows_the_token_of_today_and_ends_with_the_sign_in() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
     scene.t.bind_tokens(&scene.ada, &text(&session["id"]));
     assert_eq!(tools(&scene).await["result"]["tools"][0]["name"], "read");
@@ -62,7 +62,7 @@ async fn a_connection_shows_the_token_of_today_and_ends_with_the_sign_in() {
 
 #[tokio::test]
 async fn a_call_that_wants_more_than_the_sign_in_allows_leads_to_a_wider_one() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
     scene.t.bind_tokens(&scene.ada, &text(&session["id"]));
     let params = json!({"name": "read", "arguments": {}});
@@ -87,7 +87,7 @@ async fn a_call_that_wants_more_than_the_sign_in_allows_leads_to_a_wider_one() {
 async fn a_sign_in_of_meanwhile_outlives_the_refresh_of_the_one_before() {
     let refused = (400, json!({"error": "invalid_grant"}));
     for answer in [Some(refused), None] {
-        let scene = Scene::signed_in().await;
+        let scene = AgentWithSigninServer::signed_in().await;
         scene.t.pass(3_590);
         scene.place.holds(Some("grant_type=refresh_token"));
         let signing = async {
@@ -114,7 +114,7 @@ async fn a_sign_in_of_meanwhile_outlives_the_refresh_of_the_one_before() {
 
 #[tokio::test]
 async fn a_sign_in_that_the_server_takes_after_all_is_taken_up_again() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let session = sessions::open(&scene.t.owner(), &scene.ada, json!({})).await;
     scene.t.bind_tokens(&scene.ada, &text(&session["id"]));
     scene.place.answers("/mcp", 401, json!({}));
@@ -134,7 +134,7 @@ async fn a_sign_in_that_the_server_takes_after_all_is_taken_up_again() {
 
 #[tokio::test]
 async fn what_a_server_has_for_those_who_signed_in_is_held_against_what_was_approved() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let path = format!("{}/signin", scene.server());
     let _: Value = scene.t.owner().delete(&path).await.ok(200);
     scene.place.rewords("another one");
@@ -154,7 +154,7 @@ async fn what_a_server_has_for_those_who_signed_in_is_held_against_what_was_appr
 
 #[tokio::test]
 async fn signing_out_answers_no_question_to_a_person() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     scene.place.rewords("another one");
     assert_eq!(scene.test().await["pinChanged"], true);
     let held = scene.entry().await;

@@ -2,7 +2,7 @@
 //! No agent starts here, so that what is sent waits, held until a person acts.
 //! Source: contract 3.5, 3.6.1, 3.6.2.
 
-use guildhall_testkit::{Caller, EventLog, TestHall, until};
+use guildhall_testkit::{EventLog, TestCaller, TestHall, until};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 const NOWHERE: &str = "7d0a4be9-1b2c-4d3e-8f90-a1b2c3d4e5f6";
 
 /// Sends `content` and waits until the agent failed to start.
-async fn send(by: &Caller, log: &mut EventLog, session: &str, content: &str) -> Value {
+async fn send(by: &TestCaller, log: &mut EventLog, session: &str, content: &str) -> Value {
     let path = format!("{session}/messages");
     let sent = by.post(&path, json!({"content": content})).await.ok(202);
     let mut state = Value::Null;
@@ -29,7 +29,7 @@ async fn send(by: &Caller, log: &mut EventLog, session: &str, content: &str) -> 
     sent
 }
 
-async fn queue(by: &Caller, session: &str) -> Vec<Value> {
+async fn queue(by: &TestCaller, session: &str) -> Vec<Value> {
     let queue = by.get(&format!("{session}/queue")).await.ok(200);
     queue["queue"].as_array().unwrap().clone()
 }

@@ -22,13 +22,13 @@ const ROUNDS: usize = 150;
 const FILES: [&str; 4] = ["file", "file.png", "list.md", "saved"];
 
 /// Two names that change places until this is dropped.
-struct Race {
+struct PathSwapper {
     is_over: Arc<AtomicBool>,
     swaps: Arc<AtomicU64>,
     swapping: Option<JoinHandle<()>>,
 }
 
-impl Race {
+impl PathSwapper {
     fn of(one: PathBuf, other: PathBuf) -> Self {
         let (is_over, swaps) = (Arc::<AtomicBool>::default(), Arc::<AtomicU64>::default());
         let (ends, count) = (Arc::clone(&is_over), Arc::clone(&swaps));
@@ -59,7 +59,7 @@ impl Race {
     }
 }
 
-impl Drop for Race {
+impl Drop for PathSwapper {
     fn drop(&mut self) {
         self.stop();
     }
@@ -101,7 +101,7 @@ async fn no_route_touches_what_lies_outside_while_names_change_places() {
     let sign = |cwd: &str| json!({"kind": "serve", "cwd": cwd});
     let signed = owner.post("/api/workbench/sign", sign(cwd)).await.ok(200);
     let (_, served) = signed["url"].as_str().unwrap().split_once("/api/").unwrap();
-    let race = Race::of(inside.clone(), away.clone());
+    let race = PathSwapper::of(inside.clone(), away.clone());
     let mut outcomes: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
     for round in 0..ROUNDS {
         let get = async |path: String| owner.get(&path).await;

@@ -6,24 +6,26 @@ use std::{
 };
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Answer, Options, TestHall, until};
+use guildhall_testkit::{HallOptions, TestHall, TestResponse, until};
 use serde_json::json;
 use tokio::{
     io::AsyncWriteExt,
     net::{TcpListener, TcpStream},
 };
 
-use crate::dev_servers::{DevServer, PREVIEWS, SIGN, Shown, hall, read_until, with_ports};
+use crate::dev_servers::{
+    DevServerStub, OpenedPreview, PREVIEWS, SIGN, hall, read_until, with_ports,
+};
 
 #[tokio::test]
 async fn those_who_ask_at_the_same_time_share_one_listener() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
+    let dev = DevServerStub::saying("x").await;
     let mut events = t.events();
     let owner = t.owner();
     let ask = || owner.post(SIGN, json!({"kind": "proxy", "port": dev.port}));
     let answers = tokio::join!(ask(), ask(), ask(), ask());
-    let place = |answer: Answer| {
+    let place = |answer: TestResponse| {
         let url = answer.ok(200)["url"].as_str().unwrap().to_owned();
         url.split("/?").next().unwrap().to_owned()
     };
@@ -37,9 +39,12 @@ async fn those_who_ask_at_the_same_time_share_one_listener() {
 #[tokio::test]
 async fn a_preview_comes_back_on_its_port_after_a_restart_and_knows_its_browser() {
     let mut t = hall().await;
-    let (dev, other) = (DevServer::saying("x").await, DevServer::saying("y").await);
-    Shown::of(&t, other.port).await;
-    let shown = Shown::of(&t, dev.port).await;
+    let (dev, other) = (
+        DevServerStub::saying("x").await,
+        DevServerStub::saying("y").await,
+    );
+    OpenedPreview::of(&t, other.port).await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let mut events = t.events();
     t.restart().await;
     let mut closed: Vec<_> = events
@@ -57,7 +62,7 @@ async fn a_preview_comes_back_on_its_port_after_a_restart_and_knows_its_browser(
             .await
             .is_err()
     );
-    let again = Shown::of(&t, dev.port).await;
+    let again = OpenedPreview::of(&t, dev.port).await;
     assert_eq!(again.port, shown.port);
     // The cookie of before counts on.
     assert_eq!(shown.ask("GET /", "").await.status, 200);
@@ -65,13 +70,13 @@ async fn a_preview_comes_back_on_its_port_after_a_restart_and_knows_its_browser(
 
 #[tokio::test]
 async fn a_preview_nobody_looks_at_closes_by_itself() {
-    let options = Options {
+    let options = HallOptions {
         preview_idle: Duration::from_millis(200),
-        ..Options::default()
+        ..HallOptions::default()
     };
     let t = TestHall::open_with(with_ports(3, options)).await;
-    let dev = DevServer::saying("x").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let mut events = t.events();
     assert_eq!(shown.ask("GET /", "").await.status, 200);
     let mut data = None;
@@ -87,15 +92,15 @@ async fn a_preview_nobody_looks_at_closes_by_itself() {
     );
     let expected = json!({"port": dev.port, "listenPort": shown.port, "reason": "idle"});
     assert_eq!(data["data"], expected);
-    let again = Shown::of(&t, dev.port).await;
+    let again = OpenedPreview::of(&t, dev.port).await;
     assert_eq!(again.port, shown.port);
 }
 
 #[tokio::test]
 async fn previews_are_closed_by_people_and_by_revoking() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
-    let first = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let first = OpenedPreview::of(&t, dev.port).await;
     let place = format!("{PREVIEWS}/{}", dev.port);
     let mut events = t.events();
     t.owner().delete(&place).await.ok(204);
@@ -116,7 +121,7 @@ async fn previews_are_closed_by_people_and_by_revoking() {
             .await
             .refused(404, "PREVIEW_NOT_FOUND");
     }
-    let second = Shown::of(&t, dev.port).await;
+    let second = OpenedPreview::of(&t, dev.port).await;
     assert_eq!(second.port, first.port);
     events.the("preview_opened");
     t.owner()
@@ -124,17 +129,20 @@ async fn previews_are_closed_by_people_and_by_revoking() {
         .await
         .ok(204);
     assert_eq!(events.the("preview_closed")["reason"], "revoked");
-    let third = Shown::of(&t, dev.port).await;
+    let third = OpenedPreview::of(&t, dev.port).await;
     assert_eq!(second.ask("GET /", "").await.status, 401);
     assert_eq!(third.ask("GET /", "").await.status, 200);
 }
 
 #[tokio::test]
 async fn where_no_preview_can_be_shown_it_says_why() {
-    let t = TestHall::open_with(with_ports(1, Options::default())).await;
+    let t = TestHall::open_with(with_ports(1, HallOptions::default())).await;
     let sign = |port: u16| json!({"kind": "proxy", "port": port});
     let unavailable = |why: &str| json!({"url": null, "unavailable": why, "expiresAt": null});
-    let (one, two) = (DevServer::saying("x").await, DevServer::saying("y").await);
+    let (one, two) = (
+        DevServerStub::saying("x").await,
+        DevServerStub::saying("y").await,
+    );
     let first = t.owner().post(SIGN, sign(one.port)).await.ok(200);
     assert!(first["url"].is_string() && first.get("unavailable").is_none());
     let full = t.owner().post(SIGN, sign(two.port)).await.ok(200);
@@ -172,8 +180,8 @@ async fn where_no_preview_can_be_shown_it_says_why() {
 #[tokio::test]
 async fn ports_are_probed_and_listed_without_our_own() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let owner = t.owner();
     let probe = |port: u16| owner.post("/api/workbench/probe", json!({"port": port}));
     assert_eq!(probe(dev.port).await.ok(200), json!({"listening": true}));
@@ -195,16 +203,16 @@ async fn ports_are_probed_and_listed_without_our_own() {
 
 #[tokio::test]
 async fn a_port_of_another_dev_servers_pages_is_given_last_and_cleared_of_them() {
-    let t = TestHall::open_with(with_ports(2, Options::default())).await;
+    let t = TestHall::open_with(with_ports(2, HallOptions::default())).await;
     let mut shown = Vec::new();
     let servers = [
-        DevServer::saying("a").await,
-        DevServer::saying("b").await,
-        DevServer::saying("c").await,
+        DevServerStub::saying("a").await,
+        DevServerStub::saying("b").await,
+        DevServerStub::saying("c").await,
     ];
     for dev in &servers {
         t.pass(1);
-        shown.push(Shown::of(&t, dev.port).await);
+        shown.push(OpenedPreview::of(&t, dev.port).await);
         t.owner()
             .delete(&format!("{PREVIEWS}/{}", dev.port))
             .await
@@ -217,9 +225,9 @@ async fn a_port_of_another_dev_servers_pages_is_given_last_and_cleared_of_them()
     );
     assert_eq!(ports[0], ports[2], "then that of longest ago");
 
-    let again = Shown::of(&t, servers[2].port).await;
+    let again = OpenedPreview::of(&t, servers[2].port).await;
     assert_eq!(again.port, ports[0]);
-    let met = |dev: &DevServer| format!("guildhall_shown_{}={}", again.port, dev.port);
+    let met = |dev: &DevServerStub| format!("guildhall_shown_{}={}", again.port, dev.port);
     let entered = again.enter(&met(&servers[0])).await;
     assert_eq!(entered.header("clear-site-data"), "\"cache\", \"storage\"");
     let marked = format!(
@@ -236,8 +244,8 @@ async fn a_port_of_another_dev_servers_pages_is_given_last_and_cleared_of_them()
 #[tokio::test]
 async fn a_port_that_is_somebodys_on_either_address_of_localhost_is_passed_over() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
-    let first = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let first = OpenedPreview::of(&t, dev.port).await;
     let health = format!(
         "GET /__guildhall_preview/health HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n",
         first.port
@@ -258,7 +266,11 @@ async fn a_port_that_is_somebodys_on_either_address_of_localhost_is_passed_over(
     ] {
         t.owner().delete(&close).await.ok(204);
         let _stranger = TcpListener::bind((taken, first.port)).await.unwrap();
-        assert_ne!(Shown::of(&t, dev.port).await.port, first.port, "{taken}");
+        assert_ne!(
+            OpenedPreview::of(&t, dev.port).await.port,
+            first.port,
+            "{taken}"
+        );
     }
 }
 
@@ -266,14 +278,14 @@ async fn a_port_that_is_somebodys_on_either_address_of_localhost_is_passed_over(
 async fn other_people_see_dev_servers_only_where_the_owner_lets_them() {
     let t = TestHall::open_with(with_ports(
         3,
-        Options {
+        HallOptions {
             mode: AuthMode::Login,
-            ..Options::default()
+            ..HallOptions::default()
         },
     ))
     .await;
-    let dev = DevServer::saying("x").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let pia = t.person("Pia").await;
     let probe = "/api/workbench/probe";
     let close = format!("{PREVIEWS}/{}", dev.port);
@@ -293,7 +305,7 @@ async fn other_people_see_dev_servers_only_where_the_owner_lets_them() {
 
     let open = json!({"workbench.people": "previews"});
     t.owner().patch("/api/settings", open).await.ok(200);
-    let theirs = Shown::by(&pia, dev.port).await;
+    let theirs = OpenedPreview::by(&pia, dev.port).await;
     assert_eq!(theirs.ask("GET /", "").await.body, "x");
     assert_eq!(
         pia.post(probe, port).await.ok(200),
@@ -306,11 +318,11 @@ async fn other_people_see_dev_servers_only_where_the_owner_lets_them() {
 #[tokio::test]
 async fn the_list_of_previews_is_as_of_an_event_and_told_once() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
+    let dev = DevServerStub::saying("x").await;
     let before = t.owner().get(PREVIEWS).await;
-    Shown::of(&t, dev.port).await;
+    OpenedPreview::of(&t, dev.port).await;
     let after = t.owner().get(PREVIEWS).await;
-    let seq = |answer: &Answer| answer.header("x-event-seq").parse::<u64>().unwrap();
+    let seq = |answer: &TestResponse| answer.header("x-event-seq").parse::<u64>().unwrap();
     assert_eq!(seq(&after), seq(&before) + 1);
     let tag = after.header("etag").to_owned();
     assert_ne!(tag, before.header("etag"));

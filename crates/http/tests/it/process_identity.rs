@@ -1,14 +1,14 @@
 //! Agents known by their processes, and connections nobody can be sure of.
 //! Source: contract 1.4, rows 1 and 1b, "in doubt".
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-async fn who(by: &Caller) -> Value {
+async fn who(by: &TestCaller) -> Value {
     by.get("/api/auth/whoami").await.ok(200)["caller"].clone()
 }
 
-fn agent(author: &Caller, name: &str, credential: &str) -> Value {
+fn agent(author: &TestCaller, name: &str, credential: &str) -> Value {
     json!({"kind": "agent", "authorId": author.author(), "displayName": name,
         "credential": credential})
 }
@@ -206,7 +206,7 @@ async fn a_person_reads_on_a_page_why_a_link_does_not_count() {
 #[tokio::test]
 async fn what_a_guildhall_sends_makes_nobody_the_owner() {
     let t = TestHall::open().await;
-    let sent = |caller: Caller| caller.with("guildhall-outgoing", "1");
+    let sent = |caller: TestCaller| caller.with("guildhall-outgoing", "1");
     let owner = sent(t.owner());
     assert_eq!(who(&owner).await, Value::Null);
     owner.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");

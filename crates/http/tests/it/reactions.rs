@@ -31,7 +31,7 @@ async fn a_reaction_is_given_once_and_taken_back_once() {
     let entry = t.say(&owner, &room, "hello").await;
     let mut events = t.events();
     let (thumbs, party) = (reaction(&entry, THUMBS), reaction(&entry, PARTY));
-    let put = |by: &guildhall_testkit::Caller, path: &str| by.ask("PUT", path).send();
+    let put = |by: &guildhall_testkit::TestCaller, path: &str| by.ask("PUT", path).send();
     let mut first_at = Vec::new();
     for path in [&thumbs, &party] {
         t.pass(1);
@@ -170,7 +170,7 @@ async fn an_entry_takes_20_different_emojis() {
     let ada = t.agent("ada").await;
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     let entry = t.say(&owner, &room, "hello").await;
-    let put = |by: guildhall_testkit::Caller, n| {
+    let put = |by: guildhall_testkit::TestCaller, n| {
         let path = reaction(&entry, &smiley(n));
         async move { by.ask("PUT", &path).send().await }
     };

@@ -1,9 +1,9 @@
 //! Read cursors and unread counts, against a recount from the entries. Source: contract 2.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::test_values::{Chance, list, listed};
+use crate::test_values::{SeededRandom, list, listed};
 
 #[tokio::test]
 async fn a_cursor_moves_forward_and_back_only_when_asked() {
@@ -111,7 +111,7 @@ async fn recount(t: &TestHall, room: &str, member: &Value) -> (u64, u64) {
 }
 
 /// What the caller is shown equals the recount, in the listing and in the room.
-async fn holds(t: &TestHall, by: &Caller, room: &str) {
+async fn holds(t: &TestHall, by: &TestCaller, room: &str) {
     let members = t
         .owner()
         .get(&format!("/api/rooms/{room}/members"))
@@ -144,7 +144,7 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
         .patch(&owner.handle_url(), json!({"handle": "boss"}))
         .await
         .ok(200);
-    let mut chance = Chance(0x00dd_ba11);
+    let mut chance = SeededRandom(0x00dd_ba11);
     for _ in 0..3 {
         let title = format!("Room {}", chance.below(u64::MAX));
         let room = t.channel(&owner, &title, &[&ada]).await;

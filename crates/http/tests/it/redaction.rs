@@ -1,6 +1,6 @@
 //! Redaction: a text is gone from every answer, every event and every file. Source: contract 2.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -32,7 +32,7 @@ fn on_disk(t: &TestHall, bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-async fn found(by: &Caller, q: &str) -> usize {
+async fn found(by: &TestCaller, q: &str) -> usize {
     let path = format!("/api/search?q={q}");
     list(&by.get(&path).await.ok(200)["results"]).len()
 }

@@ -3,7 +3,7 @@
 
 use guildhall_domain::callers::AuthMode;
 use guildhall_hall::streams::StreamLimits;
-use guildhall_testkit::{Caller, Options, TestHall};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall};
 use serde_json::json;
 
 use crate::test_values::{column, listed, text};
@@ -100,7 +100,7 @@ async fn a_person_may_do_what_people_may_and_nothing_of_the_owners() {
 }
 
 /// What a caller hears up to the event at `head`: the names, and whose keys were made.
-async fn heard(t: &TestHall, by: &Caller, path: &str, head: u64) -> (Vec<String>, Vec<String>) {
+async fn heard(t: &TestHall, by: &TestCaller, path: &str, head: u64) -> (Vec<String>, Vec<String>) {
     let frames = t.stream(by, path, None).await.until(head).await;
     let keys = frames
         .iter()
@@ -157,10 +157,10 @@ async fn each_person_has_streams_of_its_own() {
         per_human: 1,
         ..StreamLimits::default()
     };
-    t.restart_with(Options {
+    t.restart_with(HallOptions {
         mode: AuthMode::Login,
         streams,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let bob = t.person("Bob").await;

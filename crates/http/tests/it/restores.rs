@@ -1,25 +1,25 @@
 //! Going back to a backup by asking the server: what is refused, what the next start does, and
 //! what is to be decided then.
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use guildhall_hall::restore::complete_requested;
-use guildhall_testkit::{Caller, PASSWORD, TestHall};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall};
 use guildhall_world::{data_dir::DataDir, restores::RestoreRequest};
 use serde_json::{Value, json};
 
 use crate::backups::{back_up, texts};
 
-const LATER: Moment = Moment::from_millis(1_790_000_100_000);
+const LATER: Timestamp = Timestamp::from_millis(1_790_000_100_000);
 
 fn at(backup: &Value) -> String {
     format!("/api/backups/{}/restore", backup["id"].as_str().unwrap())
 }
 
-async fn start(by: &Caller, backup: &Value) -> Value {
+async fn start(by: &TestCaller, backup: &Value) -> Value {
     by.ask("POST", &at(backup)).send().await.ok(200)
 }
 
-async fn last(by: &Caller) -> Value {
+async fn last(by: &TestCaller) -> Value {
     by.get("/api/restore").await.ok(200)["restore"].clone()
 }
 

@@ -1,18 +1,18 @@
 //! Rooms: what is listed to whom, making and changing them. Source: spec, "GET /api/rooms";
 //! contract 2.2.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::test_values::{column, list, listed, text};
 
-async fn titles(by: &Caller, query: &str) -> Vec<String> {
+async fn titles(by: &TestCaller, query: &str) -> Vec<String> {
     let rooms = by.get(&format!("/api/rooms{query}")).await.ok(200);
     assert_eq!(rooms["warnings"], json!([]));
     column(&rooms["rooms"], "title")
 }
 
-async fn dm(t: &TestHall, with: &[&Caller]) -> String {
+async fn dm(t: &TestHall, with: &[&TestCaller]) -> String {
     let ids: Vec<&str> = with.iter().map(|member| member.author()).collect();
     let ask = json!({"kind": "dm", "memberIds": ids});
     text(&t.owner().post("/api/rooms", ask).await.ok(201)["id"])

@@ -1,6 +1,6 @@
 //! Making rooms: their first state, their names, and who must be in them. Source: contract 2.2.
 
-use guildhall_testkit::{Answer, TestHall};
+use guildhall_testkit::{TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::test_values::{column, text};
@@ -243,7 +243,7 @@ async fn of_two_who_make_the_same_thing_at_once_one_makes_it() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let ada = t.agent("ada").await;
-    let statuses = |first: &Answer, second: &Answer| {
+    let statuses = |first: &TestResponse, second: &TestResponse| {
         let mut both = [first.status, second.status];
         both.sort_unstable();
         both

@@ -1,6 +1,6 @@
 //! Runtimes: which there are, and trying one out. Source: contract 3.3.1.
 
-use guildhall_domain::runtimes::Definition;
+use guildhall_domain::runtimes::RuntimeDefinition;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
@@ -53,11 +53,11 @@ async fn every_runtime_there_can_be_is_listed_whether_it_is_here_or_not() {
         codex[field] = value;
     }
     assert_eq!(*of(&list, "codex"), codex);
-    let mine = Definition {
+    let mine = RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("nowhere".to_owned()),
         args: Some(vec!["acp".to_owned()]),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![mine]).await;
     let list = owner.get("/api/runtimes").await.ok(200);

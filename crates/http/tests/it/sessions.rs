@@ -1,8 +1,8 @@
 //! Sessions: opening them, with every refusal in its order, and finding them again.
 //! Source: contract 3.1, 3.5, 3.6.4.
 
-use guildhall_domain::runtimes::Definition;
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_domain::runtimes::RuntimeDefinition;
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,7 +26,7 @@ pub(crate) fn on_disk(t: &TestHall, cwd: &str) {
 }
 
 /// A session of `agent`.
-pub(crate) async fn open(by: &Caller, agent: &Caller, more: Value) -> Value {
+pub(crate) async fn open(by: &TestCaller, agent: &TestCaller, more: Value) -> Value {
     let mut ask = json!({"agentId": agent.agent()});
     for (field, value) in more.as_object().unwrap() {
         ask[field] = value.clone();
@@ -190,10 +190,10 @@ async fn opening_is_refused_in_the_order_of_the_table() {
 #[tokio::test]
 async fn a_runtime_named_with_an_agent_is_the_agents() {
     let mut t = TestHall::open().await;
-    let other = Definition {
+    let other = RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("mine".to_owned()),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![other]).await;
     let ada = t.agent("ada").await;

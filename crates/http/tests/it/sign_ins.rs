@@ -1,6 +1,6 @@
 //! Signing in and out. Source: contract 1.4, 1.11.
 
-use guildhall_testkit::{Answer, Caller, PASSWORD, TestHall};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
@@ -11,12 +11,12 @@ use crate::{
 const DAY: i64 = 24 * 3_600;
 const OWNER: &str = "owner@example.org";
 
-async fn login(by: &Caller, email: &str, password: &str) -> Answer {
+async fn login(by: &TestCaller, email: &str, password: &str) -> TestResponse {
     let ask = json!({"email": email, "password": password});
     by.post("/api/auth/login", ask).await
 }
 
-async fn change(by: &Caller, current: &str, next: &str) -> Answer {
+async fn change(by: &TestCaller, current: &str, next: &str) -> TestResponse {
     let ask = json!({"current": current, "next": next});
     by.post("/api/auth/password", ask).await
 }

@@ -16,7 +16,7 @@ use tokio::{
 
 /// One request that came.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RecordedRequest {
     /// Method and path.
     pub(crate) what: String,
     /// The `Authorization` header.
@@ -28,8 +28,8 @@ pub(crate) struct Asked {
 }
 
 #[derive(Default)]
-struct Inner {
-    asked: Vec<Asked>,
+struct StubState {
+    asked: Vec<RecordedRequest>,
     /// Answers in the place of the usual ones, by path.
     answers: HashMap<String, (u16, Value)>,
     /// The access tokens that count.
@@ -44,16 +44,16 @@ struct Inner {
 }
 
 /// The place.
-pub(crate) struct Place {
+pub(crate) struct SigninServerStub {
     /// Its origin.
     pub(crate) origin: String,
-    inner: Arc<Mutex<Inner>>,
+    inner: Arc<Mutex<StubState>>,
     /// Whom the token endpoint keeps waiting: those whose question holds this.
     holds: Arc<watch::Sender<Option<&'static str>>>,
     _serving: JoinSet<()>,
 }
 
-impl Place {
+impl SigninServerStub {
     pub(crate) async fn open() -> Self {
         Self::open_at("127.0.0.1:0").await
     }
@@ -62,9 +62,9 @@ impl Place {
     pub(crate) async fn open_at(address: &str) -> Self {
         let listener = TcpListener::bind(address).await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let inner = Arc::new(Mutex::new(Inner {
+        let inner = Arc::new(Mutex::new(StubState {
             expires_in: 3_600,
-            ..Inner::default()
+            ..StubState::default()
         }));
         let holds = Arc::new(watch::Sender::new(None));
         let mut serving = JoinSet::new();
@@ -155,12 +155,12 @@ impl Place {
     }
 
     /// What was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<RecordedRequest> {
         self.inner.lock().unwrap().asked.clone()
     }
 
     /// What was asked of one place so far.
-    pub(crate) fn asked_of(&self, what: &str) -> Vec<Asked> {
+    pub(crate) fn asked_of(&self, what: &str) -> Vec<RecordedRequest> {
         let mut asked = self.asked();
         asked.retain(|one| one.what == what);
         asked
@@ -181,7 +181,7 @@ fn metadata(origin: &str) -> Value {
 
 async fn serve(
     mut socket: TcpStream,
-    place: &Mutex<Inner>,
+    place: &Mutex<StubState>,
     origin: &str,
     holds: &watch::Sender<Option<&'static str>>,
 ) -> std::io::Result<()> {
@@ -213,7 +213,7 @@ async fn serve(
         let mut body = vec![0; length];
         read.read_exact(&mut body).await?;
         let what = first.rsplit_once(' ').unwrap_or_default().0.to_owned();
-        let asked = Asked {
+        let asked = RecordedRequest {
             what,
             authorization,
             key,
@@ -234,7 +234,7 @@ async fn serve(
     }
 }
 
-fn answer(place: &mut Inner, asked: &Asked, origin: &str) -> (String, String) {
+fn answer(place: &mut StubState, asked: &RecordedRequest, origin: &str) -> (String, String) {
     let (_, path) = asked.what.split_once(' ').unwrap();
     if let Some((status, body)) = place.answers.get(path) {
         return (format!("{status} X"), body.to_string());
@@ -268,7 +268,7 @@ fn answer(place: &mut Inner, asked: &Asked, origin: &str) -> (String, String) {
     }
 }
 
-fn tools(place: &Inner, asked: &Asked, origin: &str) -> (String, String) {
+fn tools(place: &StubState, asked: &RecordedRequest, origin: &str) -> (String, String) {
     let token = asked.authorization.strip_prefix("Bearer ");
     if !token.is_some_and(|token| place.tokens.contains(token)) {
         let at = format!("{origin}/.well-known/oauth-protected-resource/mcp");

@@ -3,19 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_domain::settings::{self, Source};
-use guildhall_testkit::{Caller, Options, Stream, TestHall};
+use guildhall_domain::settings::{self, SettingSource};
+use guildhall_testkit::{HallOptions, SseClient, TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
     canvas,
-    test_values::{Chance, list, text},
+    test_values::{SeededRandom, list, text},
 };
 
 /// What one viewer knows of a room from its stream alone.
-struct Known {
-    viewer: Caller,
-    stream: Stream,
+struct RoomReplica {
+    viewer: TestCaller,
+    stream: SseClient,
     room: Value,
     entries: Vec<Value>,
     /// Its canvas, in order.
@@ -26,8 +26,8 @@ struct Known {
     wrote: BTreeSet<String>,
 }
 
-impl Known {
-    async fn begin(t: &TestHall, viewer: &Caller, room: &str) -> Self {
+impl RoomReplica {
+    async fn begin(t: &TestHall, viewer: &TestCaller, room: &str) -> Self {
         let mut stream = t
             .stream(viewer, &format!("/api/rooms/{room}/events"), None)
             .await;
@@ -260,18 +260,18 @@ impl Known {
     }
 }
 
-const NO_TURNS: &[(&settings::Setting, Source, settings::Value)] = &[(
+const NO_TURNS: &[(&settings::Setting, SettingSource, settings::SettingValue)] = &[(
     &settings::MAX_AUTO_TURNS_TOTAL_PER_HOUR,
-    Source::File,
-    settings::Value::Number(0),
+    SettingSource::File,
+    settings::SettingValue::Number(0),
 )];
 
 #[tokio::test]
 async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
     // Every turn is refused at once, so that nothing happens between the steps.
-    let t = TestHall::open_with(Options {
+    let t = TestHall::open_with(HallOptions {
         configured: NO_TURNS,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let owner = t.owner();
@@ -282,7 +282,7 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     // Comes later and sees nothing of what was before.
     let cleo = t.agent("cleo").await;
-    let mut chance = Chance(0xf01d);
+    let mut chance = SeededRandom(0xf01d);
     for kind in ["channel", "dm"] {
         let ask = json!({"kind": kind, "title": (kind == "channel").then_some("Fold"),
             "memberIds": [ada.author(), bob.author()]});
@@ -296,9 +296,9 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
         let join = json!({"authorId": cleo.author()});
         owner.post(&format!("{path}/members"), join).await.ok(201);
         let mut viewers = [
-            Known::begin(&t, &owner, &room).await,
-            Known::begin(&t, &ada, &room).await,
-            Known::begin(&t, &cleo, &room).await,
+            RoomReplica::begin(&t, &owner, &room).await,
+            RoomReplica::begin(&t, &ada, &room).await,
+            RoomReplica::begin(&t, &cleo, &room).await,
         ];
         for n in 0..60 {
             t.pass(1);

@@ -1,7 +1,7 @@
 //! Streams: why they are refused, how many there are, and their end. Source: contract 1.10, 1.11.
 
 use guildhall_hall::streams::StreamLimits;
-use guildhall_testkit::{Options, TestHall, until};
+use guildhall_testkit::{HallOptions, TestHall, until};
 
 #[tokio::test]
 async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
@@ -10,9 +10,9 @@ async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
         per_human: 1,
         per_agent: 1,
     };
-    let t = TestHall::open_with(Options {
+    let t = TestHall::open_with(HallOptions {
         streams,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let owner = t.owner();

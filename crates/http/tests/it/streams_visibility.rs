@@ -1,20 +1,20 @@
 //! Streams: who hears of what. Source: contract 1.10, the table of scopes.
 
-use guildhall_testkit::{Caller, Frame, TestHall};
+use guildhall_testkit::{StreamFrame, TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::test_values::text;
 
 /// What a caller would hear of everything, replayed from the beginning up to a last post in
 /// `team`, which everybody there hears.
-async fn replay(t: &TestHall, by: &Caller, query: &str) -> Vec<Frame> {
+async fn replay(t: &TestHall, by: &TestCaller, query: &str) -> Vec<StreamFrame> {
     t.say(&t.owner(), &t.team().await, "the end").await;
     let head = t.events().place().unsigned_abs();
     let path = format!("/api/events?after=0{query}");
     t.stream(by, &path, None).await.until(head).await
 }
 
-fn names(frames: &[Frame]) -> Vec<&str> {
+fn names(frames: &[StreamFrame]) -> Vec<&str> {
     frames.iter().map(|frame| frame.event.as_str()).collect()
 }
 
@@ -60,7 +60,7 @@ async fn an_agent_hears_of_a_room_from_its_joining_to_its_leaving() {
     );
 
     // Replayed by the rights of the moment of reading: of the room only the leaving is left.
-    let of_room = |frames: Vec<Frame>| -> Vec<Frame> {
+    let of_room = |frames: Vec<StreamFrame>| -> Vec<StreamFrame> {
         let scope = format!("room:{room}");
         frames
             .into_iter()
@@ -156,10 +156,11 @@ async fn an_owners_own_events_reach_the_owner_and_the_agent_their_chapter_names(
         .await
         .ok(200);
 
-    let about = |frames: &[Frame], agent: &Caller| -> Vec<String> {
+    let about = |frames: &[StreamFrame], agent: &TestCaller| -> Vec<String> {
         let id = agent.agent();
-        let is_about =
-            |frame: &&Frame| frame.inner()["agentId"] == id || frame.inner()["agent"]["id"] == id;
+        let is_about = |frame: &&StreamFrame| {
+            frame.inner()["agentId"] == id || frame.inner()["agent"]["id"] == id
+        };
         frames
             .iter()
             .filter(is_about)
@@ -204,7 +205,7 @@ async fn a_read_cursor_is_told_to_its_person_alone() {
     let path = format!("/api/rooms/{team}/read-cursor");
     let moved = owner.put(&path, json!({"lastReadSeq": 1})).await.ok(200);
     let of_owner = replay(&t, &owner, "").await;
-    let told: Vec<&Frame> = of_owner
+    let told: Vec<&StreamFrame> = of_owner
         .iter()
         .filter(|frame| frame.event == "read_cursor")
         .collect();

@@ -1,6 +1,6 @@
 //! Picking: values out of answers, and one of several by chance that repeats itself.
 
-use guildhall_testkit::Caller;
+use guildhall_testkit::TestCaller;
 use serde_json::Value;
 
 /// A text that must be one.
@@ -30,7 +30,7 @@ pub(crate) fn wrong_fields(details: &Value) -> Vec<String> {
 }
 
 /// The room as the caller's listing shows it, archived ones too; null when it does not.
-pub(crate) async fn listed(by: &Caller, room: &str) -> Value {
+pub(crate) async fn listed(by: &TestCaller, room: &str) -> Value {
     let path = "/api/rooms?includeArchived=true";
     let rooms = by.get(path).await.ok(200)["rooms"].take();
     let found = list(&rooms).iter().find(|found| found["id"] == room);
@@ -38,9 +38,9 @@ pub(crate) async fn listed(by: &Caller, room: &str) -> Value {
 }
 
 /// Chance that is the same in every run (xorshift).
-pub(crate) struct Chance(pub(crate) u64);
+pub(crate) struct SeededRandom(pub(crate) u64);
 
-impl Chance {
+impl SeededRandom {
     /// A number below `end`.
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;

@@ -1,6 +1,6 @@
 //! Threads: replies, their counts, reading one, and the caller's own. Source: contract 2.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Answers an entry; answers the reply.
-pub(crate) async fn reply(by: &Caller, root: &Value, words: &str) -> Value {
+pub(crate) async fn reply(by: &TestCaller, root: &Value, words: &str) -> Value {
     let path = format!("/api/rooms/{}/entries", text(&root["roomId"]));
     let ask = json!({"text": words, "threadRootEntryId": root["id"]});
     by.post(&path, ask).await.ok(201)["entry"].take()

@@ -2,7 +2,7 @@
 //! Source: contract 2.3 "Halt", 2.6, 2.7, 2.10.
 
 use guildhall_domain::{ids::TurnId, sessions::TurnOutcome};
-use guildhall_hall::turns::Played;
+use guildhall_hall::turns::SessionReport;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ use crate::{
     turns::{due, entries, ledger, look, notices, play, post, reply, room_of, says, stands, turn},
 };
 
-fn ends(outcome: TurnOutcome, reply: &str, error: Option<&str>) -> Played {
-    Played::Ended {
+fn ends(outcome: TurnOutcome, reply: &str, error: Option<&str>) -> SessionReport {
+    SessionReport::Ended {
         outcome,
         reply: reply.to_owned(),
         error: error.map(str::to_owned),
@@ -80,7 +80,7 @@ async fn each_outcome_has_its_end() {
         let before = notices(&t, &room).await.len();
         let asked = post(&owner, &room, "go").await.remove(0);
         due(&t).await;
-        play(&t, &asked, Played::Began).await;
+        play(&t, &asked, SessionReport::Began).await;
         play(&t, &asked, ends(outcome, reply, error)).await;
         assert_eq!(stands(&t, &asked).await, end, "{outcome:?} {reply:?}");
         let told = notices(&t, &room).await.split_off(before);
@@ -106,7 +106,7 @@ async fn after_a_halt_no_output_of_a_stopped_turn_reaches_the_room() {
     let turns = post(&owner, &room, "go").await;
     due(&t).await;
     let waiting = post(&owner, &room, "more").await;
-    play(&t, &turns[1], Played::Awaits).await;
+    play(&t, &turns[1], SessionReport::Awaits).await;
     let detail = owner.get(&path).await.ok(200);
     assert_eq!(detail["working"], 2);
     let working = json!([
@@ -138,7 +138,7 @@ async fn after_a_halt_no_output_of_a_stopped_turn_reaches_the_room() {
     );
     let before = entries(&t, &room).await;
     for stopped in &turns {
-        play(&t, stopped, Played::GoesOn).await;
+        play(&t, stopped, SessionReport::GoesOn).await;
         play(&t, stopped, says("too late")).await;
         play(&t, stopped, ends(TurnOutcome::Failed, "", Some("late"))).await;
         assert_eq!(stands(&t, stopped).await, ["stopped", "halted"]);
@@ -222,11 +222,11 @@ async fn what_takes_long_is_told_after_ten_minutes_and_ended_after_sixty() {
     look(&t).await;
     assert!(notices(&t, &room).await.is_empty());
     // The clock stands while a person is asked, however long that takes.
-    play(&t, &asked, Played::Awaits).await;
+    play(&t, &asked, SessionReport::Awaits).await;
     t.pass(7_200);
     look(&t).await;
     assert_eq!(stands(&t, &asked).await, ["waiting", "awaiting_person"]);
-    play(&t, &asked, Played::GoesOn).await;
+    play(&t, &asked, SessionReport::GoesOn).await;
     assert_eq!(stands(&t, &asked).await, ["running", "started"]);
     t.pass(1);
     look(&t).await;
@@ -255,7 +255,7 @@ async fn after_a_restart_what_waited_resumes_and_what_ran_has_failed() {
     let room = room_of(&t, &[(&ada, "always"), (&bob, "always")]).await;
     let ran = post(&owner, &room, "go").await;
     due(&t).await;
-    play(&t, &ran[1], Played::Awaits).await;
+    play(&t, &ran[1], SessionReport::Awaits).await;
     let waits = post(&owner, &room, "more").await;
     t.restart().await;
     for turn in &ran {
@@ -286,7 +286,7 @@ async fn after_a_restart_what_waited_resumes_and_what_ran_has_failed() {
     }
     // A person approves what bob had asked: it goes on in a turn of its own, once bob is done
     // with what runs meanwhile.
-    play(&t, &ran[1], Played::Reopened).await;
+    play(&t, &ran[1], SessionReport::Reopened).await;
     let held = ledger(&owner, &room, "&state=held").await;
     let reopened = held["turns"][0].clone();
     assert_ne!(reopened["id"], ran[1]["id"]);
@@ -308,7 +308,7 @@ async fn after_a_restart_what_waited_resumes_and_what_ran_has_failed() {
     play(&t, &waits[1], says("")).await;
     due(&t).await;
     assert_eq!(stands(&t, &later[1]).await, ["held", "agent_busy"]);
-    play(&t, &reopened, Played::Began).await;
+    play(&t, &reopened, SessionReport::Began).await;
     assert_eq!(stands(&t, &reopened).await, ["running", "by_person"]);
     play(&t, &reopened, says("done")).await;
     assert_eq!(stands(&t, &reopened).await, ["answered", "done"]);
@@ -324,9 +324,9 @@ async fn a_turn_that_waits_in_its_session_is_stopped_by_a_halt_and_by_the_end_of
     let room = room_of(&t, &[(&ada, "always")]).await;
     let first = post(&owner, &room, "go").await.remove(0);
     due(&t).await;
-    play(&t, &first, Played::Awaits).await;
+    play(&t, &first, SessionReport::Awaits).await;
     for is_halted in [true, false] {
-        play(&t, &first, Played::Reopened).await;
+        play(&t, &first, SessionReport::Reopened).await;
         let held = ledger(&owner, &room, "&state=held").await["turns"][0].clone();
         if is_halted {
             let path = format!("/api/rooms/{room}/halt");
@@ -420,7 +420,7 @@ async fn a_room_hears_who_works_as_long_as_it_does() {
         .await;
     events.expect("snapshot").await;
     t.pass(1);
-    let signal = async |events: &mut guildhall_testkit::Stream| loop {
+    let signal = async |events: &mut guildhall_testkit::SseClient| loop {
         let frame = events.next().await;
         if frame.event == "signal" {
             return frame.inner().clone();

@@ -1,6 +1,6 @@
 //! Calls: what is asked, what happens, and what is told of it.
 
-use guildhall_fake_llm::agent_client::{AgentClient, Decide};
+use guildhall_fake_llm::agent_client::{AgentClient, PermissionReply};
 use serde_json::json;
 
 use crate::with_session::{ALLOW, ALWAYS, REJECT, asks, call, scene, statuses, touch};
@@ -34,7 +34,7 @@ async fn a_call_is_announced_asked_about_carried_out_and_told() {
 #[tokio::test]
 async fn what_is_refused_or_unanswered_does_not_happen_and_the_turn_goes_on() {
     scene("default", async |client, session, folder| {
-        for decide in [REJECT, Decide::Cancelled] {
+        for decide in [REJECT, PermissionReply::Cancelled] {
             client.seen.clear();
             client.decide = decide;
             let end = client

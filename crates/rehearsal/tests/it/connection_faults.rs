@@ -1,14 +1,14 @@
 //! Mischief: an agent that crashes, floods, babbles and talks out of turn.
 
 use guildhall_fake_llm::agent_client::AgentClient;
-use guildhall_rehearsal::Ending;
+use guildhall_rehearsal::ConnectionEnd;
 use serde_json::{Value, json};
 
-use crate::with_session::{Folder, opened, scene, with_agent};
+use crate::with_session::{TempFolder, opened, scene, with_agent};
 
 #[tokio::test]
 async fn a_crash_comes_after_what_was_said_before_it() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (said, ending) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "default").await;
         let prompt = AgentClient::prompt_of(&session, "#say last words\n#crash");
@@ -23,7 +23,7 @@ async fn a_crash_comes_after_what_was_said_before_it() {
     })
     .await;
     assert_eq!(said, "last words");
-    assert_eq!(ending, Ending::Crashed);
+    assert_eq!(ending, ConnectionEnd::Crashed);
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_late_agent_talks_on_before_and_after_the_end_of_a_cancelled_turn() {
 
 #[tokio::test]
 async fn a_silent_agent_outlives_its_client() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (mine, its) = tokio::io::duplex(64 * 1024);
     let (read, write) = tokio::io::split(its);
     let agent = guildhall_rehearsal::run(read, write, Some(folder.state()));

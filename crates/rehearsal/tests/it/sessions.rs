@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use crate::with_session::{
-    ALLOW, Folder, REJECT, asks, opened, scene, set_mode, touch, with_agent,
+    ALLOW, REJECT, TempFolder, asks, opened, scene, set_mode, touch, with_agent,
 };
 
 #[tokio::test]
 async fn a_loaded_session_replays_what_was_said_and_done() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (session, _) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "autopilot").await;
         client
@@ -37,7 +37,7 @@ async fn a_loaded_session_replays_what_was_said_and_done() {
 
 #[tokio::test]
 async fn a_resumed_session_replays_nothing_and_counts_on() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (session, _) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "autopilot").await;
         client
@@ -64,7 +64,7 @@ async fn a_resumed_session_replays_nothing_and_counts_on() {
 
 #[tokio::test]
 async fn a_call_that_was_open_when_the_process_died_is_repeated_when_approved() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (session, _) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "default").await;
         let prompt =
@@ -93,7 +93,7 @@ async fn a_call_that_was_open_when_the_process_died_is_repeated_when_approved() 
 
 #[tokio::test]
 async fn an_unknown_session_and_a_name_that_is_no_id_are_not_found() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     with_agent(&folder, async |client| {
         for id in ["rehearsal-0", "../escape", ""] {
             let load = json!({"sessionId": id, "cwd": folder.cwd(), "mcpServers": []});

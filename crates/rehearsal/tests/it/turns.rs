@@ -3,11 +3,11 @@
 use guildhall_fake_llm::agent_client::AgentClient;
 use serde_json::json;
 
-use crate::with_session::{Folder, opened, scene, set_mode, with_agent};
+use crate::with_session::{TempFolder, opened, scene, set_mode, with_agent};
 
 #[tokio::test]
 async fn it_introduces_itself_as_scripted_and_names_its_modes() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     with_agent(&folder, async |client| {
         let about = client.initialize().await.unwrap();
         assert_eq!(about["agentInfo"]["name"], "rehearsal");

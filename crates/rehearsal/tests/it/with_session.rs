@@ -6,8 +6,8 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use guildhall_fake_llm::agent_client::{AgentClient, Decide};
-use guildhall_rehearsal::Ending;
+use guildhall_fake_llm::agent_client::{AgentClient, PermissionReply};
+use guildhall_rehearsal::ConnectionEnd;
 use serde_json::{Value, json};
 
 /// How much either end may write before the other reads, in bytes.
@@ -16,9 +16,9 @@ const PIPE: usize = 64 * 1024;
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A folder that is removed with its value.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct TempFolder(PathBuf);
 
-impl Folder {
+impl TempFolder {
     pub(crate) fn new() -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("guildhall-rehearsal-{}-{number}", std::process::id());
@@ -44,7 +44,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -52,9 +52,9 @@ impl Drop for Folder {
 
 /// Runs `play` against an agent that keeps its sessions in `folder`; answers how the agent ended.
 pub(crate) async fn with_agent<T>(
-    folder: &Folder,
+    folder: &TempFolder,
     play: impl AsyncFnOnce(&mut AgentClient) -> T,
-) -> (T, Ending) {
+) -> (T, ConnectionEnd) {
     let (mine, its) = tokio::io::duplex(PIPE);
     let (read, write) = tokio::io::split(its);
     let agent = guildhall_rehearsal::run(read, write, Some(folder.state()));
@@ -70,20 +70,20 @@ pub(crate) async fn with_agent<T>(
 /// The client's value and the agent's end; the client's pipes close with its future.
 async fn both<T>(
     client: impl Future<Output = T>,
-    agent: impl Future<Output = Ending>,
-) -> (T, Ending) {
+    agent: impl Future<Output = ConnectionEnd>,
+) -> (T, ConnectionEnd) {
     tokio::join!(client, agent)
 }
 
 /// A session in a fresh folder with an agent that is gone afterwards.
-pub(crate) async fn scene(mode: &str, play: impl AsyncFnOnce(&mut AgentClient, &str, &Folder)) {
-    let folder = Folder::new();
+pub(crate) async fn scene(mode: &str, play: impl AsyncFnOnce(&mut AgentClient, &str, &TempFolder)) {
+    let folder = TempFolder::new();
     let ((), ending) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), mode).await;
         play(client, &session, &folder).await;
     })
     .await;
-    assert_eq!(ending, Ending::Closed);
+    assert_eq!(ending, ConnectionEnd::Closed);
 }
 
 /// Opens a session in a mode; answers its id.
@@ -137,8 +137,8 @@ pub(crate) fn asks(client: &AgentClient) -> Vec<&Value> {
 }
 
 /// Answers every question by an option of this kind.
-pub(crate) const ALLOW: Decide = Decide::Kind("allow_once");
+pub(crate) const ALLOW: PermissionReply = PermissionReply::Kind("allow_once");
 /// Answers every question by an option of this kind.
-pub(crate) const ALWAYS: Decide = Decide::Kind("allow_always");
+pub(crate) const ALWAYS: PermissionReply = PermissionReply::Kind("allow_always");
 /// Answers every question by an option of this kind.
-pub(crate) const REJECT: Decide = Decide::Kind("reject_once");
+pub(crate) const REJECT: PermissionReply = PermissionReply::Kind("reject_once");

@@ -2,21 +2,21 @@
 //! compared with what it follows and set.
 
 use guildhall_domain::{
-    Moment, Result,
-    connectors::auth_flows::{Flow, FlowState, StepKind},
+    Result, Timestamp,
+    connectors::auth_flows::{Flow, FlowState, FlowStepKind},
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
 };
 use rusqlite::Row;
 
 use super::toolkits::slug_at;
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     transactions::{count, id, maybe_id, maybe_moment, moment, stored, word, word_of},
 };
 
 /// A flow with what is secret of it.
 #[derive(Clone)]
-pub struct Kept {
+pub struct AuthFlowRow {
     /// The flow.
     pub flow: Flow,
     /// The key of the wish.
@@ -37,7 +37,7 @@ const FLOW: &str = "id, key, provider_id, toolkit, label, reconnect_of, generati
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, id: AuthFlowId) -> Result<Option<Kept>> {
+pub fn find(db: &ReadTx<'_>, id: AuthFlowId) -> Result<Option<AuthFlowRow>> {
     by(db, "id = $1", id.as_bytes())
 }
 
@@ -45,7 +45,7 @@ pub fn find(db: &Rx<'_>, id: AuthFlowId) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_key(db: &Rx<'_>, key: &str) -> Result<Option<Kept>> {
+pub fn by_key(db: &ReadTx<'_>, key: &str) -> Result<Option<AuthFlowRow>> {
     by(db, "key = $1", key)
 }
 
@@ -53,7 +53,7 @@ pub fn by_key(db: &Rx<'_>, key: &str) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_ticket(db: &Rx<'_>, ticket: &[u8; 32]) -> Result<Option<Kept>> {
+pub fn by_ticket(db: &ReadTx<'_>, ticket: &[u8; 32]) -> Result<Option<AuthFlowRow>> {
     by(db, "ticket = $1", ticket)
 }
 
@@ -61,11 +61,11 @@ pub fn by_ticket(db: &Rx<'_>, ticket: &[u8; 32]) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_answer_state(db: &Rx<'_>, state: &[u8; 32]) -> Result<Option<Kept>> {
+pub fn by_answer_state(db: &ReadTx<'_>, state: &[u8; 32]) -> Result<Option<AuthFlowRow>> {
     by(db, "answer_state = $1", state)
 }
 
-fn by(db: &Rx<'_>, wanted: &str, value: impl rusqlite::ToSql) -> Result<Option<Kept>> {
+fn by(db: &ReadTx<'_>, wanted: &str, value: impl rusqlite::ToSql) -> Result<Option<AuthFlowRow>> {
     let sql = format!("SELECT {FLOW} FROM connector_flows WHERE {wanted}");
     db.first(&sql, [value], read)
 }
@@ -74,7 +74,7 @@ fn by(db: &Rx<'_>, wanted: &str, value: impl rusqlite::ToSql) -> Result<Option<K
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open(db: &Rx<'_>) -> Result<Vec<Kept>> {
+pub fn open(db: &ReadTx<'_>) -> Result<Vec<AuthFlowRow>> {
     db.all(
         &format!(
             "SELECT {FLOW} FROM connector_flows WHERE state IN ('starting', 'pending')
@@ -90,7 +90,7 @@ pub fn open(db: &Rx<'_>) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn since(db: &Rx<'_>, since: Moment, max: u32) -> Result<Vec<Kept>> {
+pub fn since(db: &ReadTx<'_>, since: Timestamp, max: u32) -> Result<Vec<AuthFlowRow>> {
     db.all(
         &format!(
             "SELECT {FLOW} FROM connector_flows WHERE created_at >= $1
@@ -105,7 +105,7 @@ pub fn since(db: &Rx<'_>, since: Moment, max: u32) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open_count(db: &Rx<'_>, now: Moment) -> Result<u64> {
+pub fn open_count(db: &ReadTx<'_>, now: Timestamp) -> Result<u64> {
     let found = db.first(
         "SELECT COUNT(*) FROM connector_flows
          WHERE state IN ('starting', 'pending') AND expires_at > $1",
@@ -119,7 +119,7 @@ pub fn open_count(db: &Rx<'_>, now: Moment) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, kept: &AuthFlowRow) -> Result<()> {
     let flow = &kept.flow;
     tx.run(
         "INSERT INTO connector_flows (id, key, provider_id, toolkit, label, reconnect_of,
@@ -137,7 +137,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
             stored(flow.generation),
             word_of(flow.state, &FlowState::WORDS),
             flow.attempt,
-            word_of(flow.step, &StepKind::WORDS),
+            word_of(flow.step, &FlowStepKind::WORDS),
             flow.created_at.as_millis(),
             flow.expires_at.as_millis(),
         ],
@@ -150,7 +150,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &Kept) -> Result<bool> {
+pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &AuthFlowRow) -> Result<bool> {
     let flow = &after.flow;
     let is_over = flow.state.is_final();
     if is_over {
@@ -163,12 +163,12 @@ pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &Kept) -> Result<bool> {
         rusqlite::params![
             word_of(flow.state, &FlowState::WORDS),
             flow.attempt,
-            word_of(flow.step, &StepKind::WORDS),
+            word_of(flow.step, &FlowStepKind::WORDS),
             flow.connection_id
                 .as_ref()
                 .map(ConnectorConnectionId::as_bytes),
             flow.reason,
-            flow.completed_at.map(Moment::as_millis),
+            flow.completed_at.map(Timestamp::as_millis),
             after.ticket.filter(|_| !is_over),
             after.answer_state.filter(|_| !is_over),
             after.sealed.as_ref().filter(|_| !is_over),
@@ -184,12 +184,12 @@ pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &Kept) -> Result<bool> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn reseal(tx: &mut Tx<'_>, kept: &Kept) -> Result<bool> {
+pub fn reseal(tx: &mut Tx<'_>, kept: &AuthFlowRow) -> Result<bool> {
     move_on(tx, &kept.flow, kept)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
-    Ok(Kept {
+fn read(row: &Row<'_>) -> rusqlite::Result<AuthFlowRow> {
+    Ok(AuthFlowRow {
         flow: Flow {
             id: id(row, 0, AuthFlowId::from_bytes)?,
             provider_id: id(row, 2, ProviderId::from_bytes)?,
@@ -199,7 +199,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
             generation: count(row, 6)?,
             state: word(row, 7, &FlowState::WORDS)?,
             attempt: row.get(8)?,
-            step: word(row, 9, &StepKind::WORDS)?,
+            step: word(row, 9, &FlowStepKind::WORDS)?,
             connection_id: maybe_id(row, 10, ConnectorConnectionId::from_bytes)?,
             reason: row.get(11)?,
             created_at: moment(row, 12)?,

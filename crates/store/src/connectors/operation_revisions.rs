@@ -4,15 +4,15 @@ use guildhall_domain::{
     Result,
     connectors::{
         classification::{Classification, RetryPolicy},
-        operation_revisions::{Identity, Revision},
-        toolkits::Slug,
+        operation_revisions::{OperationIdentity, OperationRevision},
+        toolkits::ToolkitSlug,
     },
     ids::{OperationRevisionId, ProviderId},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     transactions::{broken, id, moment, unreadable, word, word_of},
 };
 
@@ -25,7 +25,7 @@ pub(super) const COLUMNS: &str = "v.id, v.provider_id, v.toolkit, v.toolkit_vers
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: OperationRevisionId) -> Result<Option<Revision>> {
+pub fn by_id(db: &ReadTx<'_>, id: OperationRevisionId) -> Result<Option<OperationRevision>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM connector_revisions v WHERE v.id = $1"),
         [id.as_bytes()],
@@ -38,11 +38,11 @@ pub fn by_id(db: &Rx<'_>, id: OperationRevisionId) -> Result<Option<Revision>> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn of_version(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     version: &str,
-) -> Result<Vec<Revision>> {
+) -> Result<Vec<OperationRevision>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM connector_revisions v
@@ -58,7 +58,7 @@ pub fn of_version(
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn add(tx: &mut Tx<'_>, revision: &Revision) -> Result<()> {
+pub fn add(tx: &mut Tx<'_>, revision: &OperationRevision) -> Result<()> {
     let identity = &revision.identity;
     let schema = serde_json::to_string(&revision.input_schema)
         .map_err(|error| broken("keeping a schema", error))?;
@@ -86,8 +86,8 @@ pub fn add(tx: &mut Tx<'_>, revision: &Revision) -> Result<()> {
     Ok(())
 }
 
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Revision> {
-    Ok(Revision {
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<OperationRevision> {
+    Ok(OperationRevision {
         id: id(row, 0, OperationRevisionId::from_bytes)?,
         identity: identity(row, 1)?,
         title: row.get(8)?,
@@ -99,11 +99,12 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Revision> {
 }
 
 /// Reads an identity whose columns begin at `first`.
-pub(super) fn identity(row: &Row<'_>, first: usize) -> rusqlite::Result<Identity> {
+pub(super) fn identity(row: &Row<'_>, first: usize) -> rusqlite::Result<OperationIdentity> {
     let slug = row.get_ref(first + 1)?.as_str()?;
-    Ok(Identity {
+    Ok(OperationIdentity {
         provider_id: id(row, first, ProviderId::from_bytes)?,
-        toolkit: Slug::parse(slug).ok_or_else(|| unreadable(first + 1, "no name of a toolkit"))?,
+        toolkit: ToolkitSlug::parse(slug)
+            .ok_or_else(|| unreadable(first + 1, "no name of a toolkit"))?,
         toolkit_version: row.get(first + 2)?,
         operation_slug: row.get(first + 3)?,
         schema_hash: row.get(first + 4)?,

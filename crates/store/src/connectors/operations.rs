@@ -4,9 +4,9 @@ use guildhall_domain::{
     Result,
     connectors::{
         classification::{Classification, RetryPolicy},
-        operation_revisions::{Identity, schema_hash},
+        operation_revisions::{OperationIdentity, schema_hash},
         operations::Operation,
-        toolkits::Slug,
+        toolkits::ToolkitSlug,
     },
     ids::ProviderId,
 };
@@ -17,7 +17,7 @@ use super::{
     toolkits::{json, parsed},
 };
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     transactions::{word, word_of},
 };
 
@@ -34,7 +34,11 @@ const IDENTITY: &str = "o.provider_id, o.toolkit, t.version, o.slug, o.schema_ha
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_toolkit(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Vec<Operation>> {
+pub fn of_toolkit(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    toolkit: &ToolkitSlug,
+) -> Result<Vec<Operation>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM connector_operations
@@ -50,9 +54,9 @@ pub fn of_toolkit(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<V
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     slug: &str,
 ) -> Result<Option<Operation>> {
     db.first(
@@ -69,7 +73,11 @@ pub fn find(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn identities(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Vec<Identity>> {
+pub fn identities(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    toolkit: &ToolkitSlug,
+) -> Result<Vec<OperationIdentity>> {
     db.all(
         &format!("SELECT {IDENTITY} WHERE t.provider_id = $1 AND t.slug = $2 ORDER BY o.number"),
         (provider.as_bytes(), toolkit.as_str()),
@@ -82,11 +90,11 @@ pub fn identities(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<V
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn identity_of(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     slug: &str,
-) -> Result<Option<Identity>> {
+) -> Result<Option<OperationIdentity>> {
     db.first(
         &format!("SELECT {IDENTITY} WHERE t.provider_id = $1 AND t.slug = $2 AND o.slug = $3"),
         (provider.as_bytes(), toolkit.as_str(), slug),
@@ -101,7 +109,7 @@ pub fn identity_of(
 pub fn replace(
     tx: &mut Tx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     operations: &[Operation],
 ) -> Result<()> {
     tx.run(

@@ -8,7 +8,7 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     transactions::{self, moment, stored, word, word_of},
 };
 
@@ -18,7 +18,7 @@ const COLUMNS: &str = "id, kind, label, unavailable, generation, created_at, upd
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all(db: &Rx<'_>) -> Result<Vec<Provider>> {
+pub fn all(db: &ReadTx<'_>) -> Result<Vec<Provider>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM connector_providers ORDER BY number"),
         [],
@@ -30,7 +30,7 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<Provider>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, id: ProviderId) -> Result<Option<Provider>> {
+pub fn find(db: &ReadTx<'_>, id: ProviderId) -> Result<Option<Provider>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM connector_providers WHERE id = $1"),
         [id.as_bytes()],
@@ -42,7 +42,7 @@ pub fn find(db: &Rx<'_>, id: ProviderId) -> Result<Option<Provider>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count(db: &Rx<'_>) -> Result<u64> {
+pub fn count(db: &ReadTx<'_>) -> Result<u64> {
     let sql = "SELECT COUNT(*) FROM connector_providers";
     db.one(sql, [], |row| transactions::count(row, 0))
 }

@@ -7,7 +7,7 @@ use guildhall_domain::{
     ids::{AgentId, ConnectorConnectionId, SessionId},
 };
 
-use crate::{Rx, Tx, transactions::id};
+use crate::{ReadTx, Tx, transactions::id};
 
 /// Notes what a session says of a connection; `None` takes it back.
 ///
@@ -40,7 +40,7 @@ pub fn set(
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn turned_off(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     agent: AgentId,
     session: Option<SessionId>,
 ) -> Result<HashSet<ConnectorConnectionId>> {
@@ -59,7 +59,10 @@ pub fn turned_off(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<HashMap<ConnectorConnectionId, bool>> {
+pub fn of_session(
+    db: &ReadTx<'_>,
+    session: SessionId,
+) -> Result<HashMap<ConnectorConnectionId, bool>> {
     let said = db.all(
         "SELECT connection_id, is_on FROM connector_overrides WHERE session_id = $1",
         [session.as_bytes()],

@@ -1,15 +1,15 @@
 //! The posts that agents are considered for, and what an agent is handed of them.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     entries::Entry,
     ids::{AuthorId, EntryId, RoomId},
-    turns::Said,
+    turns::EarlierPost,
 };
 use rusqlite::{Row, params_from_iter};
 
 use crate::{
-    Rx, attachments, entries,
+    ReadTx, attachments, entries,
     transactions::{self, count, moment, stored},
 };
 
@@ -19,16 +19,16 @@ use crate::{
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn said_before(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     room: RoomId,
     thread: Option<EntryId>,
     seq: u64,
-    since: Moment,
+    since: Timestamp,
     most: usize,
-) -> Result<Vec<Said>> {
+) -> Result<Vec<EarlierPost>> {
     const SAID: &str = "SELECT id, author_id, mentions, thread_root_id, created_at FROM entries";
     let mut left = most;
-    let is_enough = |said: &Said| {
+    let is_enough = |said: &EarlierPost| {
         left = left.saturating_sub(1);
         said.at < since || left == 0
     };
@@ -54,8 +54,8 @@ pub fn said_before(
     Ok(said)
 }
 
-fn read_said(row: &Row<'_>) -> rusqlite::Result<Said> {
-    Ok(Said {
+fn read_said(row: &Row<'_>) -> rusqlite::Result<EarlierPost> {
+    Ok(EarlierPost {
         id: transactions::id(row, 0, EntryId::from_bytes)?,
         author: transactions::id(row, 1, AuthorId::from_bytes)?,
         names: entries::distinct(&entries::read_spans(row, 2)?),
@@ -68,7 +68,7 @@ fn read_said(row: &Row<'_>) -> rusqlite::Result<Said> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn newest_posts(db: &Rx<'_>, room: RoomId, floor: u64, most: u32) -> Result<Vec<Entry>> {
+pub fn newest_posts(db: &ReadTx<'_>, room: RoomId, floor: u64, most: u32) -> Result<Vec<Entry>> {
     let mut posts = db.all(
         &entries::select(
             "e.room_id = $1 AND e.seq > $2 AND e.kind = 'post' ORDER BY e.seq DESC LIMIT $3",
@@ -84,7 +84,7 @@ pub fn newest_posts(db: &Rx<'_>, room: RoomId, floor: u64, most: u32) -> Result<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_ids(db: &Rx<'_>, room: RoomId, ids: &[EntryId]) -> Result<Vec<Entry>> {
+pub fn by_ids(db: &ReadTx<'_>, room: RoomId, ids: &[EntryId]) -> Result<Vec<Entry>> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -108,7 +108,7 @@ pub fn by_ids(db: &Rx<'_>, room: RoomId, ids: &[EntryId]) -> Result<Vec<Entry>> 
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn unseen(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     room: RoomId,
     agent: AuthorId,
     above: u64,

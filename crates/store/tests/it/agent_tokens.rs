@@ -1,11 +1,11 @@
 //! Tokens of agents.
 
 use guildhall_domain::{
-    Moment,
-    agent_tokens::{Token, TokenOrigin},
+    Timestamp,
+    agent_tokens::{AgentToken, TokenOrigin},
     agents::{Agent, AgentState, ResponseMode},
     authors::{Author, AuthorKind},
-    ids::{AgentId, AuthorId, TokenId},
+    ids::{AgentId, AgentTokenId, AuthorId},
     limits::AGENT_TOKEN_IDLE_S,
 };
 use guildhall_store::{Store, agent_tokens, agents, authors};
@@ -29,19 +29,19 @@ fn agent() -> Agent {
         enclosed: true,
         state: AgentState::Ready,
         live_process: false,
-        created_at: Moment::from_millis(0),
-        updated_at: Moment::from_millis(0),
+        created_at: Timestamp::from_millis(0),
+        updated_at: Timestamp::from_millis(0),
     }
 }
 
-fn token(byte: u8, origin: TokenOrigin) -> Token {
-    Token {
-        id: TokenId::from_bytes([byte; 16]),
+fn token(byte: u8, origin: TokenOrigin) -> AgentToken {
+    AgentToken {
+        id: AgentTokenId::from_bytes([byte; 16]),
         agent_id: AGENT,
         label: "one".to_owned(),
         origin,
         session_id: None,
-        created_at: Moment::from_millis(0),
+        created_at: Timestamp::from_millis(0),
         last_used_at: None,
         revoked_at: None,
     }
@@ -51,7 +51,7 @@ fn token(byte: u8, origin: TokenOrigin) -> Token {
 async fn only_the_live_tokens_of_processes_are_revoked_together() {
     let scratch = Scratch::new("tokens");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let now = Moment::from_millis(5);
+    let now = Timestamp::from_millis(5);
     let (revoked, again, left) = store
         .write(move |tx| {
             let agent = agent();
@@ -65,7 +65,7 @@ async fn only_the_live_tokens_of_processes_are_revoked_together() {
             ] {
                 agent_tokens::insert(tx, &token(byte, origin), &[byte; 32])?;
             }
-            agent_tokens::revoke(tx, TokenId::from_bytes([3; 16]), now)?;
+            agent_tokens::revoke(tx, AgentTokenId::from_bytes([3; 16]), now)?;
             let revoked = agent_tokens::revoke_spawned(tx, now)?;
             let again = agent_tokens::revoke_spawned(tx, now)?;
             let left = agent_tokens::of_agent(tx, AGENT)?;
@@ -78,16 +78,16 @@ async fn only_the_live_tokens_of_processes_are_revoked_together() {
         })
         .await
         .unwrap();
-    assert_eq!(revoked, [(AGENT, TokenId::from_bytes([1; 16]))]);
+    assert_eq!(revoked, [(AGENT, AgentTokenId::from_bytes([1; 16]))]);
     assert_eq!(again, []);
-    assert_eq!(left, [TokenId::from_bytes([2; 16])]);
+    assert_eq!(left, [AgentTokenId::from_bytes([2; 16])]);
 }
 
 #[tokio::test]
 async fn revoked_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
     let scratch = Scratch::new("tokens-dropped");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let at = Moment::from_millis;
+    let at = Timestamp::from_millis;
     let left = store
         .write(move |tx| {
             let agent = agent();
@@ -104,7 +104,7 @@ async fn revoked_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
             ] {
                 agent_tokens::insert(tx, &token(byte, origin), &[byte; 32])?;
                 if let Some(revoked_at) = revoked_at {
-                    agent_tokens::revoke(tx, TokenId::from_bytes([byte; 16]), at(revoked_at))?;
+                    agent_tokens::revoke(tx, AgentTokenId::from_bytes([byte; 16]), at(revoked_at))?;
                 }
             }
             assert_eq!(agent_tokens::drop_revoked(tx, at(100), at(50), 1)?, 1);
@@ -115,7 +115,7 @@ async fn revoked_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
         })
         .await
         .unwrap();
-    let ids = [1, 3, 4, 6].map(|byte| TokenId::from_bytes([byte; 16]));
+    let ids = [1, 3, 4, 6].map(|byte| AgentTokenId::from_bytes([byte; 16]));
     assert_eq!(left, ids);
 }
 
@@ -123,7 +123,7 @@ async fn revoked_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
 async fn expired_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
     let scratch = Scratch::new("tokens-expired");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let idle = |seconds: i64| Moment::from_millis(0).plus_seconds(AGENT_TOKEN_IDLE_S + seconds);
+    let idle = |seconds: i64| Timestamp::from_millis(0).plus_seconds(AGENT_TOKEN_IDLE_S + seconds);
     let left = store
         .write(move |tx| {
             let agent = agent();
@@ -139,8 +139,8 @@ async fn expired_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
             ] {
                 agent_tokens::insert(tx, &token(byte, origin), &[byte; 32])?;
                 if let Some(used_at_s) = used_at_s {
-                    let used_at = Moment::from_millis(0).plus_seconds(used_at_s);
-                    agent_tokens::touch(tx, TokenId::from_bytes([byte; 16]), used_at)?;
+                    let used_at = Timestamp::from_millis(0).plus_seconds(used_at_s);
+                    agent_tokens::touch(tx, AgentTokenId::from_bytes([byte; 16]), used_at)?;
                 }
             }
             let (of_sessions, others) = (idle(100), idle(50));
@@ -152,5 +152,8 @@ async fn expired_tokens_are_dropped_after_a_while_those_of_sessions_sooner() {
         })
         .await
         .unwrap();
-    assert_eq!(left, [2, 5].map(|byte| TokenId::from_bytes([byte; 16])));
+    assert_eq!(
+        left,
+        [2, 5].map(|byte| AgentTokenId::from_bytes([byte; 16]))
+    );
 }

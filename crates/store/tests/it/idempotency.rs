@@ -1,8 +1,8 @@
 //! Answers kept for repeated posts.
 
 use guildhall_domain::{
-    Moment,
-    idempotency::{Answered, AnsweredBody, Claim},
+    Timestamp,
+    idempotency::{IdempotencyClaim, RecordedBody, RecordedResponse},
 };
 use guildhall_store::{Store, idempotency};
 use guildhall_world::scratch::Scratch;
@@ -11,15 +11,15 @@ use guildhall_world::scratch::Scratch;
 async fn answers_go_when_they_are_old_a_batch_at_a_time() {
     let scratch = Scratch::new("repeats");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let at = Moment::from_millis;
-    let answered = Answered {
+    let at = Timestamp::from_millis;
+    let answered = RecordedResponse {
         status: 201,
-        body: AnsweredBody::Json(b"{}".to_vec()),
+        body: RecordedBody::Json(b"{}".to_vec()),
     };
     let (kept, dropped) = store
         .write(move |tx| {
             for n in 0..4 {
-                let claim = Claim {
+                let claim = IdempotencyClaim {
                     id: [n; 32],
                     fingerprint: [9; 32],
                 };
@@ -47,15 +47,15 @@ async fn the_oldest_answers_make_room_for_new_ones() {
     let left = store
         .write(|tx| {
             for n in 0..200_u8 {
-                let claim = Claim {
+                let claim = IdempotencyClaim {
                     id: [n; 32],
                     fingerprint: [9; 32],
                 };
-                let answered = Answered {
+                let answered = RecordedResponse {
                     status: 201,
-                    body: AnsweredBody::Json(vec![b' '; 1_000]),
+                    body: RecordedBody::Json(vec![b' '; 1_000]),
                 };
-                let at = Moment::from_millis(i64::from(n));
+                let at = Timestamp::from_millis(i64::from(n));
                 // Kept anew, it counts once.
                 idempotency::keep(tx, &claim, &answered, at)?;
                 idempotency::keep(tx, &claim, &answered, at)?;
@@ -63,7 +63,7 @@ async fn the_oldest_answers_make_room_for_new_ones() {
             }
             let mut left = Vec::new();
             for n in 0..200_u8 {
-                if idempotency::find(tx, &[n; 32], Moment::from_millis(-1))?.is_some() {
+                if idempotency::find(tx, &[n; 32], Timestamp::from_millis(-1))?.is_some() {
                     left.push(n);
                 }
             }

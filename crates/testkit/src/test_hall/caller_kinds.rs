@@ -3,36 +3,36 @@
 use std::{net::Ipv4Addr, sync::atomic::Ordering};
 
 use guildhall_domain::ids::AgentId;
-use guildhall_hall::peer_lookup::PeerWord;
+use guildhall_hall::peer_lookup::PeerOwner;
 use serde_json::{Value, json};
 
 use super::{
     ANOTHER_COMPUTER, IN_DOUBT, METRICS_TOKEN, OTHER_USER, PAGE, PASSWORD, PROCESSES, STRAY,
     TestHall, UNANSWERED, sign_in_cookie, text,
 };
-use crate::Caller;
+use crate::TestCaller;
 
 impl TestHall {
     /// The owner at this computer, in mode `login` signed in.
-    pub fn owner(&self) -> Caller {
+    pub fn owner(&self) -> TestCaller {
         let (author, cookie) = self.owner.clone();
-        Caller::new(self.address.clone(), Ipv4Addr::LOCALHOST, String::new())
+        TestCaller::new(self.address.clone(), Ipv4Addr::LOCALHOST, String::new())
             .signed_in(cookie, author)
     }
 
     /// Somebody at another computer who shows nothing.
-    pub fn nobody(&self) -> Caller {
-        Caller::new(self.address.clone(), ANOTHER_COMPUTER, String::new())
+    pub fn nobody(&self) -> TestCaller {
+        TestCaller::new(self.address.clone(), ANOTHER_COMPUTER, String::new())
     }
 
     /// The same caller at another computer.
-    pub fn elsewhere(&self, caller: &Caller) -> Caller {
+    pub fn elsewhere(&self, caller: &TestCaller) -> TestCaller {
         caller.clone().at(ANOTHER_COMPUTER)
     }
 
     /// Another person at another computer, who got an account from the owner, signed in and
     /// replaced the password.
-    pub async fn person(&self, name: &str) -> Caller {
+    pub async fn person(&self, name: &str) -> TestCaller {
         let email = format!("{}@example.org", name.to_lowercase());
         let ask = json!({"email": email, "displayName": name});
         let made = self.owner().post("/api/auth/accounts", ask).await.ok(201);
@@ -45,7 +45,7 @@ impl TestHall {
     }
 
     /// Signs in at another computer.
-    pub async fn sign_in(&self, email: &str, password: &str) -> Caller {
+    pub async fn sign_in(&self, email: &str, password: &str) -> TestCaller {
         let ask = json!({"email": email, "password": password});
         let answer = self.nobody().post("/api/auth/login", ask).await;
         let cookie = sign_in_cookie(&answer);
@@ -54,77 +54,77 @@ impl TestHall {
     }
 
     /// Makes an API key of this caller and returns its text.
-    pub async fn key(&self, by: &Caller, label: &str) -> String {
+    pub async fn key(&self, by: &TestCaller, label: &str) -> String {
         let made = by.post("/api/auth/keys", json!({"label": label})).await;
         text(&made.ok(201)["key"])
     }
 
     /// Somebody whose program runs as another user of this computer.
-    pub fn stranger(&self) -> Caller {
-        Caller::new(self.address.clone(), OTHER_USER, String::new())
+    pub fn stranger(&self) -> TestCaller {
+        TestCaller::new(self.address.clone(), OTHER_USER, String::new())
     }
 
     /// Somebody of whose socket the kernel says nothing.
-    pub fn nobody_knows(&self) -> Caller {
-        Caller::new(self.address.clone(), UNANSWERED, String::new())
+    pub fn nobody_knows(&self) -> TestCaller {
+        TestCaller::new(self.address.clone(), UNANSWERED, String::new())
     }
 
     /// A process below the server that belongs to no agent.
-    pub fn stray(&self) -> Caller {
-        Caller::new(self.address.clone(), STRAY, String::new())
+    pub fn stray(&self) -> TestCaller {
+        TestCaller::new(self.address.clone(), STRAY, String::new())
     }
 
     /// A page in the local browser, with all that the owner shows.
-    pub fn page(&self) -> Caller {
+    pub fn page(&self) -> TestCaller {
         self.owner().at(PAGE)
     }
 
     /// Somebody at this computer who cannot be told from an agent.
-    pub fn in_doubt(&self) -> Caller {
-        Caller::new(self.address.clone(), IN_DOUBT, self.owner.0.clone())
+    pub fn in_doubt(&self) -> TestCaller {
+        TestCaller::new(self.address.clone(), IN_DOUBT, self.owner.0.clone())
     }
 
     /// A process of this agent's tree, which shows nothing.
-    pub fn process_of(&self, agent: &Caller) -> Caller {
+    pub fn process_of(&self, agent: &TestCaller) -> TestCaller {
         let number = self.processes.fetch_add(1, Ordering::SeqCst);
         let source = Ipv4Addr::from_bits(PROCESSES.to_bits() + u32::from(number));
         let id = AgentId::parse(agent.agent()).expect("an agent");
-        self.script.set(source.into(), PeerWord::Agent(id));
-        Caller::new(self.address.clone(), source, agent.author().to_owned())
+        self.script.set(source.into(), PeerOwner::Agent(id));
+        TestCaller::new(self.address.clone(), source, agent.author().to_owned())
     }
 
     /// Somebody at the owner's computer who shows an agent token that stands for nobody.
-    pub fn unverifiable(&self) -> Caller {
+    pub fn unverifiable(&self) -> TestCaller {
         let unknown = format!("gha_{}", "x".repeat(43));
         self.owner().showing(&unknown)
     }
 
     /// The holder of the configured metrics token, as another user.
-    pub fn watcher(&self) -> Caller {
+    pub fn watcher(&self) -> TestCaller {
         self.stranger()
             .with("authorization", &format!("Bearer {METRICS_TOKEN}"))
     }
 
     /// Registers an agent called `name` in a folder of its own and mints it a token.
-    pub async fn agent(&self, name: &str) -> Caller {
+    pub async fn agent(&self, name: &str) -> TestCaller {
         self.agent_of(json!({"name": name, "cwd": self.folder(name)}))
             .await
     }
 
     /// The same, for an agent that answers nobody, so that what is posted leads to no turn.
-    pub async fn bystander(&self, name: &str) -> Caller {
+    pub async fn bystander(&self, name: &str) -> TestCaller {
         let ask = json!({"name": name, "cwd": self.folder(name), "responseMode": "silent"});
         self.agent_of(ask).await
     }
 
     /// An agent that is registered, showing this token of its.
-    pub fn known_agent(&self, id: &str, author: &str, token: &str) -> Caller {
-        Caller::new(self.address.clone(), Ipv4Addr::LOCALHOST, author.to_owned())
+    pub fn known_agent(&self, id: &str, author: &str, token: &str) -> TestCaller {
+        TestCaller::new(self.address.clone(), Ipv4Addr::LOCALHOST, author.to_owned())
             .being_agent(id, token)
     }
 
     /// Registers an agent as `ask` says and mints it a token.
-    pub async fn agent_of(&self, ask: Value) -> Caller {
+    pub async fn agent_of(&self, ask: Value) -> TestCaller {
         let agent = self.owner().post("/api/agents", ask).await.ok(201);
         let (id, author) = (text(&agent["id"]), text(&agent["authorId"]));
         let token = self.mint(&id, "test").await;

@@ -5,21 +5,21 @@ use std::time::Duration;
 use guildhall_domain::{
     callers::AuthMode,
     limits,
-    settings::{self, Setting, Source},
+    settings::{self, Setting, SettingSource},
 };
-use guildhall_hall::{retention::Retention, streams::StreamLimits};
+use guildhall_hall::{retention::EventRetention, streams::StreamLimits};
 
 /// What a test may want different.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct HallOptions {
     /// How people are told apart.
     pub mode: AuthMode,
     /// How long events are kept.
-    pub retention: Retention,
+    pub retention: EventRetention,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// The settings that file, environment and flags name.
-    pub configured: &'static [(&'static Setting, Source, settings::Value)],
+    pub configured: &'static [(&'static Setting, SettingSource, settings::SettingValue)],
     /// Whether the kernel is asked whose a connection is, instead of the script.
     pub asks_kernel: bool,
     /// How long a preview stays open that nobody looks at.
@@ -32,11 +32,11 @@ pub struct Options {
     pub root: Option<&'static str>,
 }
 
-impl Default for Options {
+impl Default for HallOptions {
     fn default() -> Self {
         Self {
             mode: AuthMode::Local,
-            retention: Retention::default(),
+            retention: EventRetention::default(),
             streams: StreamLimits::default(),
             configured: &[],
             asks_kernel: false,

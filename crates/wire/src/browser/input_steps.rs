@@ -1,12 +1,12 @@
 //! Steps of mouse and keyboard on the wire. Source: contract 7.7.
 
-use guildhall_domain::browser::{self as rules, Button, Modifiers};
+use guildhall_domain::browser::{self as rules, KeyModifiers, MouseButton};
 
 use crate::request_fields::Fields;
 
 /// The kinds of steps, by their words.
 #[derive(Clone, Copy)]
-enum Kind {
+enum InputStepKind {
     Click,
     MouseMove,
     MouseDown,
@@ -17,7 +17,7 @@ enum Kind {
     Text,
 }
 
-impl Kind {
+impl InputStepKind {
     const WORDS: [(Self, &str); 8] = [
         (Self::Click, "click"),
         (Self::MouseMove, "mouseMove"),
@@ -31,7 +31,7 @@ impl Kind {
 }
 
 /// The steps of a body; what they may be is the domain's to check.
-pub(super) fn steps(fields: &mut Fields) -> Vec<rules::Step> {
+pub(super) fn steps(fields: &mut Fields) -> Vec<rules::InputStep> {
     fields
         .objects("steps", step)
         .into_iter()
@@ -39,53 +39,53 @@ pub(super) fn steps(fields: &mut Fields) -> Vec<rules::Step> {
         .collect()
 }
 
-fn step(fields: &mut Fields) -> Option<rules::Step> {
-    let kind = fields.known_word("type", &Kind::WORDS)?;
+fn step(fields: &mut Fields) -> Option<rules::InputStep> {
+    let kind = fields.known_word("type", &InputStepKind::WORDS)?;
     let place = |fields: &mut Fields| (fields.float("x"), fields.float("y"));
     Some(match kind {
-        Kind::Click => {
+        InputStepKind::Click => {
             let (x, y) = place(fields);
-            rules::Step::Click {
+            rules::InputStep::Click {
                 x,
                 y,
-                button: fields.word("button", &Button::WORDS, Button::Left),
+                button: fields.word("button", &MouseButton::WORDS, MouseButton::Left),
                 count: fields.number("count"),
             }
         }
-        Kind::MouseMove => {
+        InputStepKind::MouseMove => {
             let (x, y) = place(fields);
-            rules::Step::MouseMove { x, y }
+            rules::InputStep::MouseMove { x, y }
         }
-        Kind::MouseDown => {
+        InputStepKind::MouseDown => {
             let (x, y) = place(fields);
-            let button = fields.word("button", &Button::WORDS, Button::Left);
-            rules::Step::MouseDown { x, y, button }
+            let button = fields.word("button", &MouseButton::WORDS, MouseButton::Left);
+            rules::InputStep::MouseDown { x, y, button }
         }
-        Kind::MouseUp => {
+        InputStepKind::MouseUp => {
             let (x, y) = place(fields);
-            let button = fields.word("button", &Button::WORDS, Button::Left);
-            rules::Step::MouseUp { x, y, button }
+            let button = fields.word("button", &MouseButton::WORDS, MouseButton::Left);
+            rules::InputStep::MouseUp { x, y, button }
         }
-        Kind::Wheel => {
+        InputStepKind::Wheel => {
             let (x, y) = place(fields);
-            rules::Step::Wheel {
+            rules::InputStep::Wheel {
                 x,
                 y,
                 delta_x: fields.float("deltaX"),
                 delta_y: fields.float("deltaY"),
             }
         }
-        Kind::KeyDown => rules::Step::KeyDown {
+        InputStepKind::KeyDown => rules::InputStep::KeyDown {
             key: fields.text("key"),
             code: fields.text("code"),
-            modifiers: Modifiers(fields.number("modifiers")),
+            modifiers: KeyModifiers(fields.number("modifiers")),
         },
-        Kind::KeyUp => rules::Step::KeyUp {
+        InputStepKind::KeyUp => rules::InputStep::KeyUp {
             key: fields.text("key"),
             code: fields.text("code"),
-            modifiers: Modifiers(fields.number("modifiers")),
+            modifiers: KeyModifiers(fields.number("modifiers")),
         },
-        Kind::Text => rules::Step::Text {
+        InputStepKind::Text => rules::InputStep::Text {
             text: fields.text("text"),
         },
     })

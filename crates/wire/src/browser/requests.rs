@@ -1,15 +1,15 @@
 //! What is asked of the local browser. Source: contract 7.4.
 
 use guildhall_domain::{
-    browser::{self as rules, Mode},
-    ids::{ConnectionId, SessionId, TabId},
+    browser::{self as rules, DisplayMode},
+    ids::{BrowserConnectionId, SessionId, TabId},
     limits,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::input_steps::steps;
-use crate::request_fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Opens the browser.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -17,7 +17,7 @@ use crate::request_fields::{Ask, Fields};
 pub struct OpenBrowser {
     /// `embedded` or `window`.
     #[schema(value_type = String, example = "embedded")]
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// The chat a tab shall be shared with; without it every share ends.
     #[schema(nullable = false, value_type = Option<String>, format = "uuid")]
     pub session_id: Option<SessionId>,
@@ -26,10 +26,10 @@ pub struct OpenBrowser {
     pub url: Option<String>,
 }
 
-impl Ask for OpenBrowser {
+impl FromFields for OpenBrowser {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            mode: fields.word("mode", &Mode::WORDS, Mode::Embedded),
+            mode: fields.word("mode", &DisplayMode::WORDS, DisplayMode::Embedded),
             session_id: maybe_session(fields, "sessionId"),
             url: fields.maybe_text("url"),
         }
@@ -52,7 +52,7 @@ pub struct PrepareBrowser {
     pub download: bool,
 }
 
-impl Ask for PrepareBrowser {
+impl FromFields for PrepareBrowser {
     fn read(fields: &mut Fields) -> Self {
         Self {
             download: fields.flag("download"),
@@ -62,9 +62,9 @@ impl Ask for PrepareBrowser {
 
 /// Asks for nothing beyond the route itself.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Plainly {}
+pub struct EmptyBrowserRequest {}
 
-impl Ask for Plainly {
+impl FromFields for EmptyBrowserRequest {
     fn read(_: &mut Fields) -> Self {
         Self {}
     }
@@ -78,7 +78,7 @@ pub struct NewTab {
     pub url: Option<String>,
 }
 
-impl Ask for NewTab {
+impl FromFields for NewTab {
     fn read(fields: &mut Fields) -> Self {
         Self {
             url: fields.maybe_text("url"),
@@ -121,7 +121,7 @@ pub struct NavigateTab {
     pub action: Option<TabAction>,
 }
 
-impl Ask for NavigateTab {
+impl FromFields for NavigateTab {
     fn read(fields: &mut Fields) -> Self {
         let (has_url, has_action) = (fields.holds("url"), fields.holds("action"));
         let ask = Self {
@@ -147,17 +147,17 @@ pub struct TabInput {
     /// 1 to 16 steps, each a flat object with its `type`: click, mouseMove, mouseDown, mouseUp,
     /// wheel, keyDown, keyUp or text.
     #[schema(value_type = Vec<Value>)]
-    pub steps: Vec<rules::Step>,
+    pub steps: Vec<rules::InputStep>,
 }
 
 impl TabInput {
     /// The process they are meant for, when there can be such a one.
-    pub fn connection(&self) -> Option<ConnectionId> {
-        ConnectionId::parse(&self.connection_id)
+    pub fn connection(&self) -> Option<BrowserConnectionId> {
+        BrowserConnectionId::parse(&self.connection_id)
     }
 }
 
-impl Ask for TabInput {
+impl FromFields for TabInput {
     fn read(fields: &mut Fields) -> Self {
         Self {
             connection_id: fields.text("connectionId"),
@@ -180,7 +180,7 @@ pub struct ResizeTab {
     pub scale: f64,
 }
 
-impl Ask for ResizeTab {
+impl FromFields for ResizeTab {
     fn read(fields: &mut Fields) -> Self {
         Self {
             width: fields.number("width"),
@@ -200,7 +200,7 @@ pub struct AnswerDialog {
     pub text: Option<String>,
 }
 
-impl Ask for AnswerDialog {
+impl FromFields for AnswerDialog {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             accept: fields.flag("accept"),
@@ -241,7 +241,7 @@ impl AnswerAuth {
     }
 }
 
-impl Ask for AnswerAuth {
+impl FromFields for AnswerAuth {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             username: fields.maybe_text("username"),
@@ -265,7 +265,7 @@ impl Ask for AnswerAuth {
 
 /// The text that is selected in a tab.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Selection {
+pub struct SelectedText {
     /// At most 64 KiB.
     pub text: String,
 }
@@ -283,7 +283,7 @@ pub struct ShareBrowser {
     pub tab_id: Option<TabId>,
 }
 
-impl Ask for ShareBrowser {
+impl FromFields for ShareBrowser {
     fn read(fields: &mut Fields) -> Self {
         if !fields.holds("sessionId") {
             fields.fail_field("sessionId", "is required");
@@ -311,7 +311,7 @@ pub struct PauseBrowser {
     pub paused: bool,
 }
 
-impl Ask for PauseBrowser {
+impl FromFields for PauseBrowser {
     fn read(fields: &mut Fields) -> Self {
         Self {
             paused: fields.flag("paused"),
@@ -321,13 +321,13 @@ impl Ask for PauseBrowser {
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::browser::{Button, Modifiers};
+    use guildhall_domain::browser::{KeyModifiers, MouseButton};
     use serde_json::{Value, json};
 
     use super::*;
     use crate::request_fields;
 
-    fn read<A: Ask>(value: Value) -> Result<A, String> {
+    fn read<A: FromFields>(value: Value) -> Result<A, String> {
         request_fields::read::<A>(serde_json::from_value(value).unwrap()).map_err(|invalid| {
             let fields = invalid.field_errors.into_keys();
             let all: Vec<_> = fields.chain(invalid.form_errors).collect();
@@ -347,24 +347,24 @@ mod tests {
         assert_eq!(
             read_all.steps,
             [
-                rules::Step::Click {
+                rules::InputStep::Click {
                     x: 1.0,
                     y: 2.5,
-                    button: Button::Left,
+                    button: MouseButton::Left,
                     count: 1
                 },
-                rules::Step::Wheel {
+                rules::InputStep::Wheel {
                     x: 1.0,
                     y: 2.0,
                     delta_x: 0.0,
                     delta_y: -10.0
                 },
-                rules::Step::KeyDown {
+                rules::InputStep::KeyDown {
                     key: "a".to_owned(),
                     code: "KeyA".to_owned(),
-                    modifiers: Modifiers(8)
+                    modifiers: KeyModifiers(8)
                 },
-                rules::Step::Text {
+                rules::InputStep::Text {
                     text: "hello".to_owned()
                 },
             ]

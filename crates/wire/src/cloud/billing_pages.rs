@@ -1,12 +1,12 @@
 //! Offers and billing pages, as people see them. Source: contract 5.11.
 
-use guildhall_domain::cloud::{billing::Billing, offers as rules};
+use guildhall_domain::cloud::{billing::BillingPageOutcome, offers as rules};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::offers::{Denomination, Interval, Offer};
-use crate::request_fields::{Ask, Fields};
+use super::offers::{BillingInterval, Denomination, Offer};
+use crate::request_fields::{Fields, FromFields};
 
 /// What the cloud service sells, in its order.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
@@ -44,11 +44,11 @@ fn offer(offer: rules::Offer) -> Offer {
         plan_id: offer.plan_id,
         display_name: offer.display_name,
         interval: match offer.interval {
-            rules::Interval::Day => Interval::Day,
-            rules::Interval::Week => Interval::Week,
-            rules::Interval::Month => Interval::Month,
-            rules::Interval::Year => Interval::Year,
-            rules::Interval::Once => Interval::Once,
+            rules::BillingInterval::Day => BillingInterval::Day,
+            rules::BillingInterval::Week => BillingInterval::Week,
+            rules::BillingInterval::Month => BillingInterval::Month,
+            rules::BillingInterval::Year => BillingInterval::Year,
+            rules::BillingInterval::Once => BillingInterval::Once,
         },
         amount_micro: offer.amount.to_string(),
         limits: offer.limits,
@@ -64,7 +64,7 @@ pub struct OpenBilling {
     pub sku_id: String,
 }
 
-impl Ask for OpenBilling {
+impl FromFields for OpenBilling {
     fn read(fields: &mut Fields) -> Self {
         Self {
             sku_id: fields.text("skuId"),
@@ -76,7 +76,7 @@ impl Ask for OpenBilling {
 #[derive(Clone, Copy, Debug)]
 pub struct NoFields;
 
-impl Ask for NoFields {
+impl FromFields for NoFields {
     fn read(_fields: &mut Fields) -> Self {
         Self
     }
@@ -86,7 +86,7 @@ impl Ask for NoFields {
 /// the service's own problem.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(untagged)]
-pub enum BillingAnswer {
+pub enum BillingPageResponse {
     /// Where it is.
     Address {
         /// True.
@@ -117,15 +117,15 @@ pub enum BillingAnswer {
     },
 }
 
-impl From<Billing<Map<String, Value>>> for BillingAnswer {
-    fn from(billing: Billing<Map<String, Value>>) -> Self {
+impl From<BillingPageOutcome<Map<String, Value>>> for BillingPageResponse {
+    fn from(billing: BillingPageOutcome<Map<String, Value>>) -> Self {
         match billing {
-            Billing::Url(url) => Self::Address {
+            BillingPageOutcome::Url(url) => Self::Address {
                 ok: true,
                 url: url.into(),
             },
-            Billing::Message(message) => Self::Message { ok: false, message },
-            Billing::Problem(problem) => Self::Problem { ok: false, problem },
+            BillingPageOutcome::Message(message) => Self::Message { ok: false, message },
+            BillingPageOutcome::Problem(problem) => Self::Problem { ok: false, problem },
         }
     }
 }

@@ -1,15 +1,15 @@
 //! The sign of life of an instance. Source: contract 5, part C.
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::request_fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// What an instance says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct HeartbeatAsk {
+pub struct HeartbeatRequest {
     /// What people call it.
     #[schema(max_length = 200, example = "workshop")]
     pub name: String,
@@ -21,7 +21,7 @@ pub struct HeartbeatAsk {
     pub version: String,
 }
 
-impl Ask for HeartbeatAsk {
+impl FromFields for HeartbeatRequest {
     fn read(fields: &mut Fields) -> Self {
         Self {
             name: fields.text("name"),
@@ -39,7 +39,7 @@ pub struct Heartbeat {
     pub instance_id: String,
     /// When it was heard of last, which is now.
     #[schema(value_type = String, format = DateTime)]
-    pub last_seen_at: Moment,
+    pub last_seen_at: Timestamp,
     /// What the account it is linked to is called.
     #[schema(example = "ada@example.org")]
     pub account_label: String,

@@ -1,19 +1,19 @@
 //! Auth flows on the wire. Source: contract 5.4.
 
 use guildhall_domain::{
-    Moment,
-    connectors::auth_flows::{self as rules, Flow, Shown, Wish},
+    Timestamp,
+    connectors::auth_flows::{self as rules, ConnectionRequest, Flow, FlowInstructions},
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    approvals::words,
-    request_fields::{Ask, Fields},
+    approvals::wire_enums,
+    request_fields::{Fields, FromFields},
 };
 
-words! {
+wire_enums! {
     /// Where a sign-in with a connector is; the last four are final.
     AuthFlowState = rules::FlowState {
         /// It is written down, and the service was not asked or did not answer yet.
@@ -30,7 +30,7 @@ words! {
         StartUnknown,
     }
     /// What the person has to do now.
-    AuthFlowStep = rules::StepKind {
+    AuthFlowStep = rules::FlowStepKind {
         /// Nothing.
         None,
         /// Open the link.
@@ -47,7 +47,7 @@ words! {
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"providerInstanceId": "0192f0c1-2d3e-7abc-8def-0123456789ab",
     "toolkit": "rehearsal", "idempotencyKey": "my-first-connection", "label": "To try it"}))]
-pub struct Connect {
+pub struct ConnectService {
     /// The provider instance.
     #[schema(min_length = 1)]
     pub provider_instance_id: String,
@@ -62,7 +62,7 @@ pub struct Connect {
     pub label: Option<String>,
 }
 
-impl Ask for Connect {
+impl FromFields for ConnectService {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             provider_instance_id: fields.text("providerInstanceId"),
@@ -75,8 +75,8 @@ impl Ask for Connect {
     }
 }
 
-impl From<Connect> for Wish {
-    fn from(ask: Connect) -> Self {
+impl From<ConnectService> for ConnectionRequest {
+    fn from(ask: ConnectService) -> Self {
         Self {
             provider: ask.provider_instance_id,
             toolkit: ask.toolkit,
@@ -89,13 +89,13 @@ impl From<Connect> for Wish {
 /// A wish to sign in anew with a connection.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reconnect {
+pub struct ReconnectService {
     /// The same wish under the same key is begun once; 1 to 200 characters.
     #[schema(example = "once-more")]
     pub idempotency_key: String,
 }
 
-impl Ask for Reconnect {
+impl FromFields for ReconnectService {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             idempotency_key: fields.text("idempotencyKey"),
@@ -107,13 +107,13 @@ impl Ask for Reconnect {
 
 /// A key for a service. Without `Debug`, because it is secret.
 #[derive(Clone, Serialize, ToSchema)]
-pub struct EnterKey {
+pub struct EnterApiKey {
     /// The key, at most 8 KiB; it is never shown again.
     #[schema(example = "the-key-of-the-service")]
     pub secret: String,
 }
 
-impl Ask for EnterKey {
+impl FromFields for EnterApiKey {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             secret: fields.text("secret"),
@@ -138,10 +138,10 @@ pub struct AuthFlow {
     pub toolkit: String,
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Until when it can go on.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// Where it is.
     pub state: AuthFlowState,
     /// What the person has to do now.
@@ -166,7 +166,7 @@ pub struct AuthFlow {
     pub reason: Option<String>,
     /// When it ended.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub completed_at: Option<Moment>,
+    pub completed_at: Option<Timestamp>,
     /// The connection that is signed in anew, if it is one.
     #[schema(required = true, value_type = Option<String>)]
     pub reconnect_of: Option<ConnectorConnectionId>,
@@ -181,7 +181,7 @@ pub struct AuthFlows {
 
 impl AuthFlow {
     /// A flow, and what its person needs.
-    pub fn new(flow: Flow, shown: Shown) -> Self {
+    pub fn new(flow: Flow, shown: FlowInstructions) -> Self {
         Self {
             flow_id: flow.id,
             provider_instance_id: flow.provider_id,

@@ -26,11 +26,11 @@ use agent_client_protocol::{
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    EndKind, Ended, How, Initialized, LinkError, McpServer, OpenSession, Opened, OptionCategory,
-    Piece, PromptEnd, from_acp, mode_of,
-    session_registry::{Sessions, Way},
+    AgentCallError, AgentCapabilities, AgentExit, ExitCause, OpenMode, OpenSessionRequest,
+    OpenedSession, OptionCategory, PromptPart, PromptResult, SessionMcpServer, from_acp, mode_of,
+    session_registry::{SessionRegistry, SetOptionMethod},
 };
-use crate::stderr_tail::Tail;
+use crate::stderr_tail::StderrTail;
 
 /// Bytes of its standard error that are kept.
 const TAIL_BYTES_MAX: usize = 8 * 1_024;
@@ -43,13 +43,13 @@ const REASON_WAIT: Duration = Duration::from_millis(500);
 /// the while: a full one blocks the agent, and with it every answer. Updates of a session may
 /// come before `open` answers.
 #[derive(Clone, Debug)]
-pub struct AgentLink {
-    pub(super) shared: Arc<Shared>,
+pub struct AgentConnection {
+    pub(super) shared: Arc<SharedConnection>,
 }
 
 /// What all clones, the driver and the handlers share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedConnection {
     pub(super) keeper_pid: u32,
     /// The connection, once the driver has begun.
     pub(super) connection: watch::Sender<Option<ConnectionTo<Agent>>>,
@@ -57,13 +57,13 @@ pub(super) struct Shared {
     pub(super) stop: watch::Sender<bool>,
     /// Turns true when the connection is over, which may be long before the process has ended.
     pub(super) is_over: AtomicBool,
-    pub(super) ended: watch::Sender<Option<Ended>>,
-    pub(super) sessions: Sessions,
-    pub(super) tail: Tail,
-    agent: OnceLock<Initialized>,
+    pub(super) ended: watch::Sender<Option<AgentExit>>,
+    pub(super) sessions: SessionRegistry,
+    pub(super) tail: StderrTail,
+    agent: OnceLock<AgentCapabilities>,
 }
 
-impl Shared {
+impl SharedConnection {
     pub(super) fn new(keeper_pid: u32) -> Self {
         Self {
             keeper_pid,
@@ -71,14 +71,14 @@ impl Shared {
             stop: watch::Sender::new(false),
             is_over: AtomicBool::new(false),
             ended: watch::Sender::new(None),
-            sessions: Sessions::default(),
-            tail: Tail::keeping(TAIL_BYTES_MAX),
+            sessions: SessionRegistry::default(),
+            tail: StderrTail::keeping(TAIL_BYTES_MAX),
             agent: OnceLock::new(),
         }
     }
 }
 
-impl AgentLink {
+impl AgentConnection {
     /// The process everything of this agent is below.
     pub fn keeper_pid(&self) -> u32 {
         self.shared.keeper_pid
@@ -87,8 +87,8 @@ impl AgentLink {
     /// Greets the agent; to be done once, before anything else.
     ///
     /// # Errors
-    /// [`LinkError::Protocol`] when it speaks another version; else as for every question.
-    pub async fn initialize(&self) -> Result<Initialized, LinkError> {
+    /// [`AgentCallError::Protocol`] when it speaks another version; else as for every question.
+    pub async fn initialize(&self) -> Result<AgentCapabilities, AgentCallError> {
         let capabilities = ClientCapabilities::new().elicitation(
             ElicitationCapabilities::new()
                 .form(ElicitationFormCapabilities::new())
@@ -102,7 +102,7 @@ impl AgentLink {
             );
         let answer = self.ask(ask).await?;
         if answer.protocol_version != ProtocolVersion::V1 {
-            return Err(LinkError::Protocol(format!(
+            return Err(AgentCallError::Protocol(format!(
                 "the agent speaks version {} of the protocol, not 1",
                 answer.protocol_version
             )));
@@ -116,12 +116,12 @@ impl AgentLink {
     /// Opens a session, new or old.
     ///
     /// # Errors
-    /// [`LinkError::NotOffered`] for an old one when the agent can take up none.
-    pub async fn open(&self, ask: OpenSession) -> Result<Opened, LinkError> {
+    /// [`AgentCallError::NotOffered`] for an old one when the agent can take up none.
+    pub async fn open(&self, ask: OpenSessionRequest) -> Result<OpenedSession, AgentCallError> {
         let servers: Vec<_> = ask.mcp_servers.into_iter().map(server_entry).collect();
         let can = self.shared.agent.get().cloned().unwrap_or_default();
         let opened = match ask.how {
-            How::New => {
+            OpenMode::New => {
                 let answer = self
                     .ask(NewSessionRequest::new(ask.cwd).mcp_servers(servers))
                     .await?;
@@ -131,21 +131,23 @@ impl AgentLink {
                     answer.config_options,
                 )
             }
-            How::Resume(id) if can.resume_session => {
+            OpenMode::Resume(id) if can.resume_session => {
                 let ask = ResumeSessionRequest::new(id.clone(), ask.cwd).mcp_servers(servers);
                 let answer = self.ask(ask).await?;
                 from_acp::opened(id, answer.modes, answer.config_options)
             }
-            How::Resume(id) if can.load_session => {
+            OpenMode::Resume(id) if can.load_session => {
                 let ask = LoadSessionRequest::new(id.clone(), ask.cwd).mcp_servers(servers);
                 self.load(id, ask, true).await?
             }
-            How::Load(id) if can.load_session => {
+            OpenMode::Load(id) if can.load_session => {
                 let ask = LoadSessionRequest::new(id.clone(), ask.cwd).mcp_servers(servers);
                 self.load(id, ask, false).await?
             }
-            How::Resume(_) | How::Load(_) => {
-                return Err(LinkError::NotOffered("way to take up a session".to_owned()));
+            OpenMode::Resume(_) | OpenMode::Load(_) => {
+                return Err(AgentCallError::NotOffered(
+                    "way to take up a session".to_owned(),
+                ));
             }
         };
         self.shared.sessions.opened(&opened);
@@ -159,7 +161,7 @@ impl AgentLink {
         id: String,
         ask: LoadSessionRequest,
         is_replay_dropped: bool,
-    ) -> Result<Opened, LinkError> {
+    ) -> Result<OpenedSession, AgentCallError> {
         self.shared.sessions.replays(&id, is_replay_dropped);
         let (shared, session) = (Arc::clone(&self.shared), id.clone());
         let answer = self
@@ -172,10 +174,10 @@ impl AgentLink {
     /// option of category `mode`.
     ///
     /// # Errors
-    /// [`LinkError::NotOffered`] when the session has neither.
-    pub async fn set_mode(&self, session: &str, native: &str) -> Result<(), LinkError> {
+    /// [`AgentCallError::NotOffered`] when the session has neither.
+    pub async fn set_mode(&self, session: &str, native: &str) -> Result<(), AgentCallError> {
         let Some(way) = self.shared.sessions.way_to_mode(session) else {
-            return Err(LinkError::NotOffered("modes".to_owned()));
+            return Err(AgentCallError::NotOffered("modes".to_owned()));
         };
         self.shared.sessions.mode_changed(session, None);
         self.set(session, way, native, Some(native.to_owned()))
@@ -191,16 +193,16 @@ impl AgentLink {
     /// Sets the model or the effort to one of the values offered.
     ///
     /// # Errors
-    /// [`LinkError::NotOffered`] when the session has no such option, or not that value.
+    /// [`AgentCallError::NotOffered`] when the session has no such option, or not that value.
     pub async fn set_option(
         &self,
         session: &str,
         category: OptionCategory,
         value: &str,
-    ) -> Result<(), LinkError> {
+    ) -> Result<(), AgentCallError> {
         match self.shared.sessions.way_to(session, category, Some(value)) {
             Some(way) => self.set(session, way, value, None).await,
-            None => Err(LinkError::NotOffered(format!("such value: {value}"))),
+            None => Err(AgentCallError::NotOffered(format!("such value: {value}"))),
         }
     }
 
@@ -208,10 +210,10 @@ impl AgentLink {
     async fn set(
         &self,
         session: &str,
-        way: Way,
+        way: SetOptionMethod,
         value: &str,
         mode: Option<String>,
-    ) -> Result<(), LinkError> {
+    ) -> Result<(), AgentCallError> {
         use acp::v1::schema::SessionConfigOptionValue as Value;
         let session_id = session.to_owned();
         let (shared, noted) = (Arc::clone(&self.shared), session_id.clone());
@@ -221,15 +223,15 @@ impl AgentLink {
             }
         };
         let (id, value) = match way {
-            Way::Mode => {
+            SetOptionMethod::Mode => {
                 let ask = SetSessionModeRequest::new(session_id, value.to_owned());
                 let noting = move |is_done| note_mode(mode.filter(|_| is_done));
                 self.ask_noting(ask, move |answer| noting(answer.is_ok()))
                     .await?;
                 return Ok(());
             }
-            Way::Option(id) => (id, Value::value_id(value.to_owned())),
-            Way::Switch(id) => (id, Value::boolean(value == "true")),
+            SetOptionMethod::Option(id) => (id, Value::value_id(value.to_owned())),
+            SetOptionMethod::Switch(id) => (id, Value::boolean(value == "true")),
         };
         let ask = SetSessionConfigOptionRequest::new(session_id, id, value);
         let (shared, session) = (Arc::clone(&self.shared), session.to_owned());
@@ -248,15 +250,23 @@ impl AgentLink {
     /// Every update of the turn was handed on before this answers.
     ///
     /// # Errors
-    /// [`LinkError::Refused`] when the turn failed, [`LinkError::Gone`] when the process ended.
-    pub async fn prompt(&self, session: &str, pieces: Vec<Piece>) -> Result<PromptEnd, LinkError> {
+    /// [`AgentCallError::Refused`] when the turn failed, [`AgentCallError::Gone`] when the process ended.
+    pub async fn prompt(
+        &self,
+        session: &str,
+        pieces: Vec<PromptPart>,
+    ) -> Result<PromptResult, AgentCallError> {
         let blocks = pieces.into_iter().map(|piece| match piece {
-            Piece::Context(text) | Piece::Text(text) => ContentBlock::Text(TextContent::new(text)),
+            PromptPart::Context(text) | PromptPart::Text(text) => {
+                ContentBlock::Text(TextContent::new(text))
+            }
         });
         let ask = PromptRequest::new(session.to_owned(), blocks.collect::<Vec<_>>());
         let answer = self.ask(ask).await?;
         from_acp::prompt_end(answer).ok_or_else(|| {
-            LinkError::Protocol("the turn ended for a reason this version does not know".to_owned())
+            AgentCallError::Protocol(
+                "the turn ended for a reason this version does not know".to_owned(),
+            )
         })
     }
 
@@ -298,11 +308,11 @@ impl AgentLink {
     }
 
     /// How it ended; `None` while it runs.
-    pub fn ended(&self) -> Option<Ended> {
+    pub fn ended(&self) -> Option<AgentExit> {
         self.shared.ended.borrow().clone()
     }
 
-    async fn ask<Req>(&self, ask: Req) -> Result<Req::Response, LinkError>
+    async fn ask<Req>(&self, ask: Req) -> Result<Req::Response, AgentCallError>
     where
         Req: JsonRpcRequest,
         Req::Response: Send,
@@ -319,7 +329,7 @@ impl AgentLink {
         &self,
         ask: Req,
         note: impl FnOnce(&Result<Req::Response, acp::Error>) + Send + 'static,
-    ) -> Result<Req::Response, LinkError>
+    ) -> Result<Req::Response, AgentCallError>
     where
         Req: JsonRpcRequest,
         Req::Response: Send,
@@ -342,7 +352,7 @@ impl AgentLink {
     }
 
     /// The connection, as soon as the driver has begun.
-    async fn connection(&self) -> Result<ConnectionTo<Agent>, LinkError> {
+    async fn connection(&self) -> Result<ConnectionTo<Agent>, AgentCallError> {
         let mut connection = self.shared.connection.subscribe();
         let mut ended = self.shared.ended.subscribe();
         tokio::select! {
@@ -358,15 +368,15 @@ impl AgentLink {
         Err(self.gone().await)
     }
 
-    async fn error(&self, error: &acp::Error) -> LinkError {
-        match LinkError::of(error) {
+    async fn error(&self, error: &acp::Error) -> AgentCallError {
+        match AgentCallError::of(error) {
             Some(error) => error,
             None => self.gone().await,
         }
     }
 
     /// Why the agent is gone, as far as that is known soon.
-    async fn gone(&self) -> LinkError {
+    async fn gone(&self) -> AgentCallError {
         let mut ended = self.shared.ended.subscribe();
         let wait = ended.wait_for(Option::is_some);
         let known = match tokio::time::timeout(REASON_WAIT, wait).await {
@@ -374,24 +384,24 @@ impl AgentLink {
             Ok(Err(_)) | Err(_) => None,
         };
         match known {
-            Some(Ended {
-                kind: EndKind::Protocol,
+            Some(AgentExit {
+                kind: ExitCause::Protocol,
                 why,
                 ..
-            }) => LinkError::Protocol(why),
-            Some(ended) => LinkError::Gone(ended.why),
-            None => LinkError::Gone("the agent does not answer any more".to_owned()),
+            }) => AgentCallError::Protocol(why),
+            Some(ended) => AgentCallError::Gone(ended.why),
+            None => AgentCallError::Gone("the agent does not answer any more".to_owned()),
         }
     }
 }
 
-fn initialized(answer: InitializeResponse) -> Initialized {
+fn initialized(answer: InitializeResponse) -> AgentCapabilities {
     let can = answer.agent_capabilities;
     let (name, version) = match answer.agent_info {
         Some(info) => (info.name, info.version),
         None => (String::new(), String::new()),
     };
-    Initialized {
+    AgentCapabilities {
         name,
         version,
         load_session: can.load_session,
@@ -404,9 +414,9 @@ fn initialized(answer: InitializeResponse) -> Initialized {
     }
 }
 
-fn server_entry(server: McpServer) -> ServerEntry {
+fn server_entry(server: SessionMcpServer) -> ServerEntry {
     match server {
-        McpServer::Stdio {
+        SessionMcpServer::Stdio {
             name,
             command,
             args,
@@ -418,7 +428,7 @@ fn server_entry(server: McpServer) -> ServerEntry {
                     .collect(),
             ),
         ),
-        McpServer::Http { name, url, headers } => ServerEntry::Http(
+        SessionMcpServer::Http { name, url, headers } => ServerEntry::Http(
             McpServerHttp::new(name, url).headers(
                 headers
                     .into_iter()

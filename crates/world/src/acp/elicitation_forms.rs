@@ -6,7 +6,7 @@ use agent_client_protocol::v1::schema::{
     ElicitationContentValue, ElicitationFormMode, ElicitationPropertySchema, ElicitationSchema,
     ElicitationScope, ElicitationUrlMode, EnumOption, MultiSelectItems, StringPropertySchema,
 };
-use guildhall_domain::interactions::{Choice, Question, QuestionType};
+use guildhall_domain::interactions::{Question, QuestionChoice, QuestionType};
 use serde_json::{Map, Value};
 
 /// The session a form belongs to and its tool call; `None` for a form of no session.
@@ -127,7 +127,7 @@ fn question(id: &str, schema: &ElicitationPropertySchema) -> Question {
     }
 }
 
-fn choices(schema: &StringPropertySchema) -> Vec<Choice> {
+fn choices(schema: &StringPropertySchema) -> Vec<QuestionChoice> {
     match (&schema.one_of, &schema.enum_values) {
         (Some(options), _) => options.iter().map(titled).collect(),
         (None, Some(values)) => values.iter().map(bare).collect(),
@@ -135,8 +135,8 @@ fn choices(schema: &StringPropertySchema) -> Vec<Choice> {
     }
 }
 
-fn titled(option: &EnumOption) -> Choice {
-    Choice {
+fn titled(option: &EnumOption) -> QuestionChoice {
+    QuestionChoice {
         value: option.value.clone(),
         label: match &option.description {
             Some(description) if !description.is_empty() => {
@@ -147,8 +147,8 @@ fn titled(option: &EnumOption) -> Choice {
     }
 }
 
-fn bare(value: impl AsRef<str>) -> Choice {
-    Choice {
+fn bare(value: impl AsRef<str>) -> QuestionChoice {
+    QuestionChoice {
         value: value.as_ref().to_owned(),
         label: value.as_ref().to_owned(),
     }

@@ -10,18 +10,20 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdateFields, ToolKind,
 };
 use guildhall_domain::{
-    interactions::{AskOption, Asked, OptionKind},
+    interactions::{InteractionRequest, PermissionChoice, PermissionChoiceKind},
     limits,
     sessions::TurnOutcome,
-    transcript::{self, Location, PlanEntry, ToolCallPatch, ToolContent, ToolStatus},
-    usage::{self, Tokens},
+    transcript::{self, PlanEntry, ToolCallPatch, ToolContent, ToolLocation, ToolStatus},
+    usage::{self, TokenCounts},
 };
 use serde_json::Value;
 
-use super::{AgentCommand, ConfigOption, ConfigValue, NativeMode, Opened, PromptEnd, Update};
+use super::{
+    AgentCommand, AgentUpdate, ConfigOption, ConfigValue, NativeMode, OpenedSession, PromptResult,
+};
 
 /// What a `session/update` says; nothing for one this version does not know.
-pub(super) fn updates(raw: Value) -> Vec<Update> {
+pub(super) fn updates(raw: Value) -> Vec<AgentUpdate> {
     let title = raw.get("title").and_then(Value::as_str).map(str::to_owned);
     let is_untitled = raw.get("title").is_some_and(Value::is_null);
     let Ok(update) = serde_json::from_value::<SessionUpdate>(raw) else {
@@ -30,16 +32,16 @@ pub(super) fn updates(raw: Value) -> Vec<Update> {
     match update {
         SessionUpdate::AgentMessageChunk(chunk) => one(said(&chunk.content)),
         SessionUpdate::AgentThoughtChunk(chunk) => {
-            one(text(&chunk.content).map(|text| Update::Thinking(text.to_owned())))
+            one(text(&chunk.content).map(|text| AgentUpdate::Thinking(text.to_owned())))
         }
         // Our own message row is the record.
         SessionUpdate::UserMessageChunk(_) => Vec::new(),
-        SessionUpdate::ToolCall(call) => vec![Update::ToolCall(announced(call))],
-        SessionUpdate::ToolCallUpdate(update) => vec![Update::ToolCall(changed(update))],
-        SessionUpdate::Plan(plan) => vec![Update::Plan(
+        SessionUpdate::ToolCall(call) => vec![AgentUpdate::ToolCall(announced(call))],
+        SessionUpdate::ToolCallUpdate(update) => vec![AgentUpdate::ToolCall(changed(update))],
+        SessionUpdate::Plan(plan) => vec![AgentUpdate::Plan(
             plan.entries.into_iter().map(plan_entry).collect(),
         )],
-        SessionUpdate::AvailableCommandsUpdate(update) => vec![Update::Commands(
+        SessionUpdate::AvailableCommandsUpdate(update) => vec![AgentUpdate::Commands(
             update
                 .available_commands
                 .into_iter()
@@ -54,25 +56,25 @@ pub(super) fn updates(raw: Value) -> Vec<Update> {
                 .collect(),
         )],
         SessionUpdate::CurrentModeUpdate(update) => {
-            vec![Update::Mode(update.current_mode_id.to_string())]
+            vec![AgentUpdate::Mode(update.current_mode_id.to_string())]
         }
         SessionUpdate::ConfigOptionUpdate(update) => {
-            vec![Update::Options(options(update.config_options))]
+            vec![AgentUpdate::Options(options(update.config_options))]
         }
         SessionUpdate::SessionInfoUpdate(_) => match (title, is_untitled) {
-            (Some(title), _) => vec![Update::Title(title)],
-            (None, true) => vec![Update::Title(String::new())],
+            (Some(title), _) => vec![AgentUpdate::Title(title)],
+            (None, true) => vec![AgentUpdate::Title(String::new())],
             (None, false) => Vec::new(),
         },
         SessionUpdate::UsageUpdate(update) => {
-            let context = Update::Context {
+            let context = AgentUpdate::Context {
                 used: counted(update.used),
                 size: counted(update.size),
             };
-            let cost = update.cost.as_ref().and_then(cost).map(Update::Cost);
+            let cost = update.cost.as_ref().and_then(cost).map(AgentUpdate::Cost);
             [Some(context), cost].into_iter().flatten().collect()
         }
-        SessionUpdate::Notice(notice) => vec![Update::Notice(match notice.description {
+        SessionUpdate::Notice(notice) => vec![AgentUpdate::Notice(match notice.description {
             Some(description) if !description.is_empty() => {
                 format!("{}: {description}", notice.title)
             }
@@ -95,7 +97,7 @@ fn cost(told: &Cost) -> Option<usage::Cost> {
     (is_amount && is_named).then(|| usage::Cost::new(amount, told.currency.to_ascii_uppercase()))
 }
 
-fn one(update: Option<Update>) -> Vec<Update> {
+fn one(update: Option<AgentUpdate>) -> Vec<AgentUpdate> {
     update.into_iter().collect()
 }
 
@@ -112,15 +114,15 @@ fn text(block: &ContentBlock) -> Option<&str> {
 }
 
 /// A block of the agent's message; what is not shown is named.
-fn said(block: &ContentBlock) -> Option<Update> {
+fn said(block: &ContentBlock) -> Option<AgentUpdate> {
     match block {
         ContentBlock::ResourceLink(link) => {
-            Some(Update::Text(format!("[{}]({})", link.name, link.uri)))
+            Some(AgentUpdate::Text(format!("[{}]({})", link.name, link.uri)))
         }
         _ => Some(match text(block) {
             Some("") => return None,
-            Some(text) => Update::Text(text.to_owned()),
-            None => Update::Notice(format!(
+            Some(text) => AgentUpdate::Text(text.to_owned()),
+            None => AgentUpdate::Notice(format!(
                 "The agent sent {}, which is not shown.",
                 kind(block)
             )),
@@ -262,8 +264,8 @@ fn tool_content(content: ToolCallContent) -> ToolContent {
     }
 }
 
-fn location(place: &ToolCallLocation) -> Location {
-    Location {
+fn location(place: &ToolCallLocation) -> ToolLocation {
+    ToolLocation {
         path: place.path.to_string_lossy().into_owned(),
         line: place.line,
     }
@@ -272,23 +274,23 @@ fn location(place: &ToolCallLocation) -> Location {
 /// A permission request: its session, what it asks, and what it tells of the call.
 pub(super) fn permission(
     request: RequestPermissionRequest,
-) -> (String, Asked, Option<ToolCallPatch>) {
+) -> (String, InteractionRequest, Option<ToolCallPatch>) {
     let call = changed(request.tool_call);
     let options = request.options.into_iter().filter_map(|option| {
-        Some(AskOption {
+        Some(PermissionChoice {
             option_id: option.option_id.to_string(),
             name: option.name,
             kind: match option.kind {
-                PermissionOptionKind::AllowOnce => OptionKind::AllowOnce,
-                PermissionOptionKind::AllowAlways => OptionKind::AllowAlways,
-                PermissionOptionKind::RejectOnce => OptionKind::RejectOnce,
-                PermissionOptionKind::RejectAlways => OptionKind::RejectAlways,
+                PermissionOptionKind::AllowOnce => PermissionChoiceKind::AllowOnce,
+                PermissionOptionKind::AllowAlways => PermissionChoiceKind::AllowAlways,
+                PermissionOptionKind::RejectOnce => PermissionChoiceKind::RejectOnce,
+                PermissionOptionKind::RejectAlways => PermissionChoiceKind::RejectAlways,
                 // What we do not know is not offered to anybody.
                 _ => return None,
             },
         })
     });
-    let asked = Asked::Permission {
+    let asked = InteractionRequest::Permission {
         tool_call_id: call.tool_call_id.clone(),
         options: options.collect(),
     };
@@ -360,7 +362,7 @@ pub(super) fn opened(
     session: String,
     modes: Option<SessionModeState>,
     config: Option<Vec<SessionConfigOption>>,
-) -> Opened {
+) -> OpenedSession {
     let options = options(config.unwrap_or_default());
     let by_option = || {
         let option = options.iter().find(|option| option.category == "mode");
@@ -381,7 +383,7 @@ pub(super) fn opened(
         ),
         None => (by_option(), Vec::new()),
     };
-    Opened {
+    OpenedSession {
         session,
         modes,
         current_mode,
@@ -390,8 +392,8 @@ pub(super) fn opened(
 }
 
 /// How a prompt ended; `None` for a stop reason this version does not know.
-pub(super) fn prompt_end(response: PromptResponse) -> Option<PromptEnd> {
-    Some(PromptEnd {
+pub(super) fn prompt_end(response: PromptResponse) -> Option<PromptResult> {
+    Some(PromptResult {
         stop: match response.stop_reason {
             StopReason::EndTurn => TurnOutcome::EndTurn,
             StopReason::MaxTokens => TurnOutcome::MaxTokens,
@@ -401,7 +403,7 @@ pub(super) fn prompt_end(response: PromptResponse) -> Option<PromptEnd> {
             _ => return None,
         },
         tokens: match response.usage {
-            Some(usage) => Some(Tokens {
+            Some(usage) => Some(TokenCounts {
                 input: counted(usage.input_tokens),
                 output: counted(usage.output_tokens),
                 cached_read: counted(usage.cached_read_tokens.unwrap_or_default()),
@@ -415,7 +417,7 @@ pub(super) fn prompt_end(response: PromptResponse) -> Option<PromptEnd> {
 }
 
 /// Figures under `_meta.quota.token_count`. Source: contract 3.10.
-fn quota(meta: &Meta) -> Option<Tokens> {
+fn quota(meta: &Meta) -> Option<TokenCounts> {
     let counts = meta.get("quota")?.get("token_count")?.as_object()?;
     let count = |names: [&str; 2]| {
         let told = names.iter().find_map(|name| counts.get(*name)?.as_u64());
@@ -429,7 +431,7 @@ fn quota(meta: &Meta) -> Option<Tokens> {
     let cached_read = count(["cached_read_tokens", "cachedReadTokens"]).unwrap_or_default();
     let thought = count(["thought_tokens", "thoughtTokens"]).unwrap_or_default();
     let (input, output) = (input.unwrap_or_default(), output.unwrap_or_default());
-    Some(Tokens {
+    Some(TokenCounts {
         input,
         output,
         cached_read,

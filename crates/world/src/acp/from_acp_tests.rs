@@ -10,11 +10,11 @@ fn each_update_is_read() {
     for (raw, expected) in [
         (
             json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hi"}}),
-            vec![Update::Text("hi".to_owned())],
+            vec![AgentUpdate::Text("hi".to_owned())],
         ),
         (
             json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "hm"}}),
-            vec![Update::Thinking("hm".to_owned())],
+            vec![AgentUpdate::Thinking("hm".to_owned())],
         ),
         (
             json!({"sessionUpdate": "user_message_chunk", "content": {"type": "text", "text": "me"}}),
@@ -23,14 +23,14 @@ fn each_update_is_read() {
         (
             json!({"sessionUpdate": "agent_message_chunk", "content":
                 {"type": "image", "data": "", "mimeType": "image/png"}}),
-            vec![Update::Notice(
+            vec![AgentUpdate::Notice(
                 "The agent sent image, which is not shown.".to_owned(),
             )],
         ),
         (
             json!({"sessionUpdate": "plan", "entries": [
                 {"content": "a", "priority": "high", "status": "in_progress"}]}),
-            vec![Update::Plan(vec![PlanEntry {
+            vec![AgentUpdate::Plan(vec![PlanEntry {
                 content: "a".to_owned(),
                 status: "in_progress".to_owned(),
                 priority: "high".to_owned(),
@@ -40,7 +40,7 @@ fn each_update_is_read() {
             json!({"sessionUpdate": "available_commands_update", "availableCommands": [
                 {"name": "web", "description": "Searches", "input": {"hint": "words"}},
                 {"name": "x", "description": ""}]}),
-            vec![Update::Commands(vec![
+            vec![AgentUpdate::Commands(vec![
                 AgentCommand {
                     name: "web".to_owned(),
                     description: "Searches".to_owned(),
@@ -55,11 +55,11 @@ fn each_update_is_read() {
         ),
         (
             json!({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}),
-            vec![Update::Mode("plan".to_owned())],
+            vec![AgentUpdate::Mode("plan".to_owned())],
         ),
         (
             json!({"sessionUpdate": "session_info_update", "title": "Work"}),
-            vec![Update::Title("Work".to_owned())],
+            vec![AgentUpdate::Title("Work".to_owned())],
         ),
         (
             json!({"sessionUpdate": "session_info_update", "updatedAt": "x"}),
@@ -69,8 +69,8 @@ fn each_update_is_read() {
             json!({"sessionUpdate": "usage_update", "used": 5, "size": 9,
                 "cost": {"amount": 0.25, "currency": "usd"}}),
             vec![
-                Update::Context { used: 5, size: 9 },
-                Update::Cost(Cost {
+                AgentUpdate::Context { used: 5, size: 9 },
+                AgentUpdate::Cost(Cost {
                     nanos: 250_000_000,
                     currency: "USD".to_owned(),
                 }),
@@ -86,7 +86,7 @@ fn each_update_is_read() {
 
 fn call(raw: Value) -> ToolCallPatch {
     match updates(raw).pop() {
-        Some(Update::ToolCall(patch)) => patch,
+        Some(AgentUpdate::ToolCall(patch)) => patch,
         other => panic!("{other:?}"),
     }
 }
@@ -126,7 +126,7 @@ fn a_tool_call_is_read_whole() {
                     kind: "terminal".to_owned()
                 },
             ]),
-            locations: Some(vec![Location {
+            locations: Some(vec![ToolLocation {
                 path: "/a".to_owned(),
                 line: Some(3)
             }]),
@@ -167,12 +167,12 @@ fn the_figures_of_a_turn_come_from_the_standard_field_or_the_quota() {
             json!({"stopReason": "end_turn", "usage": {"inputTokens": 1, "outputTokens": 2,
             "totalTokens": 9, "cachedReadTokens": 6}})
         ),
-        Some(Tokens {
+        Some(TokenCounts {
             input: 1,
             output: 2,
             cached_read: 6,
             total: 9,
-            ..Tokens::default()
+            ..TokenCounts::default()
         })
     );
     assert_eq!(
@@ -180,11 +180,11 @@ fn the_figures_of_a_turn_come_from_the_standard_field_or_the_quota() {
             json!({"stopReason": "end_turn", "_meta": {"quota": {"token_count":
             {"input_tokens": 10, "output_tokens": 5}}}})
         ),
-        Some(Tokens {
+        Some(TokenCounts {
             input: 10,
             output: 5,
             total: 15,
-            ..Tokens::default()
+            ..TokenCounts::default()
         })
     );
     assert_eq!(
@@ -197,7 +197,7 @@ fn the_figures_of_a_turn_come_from_the_standard_field_or_the_quota() {
 fn figures_beyond_belief_are_cut_and_what_is_no_amount_was_not_told() {
     const MOST: u64 = limits::TOKENS_TOLD_MAX;
     let huge = u64::MAX;
-    let all = Tokens {
+    let all = TokenCounts {
         input: MOST,
         output: MOST,
         cached_read: MOST,
@@ -216,7 +216,7 @@ fn figures_beyond_belief_are_cut_and_what_is_no_amount_was_not_told() {
         ),
         (
             json!({"stopReason": "end_turn", "_meta": {"quota": {"token_count": quota}}}),
-            Some(Tokens {
+            Some(TokenCounts {
                 cached_write: 0,
                 ..all
             }),
@@ -241,11 +241,11 @@ fn figures_beyond_belief_are_cut_and_what_is_no_amount_was_not_told() {
             json!({"sessionUpdate": "usage_update", "used": huge, "size": huge,
             "cost": {"amount": amount, "currency": currency}}),
         );
-        let context = Update::Context {
+        let context = AgentUpdate::Context {
             used: MOST,
             size: MOST,
         };
-        let cost = expected.cloned().map(Update::Cost);
+        let cost = expected.cloned().map(AgentUpdate::Cost);
         let expected: Vec<_> = [Some(context), cost].into_iter().flatten().collect();
         assert_eq!(told, expected, "{amount}");
     }

@@ -6,17 +6,17 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{ConfigOption, NativeMode, Opened, OptionCategory, Update};
+use super::{AgentUpdate, ConfigOption, NativeMode, OpenedSession, OptionCategory};
 
 /// The sessions of one agent process, by the agent's id.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(super) struct SessionRegistry {
     // A std mutex: held for a look-up and never over an await.
-    known: Mutex<BTreeMap<String, Facts>>,
+    known: Mutex<BTreeMap<String, SessionConfigState>>,
 }
 
 #[derive(Debug, Default)]
-struct Facts {
+struct SessionConfigState {
     modes: Vec<NativeMode>,
     options: Vec<ConfigOption>,
     /// The mode in force, by what the agent said or answered last; `None` while it is being set,
@@ -28,7 +28,7 @@ struct Facts {
 
 /// How a mode or another option is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SetOptionMethod {
     /// By `session/set_mode`.
     Mode,
     /// By the config option of this id.
@@ -37,15 +37,15 @@ pub(super) enum Way {
     Switch(String),
 }
 
-impl Sessions {
-    fn known(&self) -> MutexGuard<'_, BTreeMap<String, Facts>> {
+impl SessionRegistry {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, SessionConfigState>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn opened(&self, opened: &Opened) {
+    pub(super) fn opened(&self, opened: &OpenedSession) {
         self.known().insert(
             opened.session.clone(),
-            Facts {
+            SessionConfigState {
                 modes: opened.modes.clone(),
                 options: opened.options.clone(),
                 mode: None,
@@ -95,38 +95,38 @@ impl Sessions {
     }
 
     /// Whether an update goes on to whoever listens; notes what it changes.
-    pub(super) fn passes(&self, session: &str, update: &Update) -> bool {
+    pub(super) fn passes(&self, session: &str, update: &AgentUpdate) -> bool {
         if let Some(mode) = update.mode() {
             self.mode_changed(session, Some(mode));
         }
-        if let Update::Options(options) = update {
+        if let AgentUpdate::Options(options) = update {
             self.options_changed(session, options);
         }
         let is_history = match update {
-            Update::Text(_)
-            | Update::Thinking(_)
-            | Update::ToolCall(_)
-            | Update::Plan(_)
-            | Update::Notice(_) => true,
-            Update::Commands(_)
-            | Update::Mode(_)
-            | Update::Options(_)
-            | Update::Title(_)
-            | Update::Context { .. }
-            | Update::Cost(_) => false,
+            AgentUpdate::Text(_)
+            | AgentUpdate::Thinking(_)
+            | AgentUpdate::ToolCall(_)
+            | AgentUpdate::Plan(_)
+            | AgentUpdate::Notice(_) => true,
+            AgentUpdate::Commands(_)
+            | AgentUpdate::Mode(_)
+            | AgentUpdate::Options(_)
+            | AgentUpdate::Title(_)
+            | AgentUpdate::Context { .. }
+            | AgentUpdate::Cost(_) => false,
         };
-        let is_replaying = |facts: &Facts| facts.is_replaying;
+        let is_replaying = |facts: &SessionConfigState| facts.is_replaying;
         !is_history || !self.known().get(session).is_some_and(is_replaying)
     }
 
     /// How to set the mode.
-    pub(super) fn way_to_mode(&self, session: &str) -> Option<Way> {
+    pub(super) fn way_to_mode(&self, session: &str) -> Option<SetOptionMethod> {
         let has_modes = self
             .known()
             .get(session)
             .is_some_and(|facts| !facts.modes.is_empty());
         if has_modes {
-            Some(Way::Mode)
+            Some(SetOptionMethod::Mode)
         } else {
             self.way_to(session, OptionCategory::Mode, None)
         }
@@ -138,7 +138,7 @@ impl Sessions {
         session: &str,
         category: OptionCategory,
         value: Option<&str>,
-    ) -> Option<Way> {
+    ) -> Option<SetOptionMethod> {
         let known = self.known();
         let option = known
             .get(session)?
@@ -155,9 +155,9 @@ impl Sessions {
         is_offered.then(|| {
             let id = option.id.clone();
             if is_switch {
-                Way::Switch(id)
+                SetOptionMethod::Switch(id)
             } else {
-                Way::Option(id)
+                SetOptionMethod::Option(id)
             }
         })
     }

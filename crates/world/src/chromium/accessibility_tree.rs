@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::join_all;
-use guildhall_domain::browser::{Line, may_load};
+use guildhall_domain::browser::{OutlineElement, may_load};
 use serde_json::{Value, json};
 
-use super::{BrowserError, Chromium, protocol_events::text, target_registry::Element};
+use super::{BrowserError, Chromium, protocol_events::text, target_registry::RegisteredElement};
 
 /// Frames of a page that are read.
 const FRAMES_MAX: usize = 16;
@@ -64,9 +64,9 @@ const SECRET_WORDS: [&str; 4] = [
 
 /// What was read of a page, each line beside the element it is about.
 #[derive(Debug, Default)]
-pub(super) struct Read {
-    pub(super) lines: Vec<Line>,
-    pub(super) elements: Vec<Element>,
+pub(super) struct PageReading {
+    pub(super) lines: Vec<OutlineElement>,
+    pub(super) elements: Vec<RegisteredElement>,
     pub(super) secrets: HashSet<i64>,
 }
 
@@ -77,13 +77,13 @@ impl Chromium {
         &self,
         session: &str,
         known: HashSet<i64>,
-    ) -> Result<Read, BrowserError> {
+    ) -> Result<PageReading, BrowserError> {
         let tree = self.call(session, "Page.getFrameTree", json!({})).await?;
         let mut frames = Vec::new();
         collect_frames(&tree["frameTree"], &mut frames);
-        let mut read = Read {
+        let mut read = PageReading {
             secrets: known,
-            ..Read::default()
+            ..PageReading::default()
         };
         let mut hidden = Vec::new();
         for (place, (frame, url)) in frames.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Chromium {
             let nodes = tree["nodes"].as_array().map(Vec::as_slice);
             let nodes = nodes.unwrap_or_default();
             self.find_secrets(session, nodes, &mut read.secrets).await;
-            let mut walk = Walk {
+            let mut walk = TreeWalk {
                 by_id: nodes
                     .iter()
                     .map(|node| (text(node, "/nodeId"), node))
@@ -190,27 +190,27 @@ fn property<'a>(node: &'a Value, name: &str) -> Option<&'a Value> {
         .pointer("/value/value")
 }
 
-struct Walk<'a> {
+struct TreeWalk<'a> {
     by_id: HashMap<&'a str, &'a Value>,
     frame: &'a str,
-    read: &'a mut Read,
+    read: &'a mut PageReading,
     /// What stands in fields for secrets.
     hidden: &'a mut Vec<String>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     fn frame_begins(&mut self, url: &str) {
-        let line = Line {
+        let line = OutlineElement {
             role: "frame".to_owned(),
             name: url.to_owned(),
-            ..Line::default()
+            ..OutlineElement::default()
         };
         self.push(line, 0);
     }
 
-    fn push(&mut self, line: Line, node: i64) {
+    fn push(&mut self, line: OutlineElement, node: i64) {
         self.read.lines.push(line);
-        self.read.elements.push(Element {
+        self.read.elements.push(RegisteredElement {
             node,
             frame: self.frame.to_owned(),
         });
@@ -250,7 +250,7 @@ impl Walk<'_> {
             states.push("secret".to_owned());
         }
         let is_page = role == "RootWebArea";
-        let line = Line {
+        let line = OutlineElement {
             depth,
             role: word(role).to_owned(),
             name: name.to_owned(),
@@ -313,7 +313,7 @@ fn states(node: &Value) -> Vec<String> {
 }
 
 /// Takes what stands in secret fields out of every text: a page may repeat it.
-fn scrub(lines: &mut [Line], hidden: &[String]) {
+fn scrub(lines: &mut [OutlineElement], hidden: &[String]) {
     let hidden: Vec<&str> = hidden
         .iter()
         .map(|secret| secret.trim())
@@ -361,8 +361,8 @@ mod tests {
             json!({ "nodeId": "1", "role": { "value": "main" }, "childIds": ["2"] }),
             json!({ "nodeId": "2", "role": { "value": "button" }, "childIds": ["1", "2"] }),
         ];
-        let mut read = Read::default();
-        let mut walk = Walk {
+        let mut read = PageReading::default();
+        let mut walk = TreeWalk {
             by_id: nodes
                 .iter()
                 .map(|node| (text(node, "/nodeId"), node))
@@ -377,10 +377,10 @@ mod tests {
 
     #[test]
     fn what_a_page_repeats_of_a_secret_is_taken_out() {
-        let mut lines = [Line {
+        let mut lines = [OutlineElement {
             name: "Your code 123456".to_owned(),
             value: Some("x123456".to_owned()),
-            ..Line::default()
+            ..OutlineElement::default()
         }];
         scrub(&mut lines, &["123456".to_owned(), "1".to_owned()]);
         assert_eq!(lines[0].name, "Your code •••");

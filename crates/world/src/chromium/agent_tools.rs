@@ -4,7 +4,7 @@
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use guildhall_domain::{
-    browser::{Address, Button, Denied, Outline, may_load},
+    browser::{BrowserAddress, MouseButton, PageOutline, ToolDenial, may_load},
     ids::TabId,
     limits,
 };
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tokio::time::{interval, timeout};
 
 use super::{
-    BrowserError, Chromium, Shot, Way,
+    BrowserError, Chromium, HistoryNavigation, ScreenshotOptions,
     element_location::stale,
     isolated_scripts, keys,
-    target_registry::{Element, Page},
+    target_registry::{RegisteredElement, RegisteredPage},
 };
 
 /// How often a page is asked whether it shows a text.
@@ -36,12 +36,12 @@ pub struct ConsoleLine {
 
 /// What a page looks like to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct PageSnapshot {
     /// Its address.
     pub url: String,
     /// Its title.
     pub title: String,
-    /// One line an element, see [`Outline`].
+    /// One line an element, see [`PageOutline`].
     pub text: String,
     /// Whether there was more.
     pub truncated: bool,
@@ -49,7 +49,7 @@ pub struct Snapshot {
 
 /// Where a navigation led.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Visited {
+pub struct NavigationResult {
     /// The address it ended at.
     pub url: String,
     /// The title of the page.
@@ -62,14 +62,14 @@ pub struct Visited {
 
 /// What became of an action that was handed to Chromium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DispatchOutcome {
     /// Chromium took it.
     Done,
     /// Chromium did not say, and it may happen still. It is not to be done again unseen.
     Uncertain,
 }
 
-impl Outcome {
+impl DispatchOutcome {
     /// What an answer means after the action was handed over.
     fn of(taken: Result<(), BrowserError>) -> Result<Self, BrowserError> {
         match taken {
@@ -84,7 +84,7 @@ impl Outcome {
 
 /// A text that is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted<'a> {
+pub enum TextCondition<'a> {
     /// It shall be there.
     Text(&'a str),
     /// It shall not be there any more.
@@ -95,9 +95,9 @@ impl Chromium {
     /// What the page looks like, with new refs: those of earlier snapshots mean nothing any more.
     ///
     /// # Errors
-    /// [`Denied::UrlNotAllowed`], [`Denied::DialogOpen`], [`BrowserError::NoTab`],
+    /// [`ToolDenial::UrlNotAllowed`], [`ToolDenial::DialogOpen`], [`BrowserError::NoTab`],
     /// [`BrowserError::Timeout`].
-    pub async fn snapshot(&self, tab: TabId) -> Result<Snapshot, BrowserError> {
+    pub async fn snapshot(&self, tab: TabId) -> Result<PageSnapshot, BrowserError> {
         for _ in 0..SNAPSHOT_TRIES {
             if let Some(snapshot) = self.snapshot_once(tab).await? {
                 return Ok(snapshot);
@@ -107,8 +107,8 @@ impl Chromium {
     }
 
     /// `None` when the page went elsewhere while it was read.
-    async fn snapshot_once(&self, tab: TabId) -> Result<Option<Snapshot>, BrowserError> {
-        let look = |page: &mut Page| {
+    async fn snapshot_once(&self, tab: TabId) -> Result<Option<PageSnapshot>, BrowserError> {
+        let look = |page: &mut RegisteredPage| {
             (
                 page.session.clone(),
                 page.document.clone(),
@@ -122,7 +122,7 @@ impl Chromium {
                 return None;
             }
             let last = &self.shared.book.last_ref;
-            let outline = Outline::of(&read.lines, last.load(Relaxed) + 1);
+            let outline = PageOutline::of(&read.lines, last.load(Relaxed) + 1);
             last.fetch_add(outline.refs.len() as u64, Relaxed);
             let elements = read.elements;
             page.elements = outline
@@ -131,7 +131,7 @@ impl Chromium {
                 .filter_map(|(number, place)| Some((*number, elements.get(*place)?.clone())))
                 .collect();
             page.secrets = read.secrets;
-            Some(Snapshot {
+            Some(PageSnapshot {
                 url: page.facts.url.clone(),
                 title: page.facts.title.clone(),
                 text: outline.text,
@@ -157,8 +157,12 @@ impl Chromium {
     /// A picture of a tab for an agent, as [`Self::screenshot`].
     ///
     /// # Errors
-    /// [`Denied::UrlNotAllowed`], [`Denied::DialogOpen`], else as [`Self::screenshot`].
-    pub async fn shown_to_agents(&self, tab: TabId, shot: Shot) -> Result<Vec<u8>, BrowserError> {
+    /// [`ToolDenial::UrlNotAllowed`], [`ToolDenial::DialogOpen`], else as [`Self::screenshot`].
+    pub async fn shown_to_agents(
+        &self,
+        tab: TabId,
+        shot: ScreenshotOptions,
+    ) -> Result<Vec<u8>, BrowserError> {
         self.for_agents(tab, |_| ())?;
         let taken = self.screenshot(tab, shot).await?;
         // The page may have gone elsewhere meanwhile.
@@ -168,9 +172,13 @@ impl Chromium {
     /// Goes along the history of a tab and waits until the page is there.
     ///
     /// # Errors
-    /// [`Denied::UrlNotAllowed`], [`Denied::DialogOpen`], [`BrowserError::Timeout`]: it may come
+    /// [`ToolDenial::UrlNotAllowed`], [`ToolDenial::DialogOpen`], [`BrowserError::Timeout`]: it may come
     /// still.
-    pub async fn revisit(&self, tab: TabId, way: Way) -> Result<Visited, BrowserError> {
+    pub async fn revisit(
+        &self,
+        tab: TabId,
+        way: HistoryNavigation,
+    ) -> Result<NavigationResult, BrowserError> {
         self.for_agents(tab, |_| ())?;
         let gone = self.go(tab, way);
         self.unless_dialog(tab, gone).await?;
@@ -180,12 +188,16 @@ impl Chromium {
     /// Goes to an address and waits until its page is there.
     ///
     /// # Errors
-    /// [`Denied::DialogOpen`], [`BrowserError::Timeout`]: it may come still.
-    pub async fn visit(&self, tab: TabId, address: &Address) -> Result<Visited, BrowserError> {
-        let look = |page: &mut Page| (page.session.clone(), page.facts.dialog.is_some());
+    /// [`ToolDenial::DialogOpen`], [`BrowserError::Timeout`]: it may come still.
+    pub async fn visit(
+        &self,
+        tab: TabId,
+        address: &BrowserAddress,
+    ) -> Result<NavigationResult, BrowserError> {
+        let look = |page: &mut RegisteredPage| (page.session.clone(), page.facts.dialog.is_some());
         let (session, has_dialog) = self.shared.book.page(tab, look)?;
         if has_dialog {
-            return Err(Denied::DialogOpen.into());
+            return Err(ToolDenial::DialogOpen.into());
         }
         let to = json!({ "url": address.as_str() });
         let call = self.call(&session, "Page.navigate", to);
@@ -198,8 +210,8 @@ impl Chromium {
     ///
     /// # Errors
     /// [`BrowserError::NoTab`].
-    pub async fn visited(&self, tab: TabId) -> Result<Visited, BrowserError> {
-        let look = |page: &mut Page| (page.session.clone(), page.loading.subscribe());
+    pub async fn visited(&self, tab: TabId) -> Result<NavigationResult, BrowserError> {
+        let look = |page: &mut RegisteredPage| (page.session.clone(), page.loading.subscribe());
         let (session, mut loading) = self.shared.book.page(tab, look)?;
         let there = async {
             // An error means that the tab is gone.
@@ -218,7 +230,7 @@ impl Chromium {
         };
         // A page that goes on loading, or asks something, is told of all the same.
         let _ = timeout(LOAD_MAX, self.unless_dialog(tab, there)).await;
-        self.shared.book.page(tab, |page| Visited {
+        self.shared.book.page(tab, |page| NavigationResult {
             url: page.facts.url.clone(),
             title: page.facts.title.clone(),
             status: page.status,
@@ -229,35 +241,35 @@ impl Chromium {
     /// Clicks in the middle of an element.
     ///
     /// # Errors
-    /// [`Denied::StaleRef`], [`Denied::Covered`], [`Denied::DialogOpen`],
-    /// [`Denied::UrlNotAllowed`], [`BrowserError::Timeout`]: nothing was done.
+    /// [`ToolDenial::StaleRef`], [`ToolDenial::Covered`], [`ToolDenial::DialogOpen`],
+    /// [`ToolDenial::UrlNotAllowed`], [`BrowserError::Timeout`]: nothing was done.
     pub async fn click(
         &self,
         tab: TabId,
         reference: u64,
-        button: Button,
+        button: MouseButton,
         is_double: bool,
-    ) -> Result<Outcome, BrowserError> {
+    ) -> Result<DispatchOutcome, BrowserError> {
         let (session, element) = self.element(tab, reference)?;
         let place = self.place(&session, &element).await?;
         let count = if is_double { 2 } else { 1 };
-        Outcome::of(self.click_at(tab, &session, place, button, count).await)
+        DispatchOutcome::of(self.click_at(tab, &session, place, button, count).await)
     }
 
     /// Moves the pointer over an element.
     ///
     /// # Errors
     /// As [`Self::click`].
-    pub async fn hover(&self, tab: TabId, reference: u64) -> Result<Outcome, BrowserError> {
+    pub async fn hover(&self, tab: TabId, reference: u64) -> Result<DispatchOutcome, BrowserError> {
         let (session, element) = self.element(tab, reference)?;
         let place = self.place(&session, &element).await?;
-        Outcome::of(self.move_to(tab, &session, place).await)
+        DispatchOutcome::of(self.move_to(tab, &session, place).await)
     }
 
     /// Writes a text into a field in place of what stands there, and presses Enter where asked.
     ///
     /// # Errors
-    /// [`Denied::SecretField`], [`BrowserError::Refused`] when it is no field; else as
+    /// [`ToolDenial::SecretField`], [`BrowserError::Refused`] when it is no field; else as
     /// [`Self::click`].
     pub async fn type_text(
         &self,
@@ -265,7 +277,7 @@ impl Chromium {
         reference: u64,
         words: &str,
         submits: bool,
-    ) -> Result<Outcome, BrowserError> {
+    ) -> Result<DispatchOutcome, BrowserError> {
         let (session, element) = self.element(tab, reference)?;
         let is_known = self
             .shared
@@ -273,7 +285,7 @@ impl Chromium {
             .page(tab, |page| page.secrets.contains(&element.node))?;
         let is_secret = self.is_secret(&session, element.node).await;
         if is_known || is_secret.map_err(stale)? {
-            return Err(Denied::SecretField.into());
+            return Err(ToolDenial::SecretField.into());
         }
         let node = json!({ "backendNodeId": element.node });
         self.call(&session, "DOM.scrollIntoViewIfNeeded", node.clone())
@@ -307,27 +319,27 @@ impl Chromium {
             }
             Ok(())
         };
-        Outcome::of(write.await)
+        DispatchOutcome::of(write.await)
     }
 
     /// Presses a key and lets it go, wherever the focus is.
     ///
     /// # Errors
-    /// [`Denied::SecretField`] for a key that writes into one; else as [`Self::click`].
+    /// [`ToolDenial::SecretField`] for a key that writes into one; else as [`Self::click`].
     pub async fn press_key(
         &self,
         tab: TabId,
         key: &str,
         modifiers: u8,
-    ) -> Result<Outcome, BrowserError> {
-        let look = |page: &mut Page| (page.session.clone(), page.target.clone());
+    ) -> Result<DispatchOutcome, BrowserError> {
+        let look = |page: &mut RegisteredPage| (page.session.clone(), page.target.clone());
         let (session, target) = self.for_agents(tab, look)?;
         let is_word = keys::written(key, modifiers).is_some_and(|written| written != "\r");
         // Ctrl+V writes as well.
         if (is_word || modifiers != 0) && self.is_focus_secret(tab, &session, &target).await? {
-            return Err(Denied::SecretField.into());
+            return Err(ToolDenial::SecretField.into());
         }
-        Outcome::of(self.press_and_release(tab, &session, key, modifiers).await)
+        DispatchOutcome::of(self.press_and_release(tab, &session, key, modifiers).await)
     }
 
     async fn press_and_release(
@@ -340,7 +352,7 @@ impl Chromium {
         self.key_down(tab, session, key, "", modifiers).await?;
         match self.key_up(tab, session, key, "", modifiers).await {
             // The key opened it; it comes up with its answer.
-            Err(BrowserError::Denied(Denied::DialogOpen)) => Ok(()),
+            Err(BrowserError::Denied(ToolDenial::DialogOpen)) => Ok(()),
             up => up,
         }
     }
@@ -355,18 +367,18 @@ impl Chromium {
         tab: TabId,
         reference: u64,
         values: &[String],
-    ) -> Result<Outcome, BrowserError> {
+    ) -> Result<DispatchOutcome, BrowserError> {
         let (session, element) = self.element(tab, reference)?;
         let values = [json!({ "value": values })];
         let chosen = self
             .run(&session, &element, isolated_scripts::CHOOSE, &values)
             .await;
         match chosen {
-            Ok(Value::Bool(true)) => Ok(Outcome::Done),
+            Ok(Value::Bool(true)) => Ok(DispatchOutcome::Done),
             Ok(_) => Err(BrowserError::Refused(
                 "this list has not all of these options".to_owned(),
             )),
-            Err(BrowserError::Timeout | BrowserError::Gone) => Ok(Outcome::Uncertain),
+            Err(BrowserError::Timeout | BrowserError::Gone) => Ok(DispatchOutcome::Uncertain),
             Err(other) => Err(other),
         }
     }
@@ -380,7 +392,7 @@ impl Chromium {
         tab: TabId,
         reference: Option<u64>,
         (delta_x, delta_y): (f64, f64),
-    ) -> Result<Outcome, BrowserError> {
+    ) -> Result<DispatchOutcome, BrowserError> {
         let session = self.for_agents(tab, |page| page.session.clone())?;
         let (x, y) = match reference {
             Some(reference) => {
@@ -398,22 +410,22 @@ impl Chromium {
             "deltaX": delta_x.clamp(-max, max), "deltaY": delta_y.clamp(-max, max),
         });
         let turned = self.dispatch(tab, &session, "Input.dispatchMouseEvent", event);
-        Outcome::of(turned.await)
+        DispatchOutcome::of(turned.await)
     }
 
     /// Waits until a page shows a text, or does not any more; whether it came to that.
     ///
     /// # Errors
-    /// [`Denied::UrlNotAllowed`], [`Denied::DialogOpen`], [`BrowserError::NoTab`].
+    /// [`ToolDenial::UrlNotAllowed`], [`ToolDenial::DialogOpen`], [`BrowserError::NoTab`].
     pub async fn wait_for(
         &self,
         tab: TabId,
-        wanted: Wanted<'_>,
+        wanted: TextCondition<'_>,
         at_most: Duration,
     ) -> Result<bool, BrowserError> {
         let (words, is_wanted) = match wanted {
-            Wanted::Text(words) => (words, true),
-            Wanted::TextGone(words) => (words, false),
+            TextCondition::Text(words) => (words, true),
+            TextCondition::TextGone(words) => (words, false),
         };
         let looks = async {
             let mut again = interval(LOOK_AGAIN);
@@ -431,7 +443,7 @@ impl Chromium {
     }
 
     async fn shows(&self, tab: TabId, words: &str) -> Result<bool, BrowserError> {
-        let look = |page: &mut Page| (page.session.clone(), page.target.clone());
+        let look = |page: &mut RegisteredPage| (page.session.clone(), page.target.clone());
         let (session, target) = self.for_agents(tab, look)?;
         let world = self.world(&session, &target).await?;
         let ask = json!({
@@ -445,7 +457,7 @@ impl Chromium {
     /// What the page wrote to its console since its last navigation, the newest `count`.
     ///
     /// # Errors
-    /// [`Denied::UrlNotAllowed`], [`BrowserError::NoTab`].
+    /// [`ToolDenial::UrlNotAllowed`], [`BrowserError::NoTab`].
     pub fn console(&self, tab: TabId, count: usize) -> Result<Vec<ConsoleLine>, BrowserError> {
         self.for_agents_at_all(tab, |page| {
             let skipped = page.console.len().saturating_sub(count);
@@ -457,11 +469,11 @@ impl Chromium {
     fn for_agents<T>(
         &self,
         tab: TabId,
-        look: impl FnOnce(&mut Page) -> T,
+        look: impl FnOnce(&mut RegisteredPage) -> T,
     ) -> Result<T, BrowserError> {
         self.for_agents_at_all(tab, |page| {
             if page.facts.dialog.is_some() {
-                return Err(Denied::DialogOpen.into());
+                return Err(ToolDenial::DialogOpen.into());
             }
             Ok(look(page))
         })?
@@ -471,19 +483,23 @@ impl Chromium {
     fn for_agents_at_all<T>(
         &self,
         tab: TabId,
-        look: impl FnOnce(&mut Page) -> T,
+        look: impl FnOnce(&mut RegisteredPage) -> T,
     ) -> Result<T, BrowserError> {
         let page = self.shared.book.page(tab, |page| {
             may_load(&page.facts.url, false).then(|| look(page))
         });
-        page?.ok_or_else(|| Denied::UrlNotAllowed.into())
+        page?.ok_or_else(|| ToolDenial::UrlNotAllowed.into())
     }
 
-    fn element(&self, tab: TabId, reference: u64) -> Result<(String, Element), BrowserError> {
+    fn element(
+        &self,
+        tab: TabId,
+        reference: u64,
+    ) -> Result<(String, RegisteredElement), BrowserError> {
         let found = self.for_agents(tab, |page| {
             let element = page.elements.get(&reference).cloned();
             Some((page.session.clone(), element?))
         })?;
-        found.ok_or_else(|| Denied::StaleRef.into())
+        found.ok_or_else(|| ToolDenial::StaleRef.into())
     }
 }

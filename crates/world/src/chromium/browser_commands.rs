@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use guildhall_domain::{
-    browser::{Address, Viewport, may_load},
+    browser::{BrowserAddress, Viewport, may_load},
     ids::TabId,
     limits,
 };
 use serde_json::{Value, json};
 
 use super::{
-    BrowserError, Chromium, Frame, Shared,
-    devtools_pipe::Wire,
+    BrowserError, Chromium, ChromiumState, ScreencastFrame,
+    devtools_pipe::DevtoolsClient,
     isolated_scripts,
     protocol_events::text,
-    target_registry::{AuthRequest, Film, Page},
+    target_registry::{PendingAuthRequest, RegisteredPage, ScreencastSettings},
 };
 use crate::clock::Clock;
 
@@ -26,7 +26,7 @@ const QUALITIES: [u8; 3] = [80, 50, 25];
 
 /// A way through a tab's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum HistoryNavigation {
     /// To the page before.
     Back,
     /// To the page after.
@@ -39,7 +39,7 @@ pub enum Way {
 
 /// What a screenshot shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Shot {
+pub struct ScreenshotOptions {
     /// The whole page, as far as 16,384 pixels, instead of what is in view.
     pub is_whole_page: bool,
     /// Pixels of its longest side, when it shall be made smaller.
@@ -120,7 +120,7 @@ impl Chromium {
     ///
     /// # Errors
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].
-    pub async fn navigate(&self, tab: TabId, address: &Address) -> Result<(), BrowserError> {
+    pub async fn navigate(&self, tab: TabId, address: &BrowserAddress) -> Result<(), BrowserError> {
         let to = json!({ "url": address.as_str() });
         self.begin(tab, "Page.navigate", to).await
     }
@@ -130,16 +130,16 @@ impl Chromium {
     ///
     /// # Errors
     /// As [`Self::navigate`].
-    pub async fn go(&self, tab: TabId, way: Way) -> Result<(), BrowserError> {
+    pub async fn go(&self, tab: TabId, way: HistoryNavigation) -> Result<(), BrowserError> {
         let session = self.session(tab)?;
         let step = match way {
-            Way::Reload => return self.begin(tab, "Page.reload", json!({})).await,
-            Way::Stop => {
+            HistoryNavigation::Reload => return self.begin(tab, "Page.reload", json!({})).await,
+            HistoryNavigation::Stop => {
                 self.call(&session, "Page.stopLoading", json!({})).await?;
                 return Ok(());
             }
-            Way::Back => -1,
-            Way::Forward => 1,
+            HistoryNavigation::Back => -1,
+            HistoryNavigation::Forward => 1,
         };
         let (place, entries) = history(&self.shared.wire, &session).await?;
         let entry = place
@@ -161,7 +161,7 @@ impl Chromium {
 
     /// Asks for a load, and waits until it was begun or refused.
     async fn begin(&self, tab: TabId, method: &str, params: Value) -> Result<(), BrowserError> {
-        let look = |page: &mut super::target_registry::Page| {
+        let look = |page: &mut super::target_registry::RegisteredPage| {
             (page.session.clone(), page.loads.subscribe())
         };
         let (session, mut loads) = self.shared.book.page(tab, look)?;
@@ -178,7 +178,7 @@ impl Chromium {
     pub async fn set_viewport(&self, viewport: Viewport) {
         let sessions: Vec<String> = {
             let mut entries = self.shared.book.open();
-            if self.shared.mode == guildhall_domain::browser::Mode::Window {
+            if self.shared.mode == guildhall_domain::browser::DisplayMode::Window {
                 return;
             }
             entries.viewport = Some(viewport);
@@ -295,7 +295,11 @@ impl Chromium {
     /// # Errors
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`], [`BrowserError::Refused`] when no
     /// quality makes it small enough.
-    pub async fn screenshot(&self, tab: TabId, shot: Shot) -> Result<Vec<u8>, BrowserError> {
+    pub async fn screenshot(
+        &self,
+        tab: TabId,
+        shot: ScreenshotOptions,
+    ) -> Result<Vec<u8>, BrowserError> {
         let session = self.session(tab)?;
         let mut ask = json!({ "format": "jpeg", "captureBeyondViewport": shot.is_whole_page });
         if shot.is_whole_page || shot.side_max.is_some() {
@@ -313,7 +317,7 @@ impl Chromium {
         Err(BrowserError::Refused("the picture is too large".to_owned()))
     }
 
-    async fn clip(&self, session: &str, shot: Shot) -> Result<Value, BrowserError> {
+    async fn clip(&self, session: &str, shot: ScreenshotOptions) -> Result<Value, BrowserError> {
         let metrics = self
             .call(session, "Page.getLayoutMetrics", json!({}))
             .await?;
@@ -350,13 +354,13 @@ impl Chromium {
     }
 
     /// Takes pictures of a tab from now on, at most this many pixels wide and high. Each is told
-    /// as [`super::Happening::Frame`]; the next one comes after [`Self::acknowledge`].
+    /// as [`super::Happening::ScreencastFrame`]; the next one comes after [`Self::acknowledge`].
     ///
     /// # Errors
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].
     pub async fn film(&self, tab: TabId, width: u32, height: u32) -> Result<(), BrowserError> {
         self.select(tab).await?;
-        let film = Film {
+        let film = ScreencastSettings {
             width,
             height,
             is_renewed: false,
@@ -383,7 +387,7 @@ impl Chromium {
     }
 
     /// Says that a picture was seen.
-    pub async fn acknowledge(&self, frame: &Frame) {
+    pub async fn acknowledge(&self, frame: &ScreencastFrame) {
         // A tab that is gone takes no more pictures.
         if let Ok(session) = self.session(frame.tab) {
             self.shared.seen(&session, frame.number).await;
@@ -417,7 +421,7 @@ impl Chromium {
     }
 }
 
-impl Shared {
+impl ChromiumState {
     /// Begins the film of a tab anew, because a picture of it was left out: a page that does not
     /// move makes no other by itself.
     ///
@@ -425,7 +429,8 @@ impl Shared {
     /// all of them.
     pub(super) async fn film_anew(&self, tab: TabId) {
         loop {
-            let look = |page: &mut Page| (page.session.clone(), page.film, page.pictures_since);
+            let look =
+                |page: &mut RegisteredPage| (page.session.clone(), page.film, page.pictures_since);
             let Ok((session, Some(film), since)) = self.book.page(tab, look) else {
                 return;
             };
@@ -434,7 +439,7 @@ impl Shared {
             let begun = self.wire.call(&session, START, how(film)).await;
             // A page that is just being replaced is not filmed for a moment.
             let is_refused = matches!(begun, Err(BrowserError::Refused(_)));
-            let ends = |page: &mut Page| {
+            let ends = |page: &mut RegisteredPage| {
                 // Else another document came, or another size is wanted.
                 let is_same = page.pictures_since == since && page.film == Some(film);
                 if let Some(film) = page.film.as_mut().filter(|_| is_same && !is_refused) {
@@ -460,7 +465,7 @@ const START: &str = "Page.startScreencast";
 const STOP: &str = "Page.stopScreencast";
 
 /// How pictures are asked for.
-fn how(film: Film) -> Value {
+fn how(film: ScreencastSettings) -> Value {
     json!({
         "format": "jpeg", "quality": 60, "maxWidth": film.width, "maxHeight": film.height,
         "everyNthFrame": 1,
@@ -469,7 +474,7 @@ fn how(film: Film) -> Value {
 
 /// Where a tab is in its history, and the history.
 pub(super) async fn history(
-    wire: &Wire,
+    wire: &DevtoolsClient,
     session: &str,
 ) -> Result<(usize, Vec<Value>), BrowserError> {
     let mut history = wire
@@ -484,8 +489,8 @@ pub(super) async fn history(
 }
 
 pub(super) async fn answer_auth(
-    wire: &Wire,
-    request: &AuthRequest,
+    wire: &DevtoolsClient,
+    request: &PendingAuthRequest,
     credentials: Option<(&str, &str)>,
 ) {
     let answer = match credentials {

@@ -34,7 +34,7 @@ const REASON_CHARS_MAX: usize = 300;
 
 /// What was read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum PipeRead {
     /// One message, without its NUL.
     Message(Vec<u8>),
     /// One that was longer than [`CDP_MESSAGE_BYTES_MAX`] and is not kept.
@@ -42,7 +42,7 @@ pub(super) enum Heard {
 }
 
 /// Takes a stream of bytes apart.
-pub(super) struct Messages<R> {
+pub(super) struct MessageReader<R> {
     from: R,
     buffer: Vec<u8>,
     /// How much of it holds no NUL.
@@ -52,7 +52,7 @@ pub(super) struct Messages<R> {
     bytes_max: usize,
 }
 
-impl<R: AsyncRead + Unpin> Messages<R> {
+impl<R: AsyncRead + Unpin> MessageReader<R> {
     pub(super) fn new(from: R) -> Self {
         Self {
             from,
@@ -64,7 +64,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
     }
 
     /// The next one; `None` at the end. Cancel-safe: what was read stays in the buffer.
-    pub(super) async fn next(&mut self) -> Option<Heard> {
+    pub(super) async fn next(&mut self) -> Option<PipeRead> {
         loop {
             let unsearched = self.buffer.get(self.searched..).unwrap_or_default();
             if let Some(place) = memchr(0, unsearched) {
@@ -74,9 +74,9 @@ impl<R: AsyncRead + Unpin> Messages<R> {
                 message.pop();
                 let is_too_long = std::mem::take(&mut self.is_too_long);
                 return Some(if is_too_long || message.len() > self.bytes_max {
-                    Heard::TooLong
+                    PipeRead::TooLong
                 } else {
-                    Heard::Message(message)
+                    PipeRead::Message(message)
                 });
             }
             if self.is_too_long || self.buffer.len() > self.bytes_max {
@@ -95,7 +95,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
 
 /// One message, its parameters unread.
 #[derive(Deserialize)]
-pub(super) struct Message<'a> {
+pub(super) struct DevtoolsMessage<'a> {
     id: Option<u64>,
     /// Which target it is about; none is the browser itself.
     #[serde(rename = "sessionId")]
@@ -105,19 +105,19 @@ pub(super) struct Message<'a> {
     params: Option<&'a RawValue>,
     #[serde(borrow)]
     result: Option<&'a RawValue>,
-    error: Option<Refusal>,
+    error: Option<ProtocolError>,
 }
 
 #[derive(Deserialize)]
-struct Refusal {
+struct ProtocolError {
     #[serde(default)]
     message: String,
 }
 
-impl Message<'_> {
+impl DevtoolsMessage<'_> {
     /// Reads a message that is one: an event or an answer.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Message<'_>> {
-        let message: Message<'_> = serde_json::from_slice(bytes).ok()?;
+    pub(super) fn parse(bytes: &[u8]) -> Option<DevtoolsMessage<'_>> {
+        let message: DevtoolsMessage<'_> = serde_json::from_slice(bytes).ok()?;
         (message.id.is_some() || message.method.is_some()).then_some(message)
     }
 
@@ -128,19 +128,19 @@ impl Message<'_> {
     }
 }
 
-type Answer = Result<Value, BrowserError>;
+type CallResult = Result<Value, BrowserError>;
 
 /// The asking side of the pipe.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct DevtoolsClient {
     next_id: AtomicU64,
     /// Who waits for which answer; `None` once nobody answers any more. A std mutex: held for a
     /// look-up and never over an await.
-    waiting: Mutex<Option<HashMap<u64, oneshot::Sender<Answer>>>>,
+    waiting: Mutex<Option<HashMap<u64, oneshot::Sender<CallResult>>>>,
     out: mpsc::Sender<Vec<u8>>,
 }
 
-impl Wire {
+impl DevtoolsClient {
     /// A wire, and what is to be written for it by [`write_all`].
     pub(super) fn new() -> (Self, mpsc::Receiver<Vec<u8>>) {
         let (out, written) = mpsc::channel(OUT_MAX);
@@ -157,7 +157,7 @@ impl Wire {
     /// # Errors
     /// [`BrowserError::Timeout`] after [`CALL_MAX`], [`BrowserError::Refused`] with Chromium's
     /// reason, [`BrowserError::Gone`].
-    pub(super) async fn call(&self, session: &str, method: &str, params: Value) -> Answer {
+    pub(super) async fn call(&self, session: &str, method: &str, params: Value) -> CallResult {
         timeout(CALL_MAX, self.ask(session, method, params))
             .await
             .unwrap_or(Err(BrowserError::Timeout))
@@ -168,14 +168,14 @@ impl Wire {
     ///
     /// # Errors
     /// [`BrowserError::Refused`] with Chromium's reason, [`BrowserError::Gone`].
-    pub(super) async fn ask(&self, session: &str, method: &str, params: Value) -> Answer {
+    pub(super) async fn ask(&self, session: &str, method: &str, params: Value) -> CallResult {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (tell, told) = oneshot::channel();
         match self.waiting().as_mut() {
             Some(waiting) => waiting.insert(id, tell),
             None => return Err(BrowserError::Gone),
         };
-        let _waits = Waits { wire: self, id };
+        let _waits = PendingCall { wire: self, id };
         self.send(id, session, method, params).await?;
         told.await.unwrap_or(Err(BrowserError::Gone))
     }
@@ -205,7 +205,7 @@ impl Wire {
     }
 
     /// Hands an answer to who waits for it; false when the message is none.
-    pub(super) fn answered(&self, message: &Message<'_>) -> bool {
+    pub(super) fn answered(&self, message: &DevtoolsMessage<'_>) -> bool {
         let Some(id) = message.id else {
             return false;
         };
@@ -231,18 +231,18 @@ impl Wire {
         *self.waiting() = None;
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Answer>>>> {
+    fn waiting(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<CallResult>>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Somebody's place among those who wait, also when it gives up.
-struct Waits<'a> {
-    wire: &'a Wire,
+struct PendingCall<'a> {
+    wire: &'a DevtoolsClient,
     id: u64,
 }
 
-impl Drop for Waits<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         if let Some(waiting) = self.wire.waiting().as_mut() {
             waiting.remove(&self.id);
@@ -266,8 +266,8 @@ pub(super) async fn write_all(
 mod tests {
     use super::*;
 
-    async fn heard(bytes: &[u8], bytes_max: usize) -> Vec<Heard> {
-        let mut messages = Messages::new(bytes);
+    async fn heard(bytes: &[u8], bytes_max: usize) -> Vec<PipeRead> {
+        let mut messages = MessageReader::new(bytes);
         messages.bytes_max = bytes_max;
         let mut heard = Vec::new();
         while let Some(message) = messages.next().await {
@@ -278,7 +278,7 @@ mod tests {
 
     #[tokio::test]
     async fn messages_end_with_a_nul() {
-        let message = |text: &str| Heard::Message(text.into());
+        let message = |text: &str| PipeRead::Message(text.into());
         assert_eq!(heard(b"", 9).await, []);
         assert_eq!(heard(b"unfinished", 99).await, []);
         assert_eq!(
@@ -292,10 +292,10 @@ mod tests {
         let long = "x".repeat(10);
         let text = format!("{long}\0ok\0");
         let heard_ = heard(text.as_bytes(), 9).await;
-        assert_eq!(heard_, [Heard::TooLong, Heard::Message(b"ok".into())]);
+        assert_eq!(heard_, [PipeRead::TooLong, PipeRead::Message(b"ok".into())]);
         let longer = [vec![b'y'; 3 * CHUNK_BYTES], b"\0ok\0".to_vec()].concat();
         let heard_ = heard(&longer, CHUNK_BYTES).await;
-        assert_eq!(heard_, [Heard::TooLong, Heard::Message(b"ok".into())]);
+        assert_eq!(heard_, [PipeRead::TooLong, PipeRead::Message(b"ok".into())]);
     }
 
     #[test]
@@ -309,14 +309,18 @@ mod tests {
             ("{\"method\":", false),
             ("", false),
         ] {
-            assert_eq!(Message::parse(text.as_bytes()).is_some(), is_one, "{text}");
+            assert_eq!(
+                DevtoolsMessage::parse(text.as_bytes()).is_some(),
+                is_one,
+                "{text}"
+            );
         }
         let deep = format!(
             "{{\"method\":\"a\",\"params\":{}1{}}}",
             "[".repeat(200),
             "]".repeat(200)
         );
-        let message = Message::parse(deep.as_bytes());
+        let message = DevtoolsMessage::parse(deep.as_bytes());
         assert!(message.is_none_or(|message| message.params().is_null()));
     }
 }

@@ -1,12 +1,12 @@
 //! Finding an element of a page, and the place where a click reaches it and nothing else.
 
-use guildhall_domain::{browser::Denied, ids::TabId};
+use guildhall_domain::{browser::ToolDenial, ids::TabId};
 use serde_json::{Value, json};
 
 use super::{
     BrowserError, Chromium, accessibility_tree, isolated_scripts,
     protocol_events::text,
-    target_registry::{Element, Page},
+    target_registry::{RegisteredElement, RegisteredPage},
 };
 
 impl Chromium {
@@ -14,7 +14,7 @@ impl Chromium {
     pub(super) async fn place(
         &self,
         session: &str,
-        element: &Element,
+        element: &RegisteredElement,
     ) -> Result<(f64, f64), BrowserError> {
         let node = json!({ "backendNodeId": element.node });
         let ask = |method| self.call(session, method, node.clone());
@@ -23,7 +23,7 @@ impl Chromium {
             Ok(_) => {}
             // It is there and takes no room.
             Err(BrowserError::Refused(why)) if why.contains("layout object") => {
-                return Err(Denied::Covered.into());
+                return Err(ToolDenial::Covered.into());
             }
             Err(error) => return Err(stale(error)),
         }
@@ -32,20 +32,20 @@ impl Chromium {
         let quads = quads["quads"].as_array().map(Vec::as_slice);
         let quads = quads.unwrap_or_default();
         let place = quads.iter().find_map(|quad| view.middle_of(quad));
-        let (x, y) = place.ok_or(Denied::Covered)?;
+        let (x, y) = place.ok_or(ToolDenial::Covered)?;
         let at = json!({
             "x": (x + view.page_x).floor() as i64, "y": (y + view.page_y).floor() as i64,
         });
         let hit = self.call(session, "DOM.getNodeForLocation", at).await;
         let hit = match hit {
             Ok(hit) => hit["backendNodeId"].as_i64().unwrap_or_default(),
-            Err(BrowserError::Refused(_)) => return Err(Denied::Covered.into()),
+            Err(BrowserError::Refused(_)) => return Err(ToolDenial::Covered.into()),
             Err(error) => return Err(error),
         };
         if hit == element.node || self.reaches(session, element, hit).await? {
             Ok((x, y))
         } else {
-            Err(Denied::Covered.into())
+            Err(ToolDenial::Covered.into())
         }
     }
 
@@ -53,7 +53,7 @@ impl Chromium {
     async fn reaches(
         &self,
         session: &str,
-        element: &Element,
+        element: &RegisteredElement,
         hit: i64,
     ) -> Result<bool, BrowserError> {
         let world = self.world(session, &element.frame).await.map_err(stale)?;
@@ -78,7 +78,7 @@ impl Chromium {
     pub(super) async fn run(
         &self,
         session: &str,
-        element: &Element,
+        element: &RegisteredElement,
         script: &str,
         arguments: &[Value],
     ) -> Result<Value, BrowserError> {
@@ -111,11 +111,12 @@ impl Chromium {
         let node = described
             .pointer("/node/backendNodeId")
             .and_then(Value::as_i64);
-        let is_known = |page: &mut Page| node.is_some_and(|node| page.secrets.contains(&node));
+        let is_known =
+            |page: &mut RegisteredPage| node.is_some_and(|node| page.secrets.contains(&node));
         Ok(accessibility_tree::is_secret(&described) || self.shared.book.page(tab, is_known)?)
     }
 
-    pub(super) async fn view(&self, session: &str) -> Result<View, BrowserError> {
+    pub(super) async fn view(&self, session: &str) -> Result<VisibleArea, BrowserError> {
         let metrics = self
             .call(session, "Page.getLayoutMetrics", json!({}))
             .await?;
@@ -124,7 +125,7 @@ impl Chromium {
                 .as_f64()
                 .unwrap_or_default()
         };
-        Ok(View {
+        Ok(VisibleArea {
             width: number("clientWidth"),
             height: number("clientHeight"),
             page_x: number("pageX"),
@@ -136,20 +137,20 @@ impl Chromium {
 /// What is not there any more.
 pub(super) fn stale(error: BrowserError) -> BrowserError {
     match error {
-        BrowserError::Refused(_) => Denied::StaleRef.into(),
+        BrowserError::Refused(_) => ToolDenial::StaleRef.into(),
         other => other,
     }
 }
 
 /// What of a page is in view.
-pub(super) struct View {
+pub(super) struct VisibleArea {
     pub(super) width: f64,
     pub(super) height: f64,
     page_x: f64,
     page_y: f64,
 }
 
-impl View {
+impl VisibleArea {
     /// The middle of what is in view of a quad (four corners, x and y in turn).
     fn middle_of(&self, quad: &Value) -> Option<(f64, f64)> {
         let numbers: Vec<f64> = quad.as_array()?.iter().filter_map(Value::as_f64).collect();
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn the_middle_is_that_of_what_is_in_view() {
-        let view = View {
+        let view = VisibleArea {
             width: 800.0,
             height: 600.0,
             page_x: 0.0,

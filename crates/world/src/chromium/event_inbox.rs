@@ -9,7 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use guildhall_domain::{browser::Facts, ids::TabId};
+use guildhall_domain::{browser::PageState, ids::TabId};
 use tokio::sync::Notify;
 
 /// Happenings that wait to be heard.
@@ -17,7 +17,7 @@ const WAITING_MAX: usize = 1_024;
 
 /// Something that happened in the browser.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Happening {
+pub enum BrowserEvent {
     /// It answered, and its first tab is there; holds its version.
     Ready(String),
     /// There is a new tab; `opener` is the one it was opened from.
@@ -32,7 +32,7 @@ pub enum Happening {
         /// Which one.
         tab: TabId,
         /// What is in it.
-        page: Facts,
+        page: PageState,
     },
     /// Another document is in a tab, also the same one loaded anew: what was meant for the one
     /// before is too late.
@@ -40,7 +40,7 @@ pub enum Happening {
     /// A tab is gone.
     TabClosed(TabId),
     /// A picture, which wants to be acknowledged: [`super::Chromium::acknowledge`].
-    Frame(Frame),
+    Frame(ScreencastFrame),
     /// In mode window: the person used mouse or keyboard in this tab.
     HumanInput(TabId),
     /// In mode window: this tab is the one that is visible.
@@ -49,7 +49,7 @@ pub enum Happening {
 
 /// One picture of a tab.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Frame {
+pub struct ScreencastFrame {
     /// Of which.
     pub tab: TabId,
     /// The picture, at most [`guildhall_domain::limits::BROWSER_FRAME_BYTES_MAX`] bytes.
@@ -64,11 +64,11 @@ pub struct Frame {
 
 /// What happens, for one listener. It must be heard all the while.
 #[derive(Debug)]
-pub struct Happenings(pub(super) Arc<Mailbox>);
+pub struct EventReceiver(pub(super) Arc<EventInbox>);
 
-impl Happenings {
+impl EventReceiver {
     /// The next happening; `None` once the browser is gone. Cancel-safe.
-    pub async fn next(&mut self) -> Option<Happening> {
+    pub async fn next(&mut self) -> Option<BrowserEvent> {
         loop {
             let news = self.0.news.notified();
             {
@@ -86,7 +86,7 @@ impl Happenings {
     }
 }
 
-impl Drop for Happenings {
+impl Drop for EventReceiver {
     fn drop(&mut self) {
         // Nobody hears anything any more, and Chromium is not to wait for it.
         let mut waiting = self.0.waiting();
@@ -98,29 +98,29 @@ impl Drop for Happenings {
 
 /// Between who reads Chromium and who hears what happens.
 #[derive(Debug, Default)]
-pub(super) struct Mailbox {
+pub(super) struct EventInbox {
     // A std mutex: held for a look and never over an await.
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingEvents>,
     news: Notify,
     room: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
-    happenings: VecDeque<Happening>,
+struct PendingEvents {
+    happenings: VecDeque<BrowserEvent>,
     is_over: bool,
 }
 
-impl Waiting {
+impl PendingEvents {
     /// Puts a newer happening where an older one stood; a picture or a document at the end, so
     /// that no picture gets before the document it shows, nor stays behind one it does not show.
     /// Answers the picture that is replaced.
-    fn replace(&mut self, at: usize, newer: Happening) -> Option<Frame> {
-        if matches!(newer, Happening::Frame(_) | Happening::NewDocument(_)) {
+    fn replace(&mut self, at: usize, newer: BrowserEvent) -> Option<ScreencastFrame> {
+        if matches!(newer, BrowserEvent::Frame(_) | BrowserEvent::NewDocument(_)) {
             let older = self.happenings.remove(at);
             self.happenings.push_back(newer);
             return match older {
-                Some(Happening::Frame(frame)) => Some(frame),
+                Some(BrowserEvent::Frame(frame)) => Some(frame),
                 _ => None,
             };
         }
@@ -131,9 +131,9 @@ impl Waiting {
     }
 }
 
-impl Mailbox {
+impl EventInbox {
     /// Tells something, and waits for room. Answers the picture that this one replaces.
-    pub(super) async fn tell(&self, happening: Happening) -> Option<Frame> {
+    pub(super) async fn tell(&self, happening: BrowserEvent) -> Option<ScreencastFrame> {
         loop {
             let room = self.room.notified();
             {
@@ -162,18 +162,20 @@ impl Mailbox {
         self.news.notify_one();
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, PendingEvents> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whether who hears the newer one need not have heard the older one.
-fn is_replaced(older: &Happening, newer: &Happening) -> bool {
+fn is_replaced(older: &BrowserEvent, newer: &BrowserEvent) -> bool {
     match (older, newer) {
-        (Happening::TabChanged { tab: a, .. }, Happening::TabChanged { tab: b, .. }) => a == b,
-        (Happening::Frame(_), Happening::Frame(_)) => true,
-        (Happening::HumanInput(a), Happening::HumanInput(b))
-        | (Happening::NewDocument(a), Happening::NewDocument(b)) => a == b,
+        (BrowserEvent::TabChanged { tab: a, .. }, BrowserEvent::TabChanged { tab: b, .. }) => {
+            a == b
+        }
+        (BrowserEvent::Frame(_), BrowserEvent::Frame(_)) => true,
+        (BrowserEvent::HumanInput(a), BrowserEvent::HumanInput(b))
+        | (BrowserEvent::NewDocument(a), BrowserEvent::NewDocument(b)) => a == b,
         _ => false,
     }
 }
@@ -186,20 +188,20 @@ mod tests {
         TabId::from_bytes([number; 16])
     }
 
-    fn changed(number: u8, title: &str) -> Happening {
+    fn changed(number: u8, title: &str) -> BrowserEvent {
         let title = title.to_owned();
-        let page = Facts {
+        let page = PageState {
             title,
-            ..Facts::default()
+            ..PageState::default()
         };
         let tab = tab(number);
-        Happening::TabChanged { tab, page }
+        BrowserEvent::TabChanged { tab, page }
     }
 
     #[tokio::test]
     async fn a_page_that_changes_all_the_time_takes_one_place() {
-        let mailbox = Arc::new(Mailbox::default());
-        let mut happenings = Happenings(Arc::clone(&mailbox));
+        let mailbox = Arc::new(EventInbox::default());
+        let mut happenings = EventReceiver(Arc::clone(&mailbox));
         mailbox.tell(changed(1, "first")).await;
         mailbox.tell(changed(2, "other")).await;
         for number in 0..10_000 {
@@ -211,8 +213,8 @@ mod tests {
         assert_eq!(happenings.next().await, None);
     }
 
-    fn frame(number: i64) -> Happening {
-        Happening::Frame(Frame {
+    fn frame(number: i64) -> BrowserEvent {
+        BrowserEvent::Frame(ScreencastFrame {
             tab: tab(1),
             jpeg: Bytes::from_static(b"jpeg"),
             width: 1,
@@ -223,13 +225,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_picture_stays_behind_the_document_it_shows() {
-        let mailbox = Arc::new(Mailbox::default());
-        let mut happenings = Happenings(Arc::clone(&mailbox));
-        let document = Happening::NewDocument(tab(1));
+        let mailbox = Arc::new(EventInbox::default());
+        let mut happenings = EventReceiver(Arc::clone(&mailbox));
+        let document = BrowserEvent::NewDocument(tab(1));
         mailbox.tell(frame(1)).await;
         mailbox.tell(document.clone()).await;
         let replaced = mailbox.tell(frame(2)).await;
-        assert_eq!(replaced.map(Happening::Frame), Some(frame(1)));
+        assert_eq!(replaced.map(BrowserEvent::Frame), Some(frame(1)));
         assert_eq!(happenings.next().await, Some(document.clone()));
         assert_eq!(happenings.next().await, Some(frame(2)));
         // One of the document before does not count as one of the next.
@@ -242,11 +244,11 @@ mod tests {
 
     #[tokio::test]
     async fn who_tells_too_much_waits_for_who_hears() {
-        let mailbox = Arc::new(Mailbox::default());
-        let mut happenings = Happenings(Arc::clone(&mailbox));
+        let mailbox = Arc::new(EventInbox::default());
+        let mut happenings = EventReceiver(Arc::clone(&mailbox));
         let tell = async {
             for _ in 0..2 * WAITING_MAX {
-                mailbox.tell(Happening::TabClosed(tab(1))).await;
+                mailbox.tell(BrowserEvent::TabClosed(tab(1))).await;
             }
             mailbox.close();
         };
@@ -263,10 +265,10 @@ mod tests {
 
     #[tokio::test]
     async fn nobody_waits_for_a_listener_that_is_gone() {
-        let mailbox = Arc::new(Mailbox::default());
-        drop(Happenings(Arc::clone(&mailbox)));
+        let mailbox = Arc::new(EventInbox::default());
+        drop(EventReceiver(Arc::clone(&mailbox)));
         for _ in 0..=WAITING_MAX {
-            mailbox.tell(Happening::TabClosed(tab(1))).await;
+            mailbox.tell(BrowserEvent::TabClosed(tab(1))).await;
         }
     }
 }

@@ -30,7 +30,7 @@ const NAMES: [&str; 5] = [
 
 /// Where an executable is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct SearchPaths {
     /// What the configuration names; nothing else counts then.
     pub configured: Option<PathBuf>,
     /// `PATH` of the server.
@@ -45,7 +45,7 @@ pub struct Places {
 /// The places, as a person reads them.
 ///
 /// Source: contract 7.3, "Source of the executable".
-pub fn executable(places: &Places) -> Result<PathBuf, Vec<String>> {
+pub fn executable(places: &SearchPaths) -> Result<PathBuf, Vec<String>> {
     if let Some(configured) = &places.configured {
         return if configured.is_absolute() && is_executable(configured) {
             Ok(configured.clone())
@@ -225,9 +225,9 @@ mod tests {
         let scratch = Scratch::new("chromium-found");
         let at = |name: &str| scratch.path().join(name);
         let path = std::env::join_paths([at("a"), at("b"), "relative".into()]).unwrap();
-        let mut places = Places {
+        let mut places = SearchPaths {
             path: Some(path),
-            ..Places::default()
+            ..SearchPaths::default()
         };
         assert_eq!(executable(&places).unwrap_err()[0], "chromium");
         places.fetched = Some(at("fetched"));

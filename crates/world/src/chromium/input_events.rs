@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use guildhall_domain::{
-    browser::{Button, Denied, Step, Steps},
+    browser::{InputStep, InputSteps, MouseButton, ToolDenial},
     ids::TabId,
 };
 use serde_json::{Value, json};
@@ -18,10 +18,10 @@ impl Chromium {
     /// Does these steps, in order. That they were done means that Chromium took them.
     ///
     /// # Errors
-    /// [`Denied::DialogOpen`] while a dialog is open, or when a step opens one and others follow;
+    /// [`ToolDenial::DialogOpen`] while a dialog is open, or when a step opens one and others follow;
     /// [`BrowserError::Refused`] at a page about a certificate; [`BrowserError::NoTab`],
     /// [`BrowserError::Timeout`].
-    pub async fn input(&self, tab: TabId, steps: &Steps) -> Result<(), BrowserError> {
+    pub async fn input(&self, tab: TabId, steps: &InputSteps) -> Result<(), BrowserError> {
         let session = self.session(tab)?;
         for step in steps.all() {
             self.step(tab, &session, step).await?;
@@ -29,33 +29,36 @@ impl Chromium {
         Ok(())
     }
 
-    async fn step(&self, tab: TabId, session: &str, step: &Step) -> Result<(), BrowserError> {
+    async fn step(&self, tab: TabId, session: &str, step: &InputStep) -> Result<(), BrowserError> {
         match step {
-            Step::Click {
+            InputStep::Click {
                 x,
                 y,
                 button,
                 count,
             } => {
-                let forget = |page: &mut super::target_registry::Page| page.presses.forget();
+                let forget =
+                    |page: &mut super::target_registry::RegisteredPage| page.presses.forget();
                 self.shared.book.page(tab, forget)?;
                 self.click_at(tab, session, (*x, *y), *button, *count).await
             }
-            Step::MouseMove { x, y } => self.move_to(tab, session, (*x, *y)).await,
-            Step::MouseDown { x, y, button } => {
+            InputStep::MouseMove { x, y } => self.move_to(tab, session, (*x, *y)).await,
+            InputStep::MouseDown { x, y, button } => {
                 let (at, now) = ((*x, *y), Instant::now());
-                let press =
-                    |page: &mut super::target_registry::Page| page.presses.press(*button, at, now);
+                let press = |page: &mut super::target_registry::RegisteredPage| {
+                    page.presses.press(*button, at, now)
+                };
                 let count = self.shared.book.page(tab, press)?;
                 self.press(tab, session, at, *button, count).await
             }
-            Step::MouseUp { x, y, button } => {
-                let release =
-                    |page: &mut super::target_registry::Page| page.presses.release(*button);
+            InputStep::MouseUp { x, y, button } => {
+                let release = |page: &mut super::target_registry::RegisteredPage| {
+                    page.presses.release(*button)
+                };
                 let count = self.shared.book.page(tab, release)?;
                 self.release(tab, session, (*x, *y), *button, count).await
             }
-            Step::Wheel {
+            InputStep::Wheel {
                 x,
                 y,
                 delta_x,
@@ -66,17 +69,17 @@ impl Chromium {
                 });
                 self.dispatch(tab, session, MOUSE, event).await
             }
-            Step::KeyDown {
+            InputStep::KeyDown {
                 key,
                 code,
                 modifiers,
             } => self.key_down(tab, session, key, code, modifiers.0).await,
-            Step::KeyUp {
+            InputStep::KeyUp {
                 key,
                 code,
                 modifiers,
             } => self.key_up(tab, session, key, code, modifiers.0).await,
-            Step::Text { text } => {
+            InputStep::Text { text } => {
                 let text = json!({ "text": text });
                 self.dispatch(tab, session, "Input.insertText", text).await
             }
@@ -88,7 +91,7 @@ impl Chromium {
         tab: TabId,
         session: &str,
         at: (f64, f64),
-        button: Button,
+        button: MouseButton,
         count: u8,
     ) -> Result<(), BrowserError> {
         self.move_to(tab, session, at).await?;
@@ -106,11 +109,11 @@ impl Chromium {
         (x, y): (f64, f64),
     ) -> Result<(), BrowserError> {
         let buttons = self.shared.book.page(tab, |page| page.buttons)?;
-        let held = [Button::Left, Button::Right, Button::Middle];
+        let held = [MouseButton::Left, MouseButton::Right, MouseButton::Middle];
         let held = held.into_iter().find(|button| buttons & bit(*button) != 0);
         let event = json!({
             "type": "mouseMoved", "x": x, "y": y, "buttons": buttons,
-            "button": held.map_or("none", Button::word),
+            "button": held.map_or("none", MouseButton::word),
         });
         self.dispatch(tab, session, MOUSE, event).await
     }
@@ -120,10 +123,10 @@ impl Chromium {
         tab: TabId,
         session: &str,
         at: (f64, f64),
-        button: Button,
+        button: MouseButton,
         count: u8,
     ) -> Result<(), BrowserError> {
-        let held = |page: &mut super::target_registry::Page| {
+        let held = |page: &mut super::target_registry::RegisteredPage| {
             page.buttons |= bit(button);
             page.buttons
         };
@@ -137,10 +140,10 @@ impl Chromium {
         tab: TabId,
         session: &str,
         at: (f64, f64),
-        button: Button,
+        button: MouseButton,
         count: u8,
     ) -> Result<(), BrowserError> {
-        let held = |page: &mut super::target_registry::Page| {
+        let held = |page: &mut super::target_registry::RegisteredPage| {
             page.buttons &= !bit(button);
             page.buttons
         };
@@ -189,7 +192,8 @@ impl Chromium {
         method: &str,
         event: Value,
     ) -> Result<(), BrowserError> {
-        let is_refused = |page: &mut super::target_registry::Page| page.is_certificate_refused;
+        let is_refused =
+            |page: &mut super::target_registry::RegisteredPage| page.is_certificate_refused;
         if self.shared.book.page(tab, is_refused)? {
             return Err(BrowserError::Refused(
                 "there is no way round a certificate that is not valid".to_owned(),
@@ -210,7 +214,7 @@ impl Chromium {
         let dialogs = self.shared.book.page(tab, |page| page.dialogs.subscribe());
         let mut dialogs = dialogs?;
         if *dialogs.borrow() {
-            return Err(Denied::DialogOpen.into());
+            return Err(ToolDenial::DialogOpen.into());
         }
         tokio::select! {
             taken = input => taken,
@@ -223,15 +227,15 @@ impl Chromium {
 }
 
 /// A button's bit among those that are down (UI Events `buttons`).
-fn bit(button: Button) -> u8 {
+fn bit(button: MouseButton) -> u8 {
     match button {
-        Button::Left => 1,
-        Button::Right => 2,
-        Button::Middle => 4,
+        MouseButton::Left => 1,
+        MouseButton::Right => 2,
+        MouseButton::Middle => 4,
     }
 }
 
-fn mouse(kind: &str, (x, y): (f64, f64), button: Button, buttons: u8, count: u8) -> Value {
+fn mouse(kind: &str, (x, y): (f64, f64), button: MouseButton, buttons: u8, count: u8) -> Value {
     json!({
         "type": kind, "x": x, "y": y, "button": button.word(), "buttons": buttons,
         "clickCount": count,

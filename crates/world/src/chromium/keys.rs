@@ -3,7 +3,7 @@
 
 /// What is told of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct KeyDefinition {
     /// Its Windows number, or 0.
     pub(super) number: u32,
     /// What it writes, if it is none of its own name.
@@ -52,10 +52,10 @@ const NAMED: [(&str, u32, Option<&str>); 37] = [
 ];
 
 /// What is known of a key by its `key` value.
-pub(super) fn key(name: &str) -> Key {
+pub(super) fn key(name: &str) -> KeyDefinition {
     let named = NAMED.iter().find(|(known, ..)| *known == name);
     if let Some(&(_, number, writes)) = named {
-        return Key { number, writes };
+        return KeyDefinition { number, writes };
     }
     let mut chars = name.chars();
     let number = match (chars.next(), chars.next()) {
@@ -63,7 +63,7 @@ pub(super) fn key(name: &str) -> Key {
         (Some(' '), None) => 32,
         _ => 0,
     };
-    Key {
+    KeyDefinition {
         number,
         writes: None,
     }

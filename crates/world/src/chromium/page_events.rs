@@ -9,14 +9,14 @@ use guildhall_domain::{
 use serde_json::{Value, json};
 
 use super::{
-    ConsoleLine, Frame, Happening, Shared, isolated_scripts, protocol_events::text,
-    target_registry::Shows,
+    BrowserEvent, ChromiumState, ConsoleLine, ScreencastFrame, isolated_scripts,
+    protocol_events::text, target_registry::FramePolicy,
 };
 
 /// Characters of a net error.
 const ERROR_CHARS_MAX: usize = 200;
 
-impl Shared {
+impl ChromiumState {
     pub(super) fn responded(&self, session: &str, params: &Value) {
         if text(params, "/type") != "Document" {
             return;
@@ -88,7 +88,7 @@ impl Shared {
     pub(super) async fn change(
         &self,
         session: &str,
-        change: impl FnOnce(&mut super::target_registry::Page),
+        change: impl FnOnce(&mut super::target_registry::RegisteredPage),
     ) {
         let tab = self.book.open().of_session(session).map(|(tab, page)| {
             change(page);
@@ -117,18 +117,18 @@ impl Shared {
         let (tab, shows) = known.unzip();
         let jpeg = STANDARD.decode(text(params, "/data")).unwrap_or_default();
         let fits = !jpeg.is_empty() && jpeg.len() <= limits::BROWSER_FRAME_BYTES_MAX;
-        let Some(tab) = tab.filter(|_| fits && shows == Some(Shows::Document)) else {
+        let Some(tab) = tab.filter(|_| fits && shows == Some(FramePolicy::Document)) else {
             self.seen(session, number).await;
-            return tab.filter(|_| shows == Some(Shows::BeforeAndLast));
+            return tab.filter(|_| shows == Some(FramePolicy::BeforeAndLast));
         };
-        let frame = Frame {
+        let frame = ScreencastFrame {
             tab,
             jpeg: jpeg.into(),
             width: side("deviceWidth"),
             height: side("deviceHeight"),
             number,
         };
-        if let Some(older) = self.mailbox.tell(Happening::Frame(frame)).await
+        if let Some(older) = self.mailbox.tell(BrowserEvent::Frame(frame)).await
             && let Ok(session) = self.book.session(older.tab)
         {
             self.seen(&session, older.number).await;
@@ -188,8 +188,8 @@ impl Shared {
             return self.change(session, |page| page.has_title(title)).await;
         }
         let happening = match payload {
-            isolated_scripts::HUMAN => Happening::HumanInput(tab),
-            isolated_scripts::VISIBLE => Happening::Visible(tab),
+            isolated_scripts::HUMAN => BrowserEvent::HumanInput(tab),
+            isolated_scripts::VISIBLE => BrowserEvent::Visible(tab),
             _ => return,
         };
         self.mailbox.tell(happening).await;

@@ -7,15 +7,15 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use guildhall_domain::{
-    browser::{AuthAsked, Mode, may_load, shown},
+    browser::{DisplayMode, HttpAuthRequest, may_load, shown},
     ids::TabId,
     limits,
 };
 use serde_json::{Value, json};
 
 use super::{
-    BrowserError, Happening, Shared, browser_commands, devtools_pipe::Message, isolated_scripts,
-    target_registry::AuthRequest,
+    BrowserError, BrowserEvent, ChromiumState, browser_commands, devtools_pipe::DevtoolsMessage,
+    isolated_scripts, target_registry::PendingAuthRequest,
 };
 use crate::{clock::Clock, ids};
 
@@ -33,14 +33,14 @@ pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
 }
 
 /// Listens to everything.
-pub(super) struct Listener {
-    shared: Arc<Shared>,
+pub(super) struct ProtocolEventHandler {
+    shared: Arc<ChromiumState>,
     /// What takes more than one question.
     work: FuturesUnordered<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl Listener {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
+impl ProtocolEventHandler {
+    pub(super) fn new(shared: Arc<ChromiumState>) -> Self {
         let listener = Self {
             shared: Arc::clone(&shared),
             work: FuturesUnordered::new(),
@@ -62,7 +62,7 @@ impl Listener {
     }
 
     /// Hears one event. What is not known means nothing here.
-    pub(super) async fn hear(&mut self, message: &Message<'_>) {
+    pub(super) async fn hear(&mut self, message: &DevtoolsMessage<'_>) {
         let session = message.session.as_deref().unwrap_or_default();
         let Some(method) = message.method.as_deref() else {
             return;
@@ -76,7 +76,7 @@ impl Listener {
                     .open()
                     .remove(text(&message.params(), "/sessionId"));
                 if let Some(tab) = gone {
-                    shared.mailbox.tell(Happening::TabClosed(tab)).await;
+                    shared.mailbox.tell(BrowserEvent::TabClosed(tab)).await;
                 }
             }
             "Target.targetInfoChanged" => {
@@ -187,7 +187,7 @@ impl Listener {
     }
 }
 
-impl Shared {
+impl ChromiumState {
     /// Says hello, refuses what is refused to every page, and asks for all targets.
     async fn greet(&self) -> Result<(), BrowserError> {
         let wire = &self.wire;
@@ -225,7 +225,7 @@ impl Shared {
         let tell = async |method, params| self.wire.tell(session, method, params).await;
         tell("Target.setAutoAttach", attach_to(&inner)).await;
         tell("Network.enable", json!({})).await;
-        if self.mode == Mode::Embedded {
+        if self.mode == DisplayMode::Embedded {
             let blocked = ["file:*", "chrome:*", "devtools:*", "chrome-untrusted:*"];
             let blocked = blocked.map(|pattern| json!({ "urlPattern": pattern, "block": true }));
             tell("Network.setBlockedURLs", json!({ "urlPatterns": blocked })).await;
@@ -260,7 +260,7 @@ impl Shared {
         tell("Runtime.addBinding", binding).await;
         tell(ON_EACH_DOCUMENT, on_each_document(isolated_scripts::NAME)).await;
         match self.mode {
-            Mode::Embedded => {
+            DisplayMode::Embedded => {
                 let refused = json!({ "enabled": true, "cancel": true });
                 tell("Page.setInterceptFileChooserDialog", refused).await;
                 let viewport = self.book.open().viewport;
@@ -272,7 +272,9 @@ impl Shared {
                     .await;
                 }
             }
-            Mode::Window => tell(ON_EACH_DOCUMENT, on_each_document(isolated_scripts::WATCH)).await,
+            DisplayMode::Window => {
+                tell(ON_EACH_DOCUMENT, on_each_document(isolated_scripts::WATCH)).await
+            }
         }
         self.go_on(session).await;
         let first = {
@@ -285,12 +287,12 @@ impl Shared {
             is_first.then(|| entries.version.clone())
         };
         self.mailbox
-            .tell(Happening::TabOpened { tab, opener })
+            .tell(BrowserEvent::TabOpened { tab, opener })
             .await;
         self.tell_changed(tab).await;
         self.book.opened.notify_waiters();
         if let Some(version) = first {
-            self.mailbox.tell(Happening::Ready(version)).await;
+            self.mailbox.tell(BrowserEvent::Ready(version)).await;
         }
     }
 
@@ -304,7 +306,9 @@ impl Shared {
             })
         });
         if let Ok(Some(page)) = news {
-            self.mailbox.tell(Happening::TabChanged { tab, page }).await;
+            self.mailbox
+                .tell(BrowserEvent::TabChanged { tab, page })
+                .await;
         }
     }
 
@@ -352,17 +356,21 @@ impl Shared {
         self.wire.tell(session, method, params).await;
     }
 
-    pub(super) fn is_guarded(&self, entries: &super::target_registry::Entries, tab: TabId) -> bool {
-        self.mode == Mode::Embedded || entries.guarded.contains(&tab)
+    pub(super) fn is_guarded(
+        &self,
+        entries: &super::target_registry::RegistryEntries,
+        tab: TabId,
+    ) -> bool {
+        self.mode == DisplayMode::Embedded || entries.guarded.contains(&tab)
     }
 
     async fn auth_required(&self, session: &str, params: &Value) {
-        let request = AuthRequest {
+        let request = PendingAuthRequest {
             session: session.to_owned(),
             request: text(params, "/requestId").to_owned(),
         };
         let plain = |pointer| shown(text(params, pointer), REALM_CHARS_MAX);
-        let asked = AuthAsked {
+        let asked = HttpAuthRequest {
             origin: plain("/authChallenge/origin"),
             realm: plain("/authChallenge/realm"),
             scheme: plain("/authChallenge/scheme"),
@@ -425,7 +433,7 @@ impl Shared {
             let is_refused = self.is_guarded(&entries, tab) && !is_error && !may_load(url, false);
             (tab, is_refused)
         };
-        self.mailbox.tell(Happening::NewDocument(tab)).await;
+        self.mailbox.tell(BrowserEvent::NewDocument(tab)).await;
         if is_refused {
             let blank = json!({ "url": "about:blank" });
             self.wire.tell(session, "Page.navigate", blank).await;

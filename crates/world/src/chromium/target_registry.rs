@@ -6,17 +6,17 @@ use std::{
 };
 
 use guildhall_domain::{
-    browser::{Facts, Viewport, shown},
+    browser::{PageState, Viewport, shown},
     ids::TabId,
     limits::{self, BROWSER_CONSOLE_MAX},
 };
 use tokio::sync::{Notify, watch};
 
-use super::{BrowserError, ConsoleLine, click_count::Presses};
+use super::{BrowserError, ConsoleLine, click_count::ClickCounter};
 
 /// What a ref stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Element {
+pub(super) struct RegisteredElement {
     /// Chromium's number for the node.
     pub(super) node: i64,
     /// The frame it is in.
@@ -25,7 +25,7 @@ pub(super) struct Element {
 
 /// A password that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct AuthRequest {
+pub(super) struct PendingAuthRequest {
     /// The session that asks; a frame may have one of its own.
     pub(super) session: String,
     /// Chromium's name for it.
@@ -34,11 +34,11 @@ pub(super) struct AuthRequest {
 
 /// Everything known of a tab.
 #[derive(Debug)]
-pub(super) struct Page {
+pub(super) struct RegisteredPage {
     pub(super) session: String,
     /// Also the name of its main frame.
     pub(super) target: String,
-    pub(super) facts: Facts,
+    pub(super) facts: PageState,
     /// The title that Chromium told last: until it knows the document's own, its address.
     chromium_title: String,
     /// The title that the document told through our script.
@@ -46,7 +46,7 @@ pub(super) struct Page {
     /// Whether the tab was told of.
     pub(super) is_told: bool,
     /// The facts that were told last.
-    pub(super) told: Option<Facts>,
+    pub(super) told: Option<PageState>,
     /// Names the document: another one after each navigation.
     pub(super) document: String,
     /// The load that is under way, or was last.
@@ -62,17 +62,17 @@ pub(super) struct Page {
     /// The buttons of the mouse that are down in it.
     pub(super) buttons: u8,
     /// How often in a row one of them was pressed.
-    pub(super) presses: Presses,
+    pub(super) presses: ClickCounter,
     /// Nodes of this document that are, or once were, fields for secrets.
     pub(super) secrets: HashSet<i64>,
     /// The elements of the last snapshot.
-    pub(super) elements: BTreeMap<u64, Element>,
+    pub(super) elements: BTreeMap<u64, RegisteredElement>,
     pub(super) console: VecDeque<ConsoleLine>,
-    pub(super) auth: Option<AuthRequest>,
+    pub(super) auth: Option<PendingAuthRequest>,
     /// Whether it shows Chromium's own page about a certificate, which offers a way round it.
     pub(super) is_certificate_refused: bool,
     /// How pictures are taken of it, while they are.
-    pub(super) film: Option<Film>,
+    pub(super) film: Option<ScreencastSettings>,
     /// When its document came, by Chromium's clock in seconds: pictures taken before that may show
     /// the one before. `None` when no such picture is to be expected any more.
     pub(super) pictures_since: Option<f64>,
@@ -80,7 +80,7 @@ pub(super) struct Page {
 
 /// How pictures are taken of a tab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Film {
+pub(super) struct ScreencastSettings {
     /// Pixels at most.
     pub(super) width: u32,
     /// Pixels at most.
@@ -91,7 +91,7 @@ pub(super) struct Film {
 
 /// What is done with a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum FramePolicy {
     /// It is told.
     Document,
     /// It may show the document before; another one is on its way.
@@ -102,12 +102,12 @@ pub(super) enum Shows {
     Nothing,
 }
 
-impl Page {
+impl RegisteredPage {
     fn new(session: &str, target: &str) -> Self {
         Self {
             session: session.to_owned(),
             target: target.to_owned(),
-            facts: Facts::default(),
+            facts: PageState::default(),
             chromium_title: String::new(),
             document_title: None,
             is_told: false,
@@ -119,7 +119,7 @@ impl Page {
             dialogs: watch::Sender::new(false),
             loading: watch::Sender::new(false),
             buttons: 0,
-            presses: Presses::default(),
+            presses: ClickCounter::default(),
             secrets: HashSet::new(),
             elements: BTreeMap::new(),
             console: VecDeque::new(),
@@ -152,17 +152,17 @@ impl Page {
     }
 
     /// What a picture shows that was taken at this moment; `0` is a moment nobody knows.
-    pub(super) fn shows(&mut self, taken_at: f64) -> Shows {
+    pub(super) fn shows(&mut self, taken_at: f64) -> FramePolicy {
         let Some(film) = &mut self.film else {
-            return Shows::Nothing;
+            return FramePolicy::Nothing;
         };
         let is_before = self.pictures_since.is_some_and(|since| taken_at < since);
         match (is_before && taken_at > 0.0, film.is_renewed) {
-            (false, _) => Shows::Document,
-            (true, true) => Shows::Before,
+            (false, _) => FramePolicy::Document,
+            (true, true) => FramePolicy::Before,
             (true, false) => {
                 film.is_renewed = true;
-                Shows::BeforeAndLast
+                FramePolicy::BeforeAndLast
             }
         }
     }
@@ -192,9 +192,9 @@ impl Page {
 
 /// What Chromium shows, by our names and by its own.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct TargetRegistry {
     // A std mutex: held for a look and never over an await.
-    entries: Mutex<Entries>,
+    entries: Mutex<RegistryEntries>,
     /// Tells whenever a tab was told of.
     pub(super) opened: Notify,
     /// The number of the last ref: none is used twice, in no tab, so that an old one means
@@ -203,8 +203,8 @@ pub(super) struct Book {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Entries {
-    pub(super) pages: HashMap<TabId, Page>,
+pub(super) struct RegistryEntries {
+    pub(super) pages: HashMap<TabId, RegisteredPage>,
     /// Whose session is whose; frames of another process have their own.
     pub(super) sessions: HashMap<String, TabId>,
     /// In mode window, the tabs whose documents are checked.
@@ -217,20 +217,20 @@ pub(super) struct Entries {
     pub(super) is_ready: bool,
 }
 
-impl Entries {
-    pub(super) fn add(&mut self, tab: TabId, session: &str, target: &str) -> &mut Page {
+impl RegistryEntries {
+    pub(super) fn add(&mut self, tab: TabId, session: &str, target: &str) -> &mut RegisteredPage {
         self.sessions.insert(session.to_owned(), tab);
-        let page = Page::new(session, target);
+        let page = RegisteredPage::new(session, target);
         self.pages.entry(tab).insert_entry(page).into_mut()
     }
 
-    pub(super) fn of_target(&mut self, target: &str) -> Option<(TabId, &mut Page)> {
+    pub(super) fn of_target(&mut self, target: &str) -> Option<(TabId, &mut RegisteredPage)> {
         let mut pages = self.pages.iter_mut();
         let found = pages.find(|(_, page)| page.target == target);
         found.map(|(tab, page)| (*tab, page))
     }
 
-    pub(super) fn of_session(&mut self, session: &str) -> Option<(TabId, &mut Page)> {
+    pub(super) fn of_session(&mut self, session: &str) -> Option<(TabId, &mut RegisteredPage)> {
         let tab = *self.sessions.get(session)?;
         Some((tab, self.pages.get_mut(&tab)?))
     }
@@ -252,8 +252,8 @@ impl Entries {
     }
 }
 
-impl Book {
-    pub(super) fn open(&self) -> MutexGuard<'_, Entries> {
+impl TargetRegistry {
+    pub(super) fn open(&self) -> MutexGuard<'_, RegistryEntries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,7 +264,7 @@ impl Book {
     pub(super) fn page<T>(
         &self,
         tab: TabId,
-        look: impl FnOnce(&mut Page) -> T,
+        look: impl FnOnce(&mut RegisteredPage) -> T,
     ) -> Result<T, BrowserError> {
         let mut entries = self.open();
         let page = entries.pages.get_mut(&tab);

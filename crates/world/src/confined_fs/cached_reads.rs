@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-use super::{Confined, OpenFile};
+use super::{ConfinedFs, OpenFile};
 
-impl Confined {
+impl ConfinedFs {
     /// The regular file at `path`, relative to the folder that is at the absolute path `folder`
     /// and has these `numbers` (device and inode), for reading.
     /// `None` says nothing, not even that there is no such file.
@@ -51,8 +51,8 @@ mod linux {
     };
 
     use super::super::{
-        Confined, OpenFile,
-        path_walk::{Here, PLACE, clear_below},
+        ConfinedFs, OpenFile,
+        path_walk::{InodeId, PLACE, clear_below},
     };
 
     /// Straight below, on the same disk, and only through names that the kernel remembers.
@@ -63,7 +63,7 @@ mod linux {
         .union(ResolveFlags::CACHED);
 
     pub(super) fn file(
-        confined: &Confined,
+        confined: &ConfinedFs,
         path: &Path,
         numbers: (u64, u64),
         rest: &Path,
@@ -74,7 +74,7 @@ mod linux {
             return None;
         }
         let folder = open(&root.descriptor, below, PLACE)?;
-        let here = Here::of(&folder).ok()?;
+        let here = InodeId::of(&folder).ok()?;
         if here.numbers() != numbers {
             return None;
         }
@@ -121,7 +121,7 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
     use super::*;
-    use crate::{confined_fs::Reach, scratch::Scratch};
+    use crate::{confined_fs::FileScope, scratch::Scratch};
 
     #[test]
     fn what_is_at_hand_is_what_is_found_and_nothing_beyond() {
@@ -137,13 +137,13 @@ mod tests {
         symlink("page", site.join("link")).unwrap();
         symlink("../other", site.join("out")).unwrap();
         symlink("deep", site.join("in")).unwrap();
-        let confined = Confined::open(&[root], None, &site.join("data")).unwrap();
+        let confined = ConfinedFs::open(&[root], None, &site.join("data")).unwrap();
         let folder = site.to_str().unwrap();
         let about = site.metadata().unwrap();
         let numbers = (about.dev(), about.ino());
         let (is_on_disk, found) = (
             rustix::fs::major(about.dev()) != 0,
-            confined.open_folder(&Reach::Roots, folder).unwrap(),
+            confined.open_folder(&FileScope::Roots, folder).unwrap(),
         );
 
         for (path, is_plain) in [

@@ -9,27 +9,27 @@ use rustix::{
 };
 
 use super::{
-    folder::{Entry, Kind, readable},
-    guarded_folder::Guarded,
-    path_walk::{Base, Here, Reached},
+    folder::{DirEntry, DirEntryKind, readable},
+    guarded_folder::GuardedFolder,
+    path_walk::{BaseFolder, InodeId, WalkResult},
 };
 
 /// An open folder.
 #[derive(Debug)]
-pub(crate) struct Beneath {
-    base: Base,
+pub(crate) struct ContainedFolder {
+    base: BaseFolder,
     /// What no path may lead into, although it lies inside.
-    shunned: Option<Guarded>,
+    shunned: Option<GuardedFolder>,
 }
 
-impl Beneath {
+impl ContainedFolder {
     /// The folder at `path`.
     ///
     /// # Errors
     /// Those of opening it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            base: Base::open(path)?,
+            base: BaseFolder::open(path)?,
             shunned: None,
         })
     }
@@ -39,7 +39,7 @@ impl Beneath {
     /// # Errors
     /// Those of looking at it, unless it is missing.
     pub(crate) fn without(mut self, shunned: &Path) -> io::Result<Self> {
-        self.shunned = match Guarded::open(shunned) {
+        self.shunned = match GuardedFolder::open(shunned) {
             Ok(shunned) => Some(shunned),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
@@ -47,8 +47,8 @@ impl Beneath {
         Ok(self)
     }
 
-    fn shunned(&self) -> Option<Here> {
-        self.shunned.as_ref().map(Guarded::here)
+    fn shunned(&self) -> Option<InodeId> {
+        self.shunned.as_ref().map(GuardedFolder::here)
     }
 
     /// Its path without links.
@@ -60,8 +60,8 @@ impl Beneath {
     ///
     /// # Errors
     /// `CrossesDevices` when the path leads out, else those of the file system.
-    pub(crate) fn list(&self, path: &Path, most: usize) -> io::Result<Vec<Entry>> {
-        let Reached::Folder(place) = self.base.folder(path, self.shunned())? else {
+    pub(crate) fn list(&self, path: &Path, most: usize) -> io::Result<Vec<DirEntry>> {
+        let WalkResult::Folder(place) = self.base.folder(path, self.shunned())? else {
             return Err(Errno::NOTDIR.into());
         };
         let mut entries = Vec::new();
@@ -76,7 +76,7 @@ impl Beneath {
             if entries.len() == most {
                 break;
             }
-            entries.push(Entry {
+            entries.push(DirEntry {
                 name: name.to_owned(),
                 kind: entry.file_type().into(),
             });
@@ -87,9 +87,9 @@ impl Beneath {
     /// The regular file at `path`, opened for reading; anything else is `InvalidInput`.
     ///
     /// # Errors
-    /// As [`Beneath::list`].
+    /// As [`ContainedFolder::list`].
     pub(crate) fn file(&self, path: &Path) -> io::Result<File> {
-        let Reached::Other(place, name, FileType::RegularFile) =
+        let WalkResult::Other(place, name, FileType::RegularFile) =
             self.base.file(path, self.shunned())?
         else {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -116,11 +116,11 @@ impl Beneath {
     /// What a link at `path` leads to.
     ///
     /// # Errors
-    /// As [`Beneath::list`].
-    pub(crate) fn kind(&self, path: &Path) -> io::Result<Kind> {
+    /// As [`ContainedFolder::list`].
+    pub(crate) fn kind(&self, path: &Path) -> io::Result<DirEntryKind> {
         Ok(match self.base.file(path, self.shunned())? {
-            Reached::Folder(_) => Kind::Folder,
-            Reached::Other(_, _, kind) => kind.into(),
+            WalkResult::Folder(_) => DirEntryKind::Folder,
+            WalkResult::Other(_, _, kind) => kind.into(),
         })
     }
 }

@@ -7,19 +7,19 @@ use guildhall_domain::Fault;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::Physical;
+use super::PhysicalId;
 use crate::host_key::HostKey;
 
 /// The file of the key in the data folder.
 const KEY_FILE: &str = "identity-key";
 
 /// Makes the tokens of one installation.
-pub(super) struct Identities {
+pub(super) struct FileIdentityTokens {
     /// With the key taken in, and nothing else.
     keyed: Hmac<Sha256>,
 }
 
-impl Identities {
+impl FileIdentityTokens {
     /// Reads the key from the data folder; the first time it is made, mode 0600.
     pub(super) fn open(data_dir: &Path) -> Result<Self, Fault> {
         let key = HostKey::open(data_dir, KEY_FILE)?;
@@ -28,7 +28,7 @@ impl Identities {
         Ok(Self { keyed })
     }
 
-    pub(super) fn token(&self, physical: Physical) -> String {
+    pub(super) fn token(&self, physical: PhysicalId) -> String {
         let mut mac = self.keyed.clone();
         mac.update(&physical.to_bytes());
         URL_SAFE_NO_PAD.encode(mac.finalize().into_bytes())
@@ -36,7 +36,7 @@ impl Identities {
 }
 
 /// Says nothing, because it holds a secret.
-impl fmt::Debug for Identities {
+impl fmt::Debug for FileIdentityTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identities").finish_non_exhaustive()
     }

@@ -12,7 +12,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use guildhall_domain::{Moment, Refusal, Result, errors::Thing, files::recovery::Inode};
+use guildhall_domain::{
+    Refusal, Result, Timestamp, errors::ResourceKind, files::recovery::PersistentInode,
+};
 use rustix::{
     fs::{
         Access, AtFlags, Dir, FileType, Mode, OFlags, Stat, accessat, fsync, mkdirat, openat,
@@ -22,18 +24,18 @@ use rustix::{
 };
 
 use super::{
-    Ground,
+    FolderContext,
     path_refusals::{refused, refused_io},
-    path_walk::{Above, Base, Here, Place, Reached},
+    path_walk::{AncestorFolders, BaseFolder, InodeId, OpenPath, WalkResult},
 };
 
 /// A folder that is open. Nothing outside of it is reached from it.
 #[derive(Debug)]
 pub struct Folder {
-    own: Arc<Base>,
+    own: Arc<BaseFolder>,
     /// The effective root it lies in.
-    within: Arc<Base>,
-    ground: Arc<Ground>,
+    within: Arc<BaseFolder>,
+    ground: Arc<FolderContext>,
     path: String,
 }
 
@@ -47,7 +49,7 @@ pub struct OpenFile {
 
 /// A file with the folder it really lies in, for putting another in its place.
 #[derive(Debug)]
-pub struct Target {
+pub struct ReplaceTarget {
     /// The file.
     pub file: OpenFile,
     /// The folder it lies in, after every link; everything is reached from the same effective
@@ -60,7 +62,7 @@ pub struct Target {
 /// Which file or folder it is: numbers alone are taken again at once after a deletion, the
 /// moment of birth is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Physical {
+pub struct PhysicalId {
     /// The device.
     pub dev: u64,
     /// The inode.
@@ -71,7 +73,7 @@ pub struct Physical {
 
 /// What a name in a folder stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DirEntryKind {
     /// A folder.
     Folder,
     /// A regular file.
@@ -84,45 +86,45 @@ pub enum Kind {
 
 /// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirEntry {
     /// Its name.
     pub name: String,
     /// What it stands for.
-    pub kind: Kind,
+    pub kind: DirEntryKind,
 }
 
 /// How large something is, and when it was last written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figures {
+pub struct SizeAndMtime {
     /// Bytes.
     pub size: u64,
     /// The last change of its bytes.
-    pub mtime: Moment,
+    pub mtime: Timestamp,
 }
 
 /// Follows the links of one folder as far as they stay in its effective root.
-pub struct Links<'a> {
+pub struct LinkResolver<'a> {
     folder: &'a Folder,
-    above: Above,
+    above: AncestorFolders,
 }
 
 impl Folder {
     pub(super) fn at(
-        place: Place,
+        place: OpenPath,
         asked: Option<PathBuf>,
-        within: Arc<Base>,
-        ground: Arc<Ground>,
+        within: Arc<BaseFolder>,
+        ground: Arc<FolderContext>,
     ) -> Result<Self> {
         let path = place.path;
         // A path that is no text cannot be addressed, so nothing is there.
-        let text = path.to_str().ok_or(Refusal::NotFound(Thing::Path))?;
+        let text = path.to_str().ok_or(Refusal::NotFound(ResourceKind::Path))?;
         let text = text.to_owned();
         let rest = path.strip_prefix(&within.path).map(Path::to_owned);
         let aliases = within
             .names()
             .filter_map(|name| Some(name.join(rest.as_ref().ok()?)));
         let aliases: Vec<PathBuf> = aliases.chain(asked).collect();
-        let own = Base::new(place.descriptor, path, aliases)
+        let own = BaseFolder::new(place.descriptor, path, aliases)
             .map_err(|error| refused(error, Path::new(&text)))?;
         Ok(Self {
             own: Arc::new(own),
@@ -146,7 +148,7 @@ impl Folder {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn identity(&self) -> Result<Physical> {
+    pub fn identity(&self) -> Result<PhysicalId> {
         let no = |error: &std::io::Error| refused_io(error, &self.own.path);
         let folder = self
             .own
@@ -154,7 +156,7 @@ impl Folder {
             .try_clone()
             .map_err(|error| no(&error))?;
         let metadata = File::from(folder).metadata();
-        Ok(Physical::of(&metadata.map_err(|error| no(&error))?))
+        Ok(PhysicalId::of(&metadata.map_err(|error| no(&error))?))
     }
 
     /// The regular file at `path`, relative to this folder or absolute in it, for reading.
@@ -172,13 +174,13 @@ impl Folder {
     ///
     /// # Errors
     /// As [`Folder::file`].
-    pub fn target(&self, path: &str) -> Result<Target> {
+    pub fn target(&self, path: &str) -> Result<ReplaceTarget> {
         let rest = self.rest_of(path)?;
         let (place, name) = self.file_at(&rest)?;
         let file = self.open(&place, &name)?;
         let (within, ground) = (Arc::clone(&self.own), Arc::clone(&self.ground));
         let parent = Self::at(place, None, within, ground)?;
-        Ok(Target { file, parent, name })
+        Ok(ReplaceTarget { file, parent, name })
     }
 
     /// The folder at `path`, relative to this folder or absolute in it. This one is its effective
@@ -194,16 +196,16 @@ impl Folder {
 
     /// The folder at `rest` of `base`.
     pub(super) fn beneath(
-        base: &Arc<Base>,
+        base: &Arc<BaseFolder>,
         rest: &Path,
         asked: Option<PathBuf>,
-        ground: &Arc<Ground>,
+        ground: &Arc<FolderContext>,
     ) -> Result<Self> {
         match base.folder(rest, ground.shunned()) {
-            Ok(Reached::Folder(place)) => {
+            Ok(WalkResult::Folder(place)) => {
                 Self::at(place, asked, Arc::clone(base), Arc::clone(ground))
             }
-            Ok(Reached::Other(..)) => Err(Refusal::NotADirectory.into()),
+            Ok(WalkResult::Other(..)) => Err(Refusal::NotADirectory.into()),
             Err(error) => Err(refused(error, &base.path.join(rest))),
         }
     }
@@ -213,7 +215,7 @@ impl Folder {
     ///
     /// # Errors
     /// The refusals of contract 6.1, and the first of `see`.
-    pub fn each(&self, mut see: impl FnMut(Entry) -> Result<()>) -> Result<()> {
+    pub fn each(&self, mut see: impl FnMut(DirEntry) -> Result<()>) -> Result<()> {
         let no = |error| refused(error, &self.own.path);
         let suspect = self.ground.suspect_in(self.own.here);
         let names = readable(&self.own.descriptor).and_then(Dir::new);
@@ -227,16 +229,16 @@ impl Folder {
             }
             let kind = match entry.file_type() {
                 FileType::Unknown => self.kind_of(OsStr::new(name)).map_err(no)?,
-                known => Some(Kind::from(known)),
+                known => Some(DirEntryKind::from(known)),
             };
             let Some(kind) = kind else { continue };
-            if kind == Kind::Folder && suspect.may_be(entry.ino()) {
-                let here = Here::at(&self.own.descriptor, OsStr::new(name));
+            if kind == DirEntryKind::Folder && suspect.may_be(entry.ino()) {
+                let here = InodeId::at(&self.own.descriptor, OsStr::new(name));
                 if here.is_ok_and(|here| self.ground.shunned() == Some(here)) {
                     continue;
                 }
             }
-            see(Entry {
+            see(DirEntry {
                 name: name.to_owned(),
                 kind,
             })?;
@@ -245,7 +247,7 @@ impl Folder {
     }
 
     /// The kind of a name of which the listing did not tell; `None` when it is gone.
-    fn kind_of(&self, name: &OsStr) -> rustix::io::Result<Option<Kind>> {
+    fn kind_of(&self, name: &OsStr) -> rustix::io::Result<Option<DirEntryKind>> {
         match statat(&self.own.descriptor, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(super::path_walk::file_type(&stat).into())),
             Err(Errno::NOENT) => Ok(None),
@@ -255,9 +257,9 @@ impl Folder {
 
     /// Bytes and last change of what lies at `name`, a link itself when it is one; `None` when it
     /// is gone.
-    pub fn figures(&self, name: &str) -> Option<Figures> {
+    pub fn figures(&self, name: &str) -> Option<SizeAndMtime> {
         let stat = statat(&self.own.descriptor, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(Figures::of(&stat))
+        Some(SizeAndMtime::of(&stat))
     }
 
     /// Makes the folder `name` in this one, and makes sure that it stays.
@@ -271,7 +273,7 @@ impl Folder {
         match mkdirat(&self.own.descriptor, name, all) {
             Ok(()) => {}
             Err(Errno::EXIST) => {
-                let here = Here::at(&self.own.descriptor, OsStr::new(name));
+                let here = InodeId::at(&self.own.descriptor, OsStr::new(name));
                 let is_shunned = here.is_ok_and(|here| self.ground.shunned() == Some(here));
                 return Err(match is_shunned {
                     true => Refusal::OutsideBoundary.into(),
@@ -289,10 +291,10 @@ impl Folder {
     ///
     /// # Errors
     /// The refusals of contract 6.1.
-    pub fn links(&self) -> Result<Links<'_>> {
-        let above = Above::of(&self.own.descriptor, self.within.here)
+    pub fn links(&self) -> Result<LinkResolver<'_>> {
+        let above = AncestorFolders::of(&self.own.descriptor, self.within.here)
             .map_err(|error| refused(error, &self.own.path))?;
-        Ok(Links {
+        Ok(LinkResolver {
             folder: self,
             above,
         })
@@ -309,15 +311,15 @@ impl Folder {
         Ok(rest.to_owned())
     }
 
-    fn file_at(&self, rest: &Path) -> Result<(Place, OsString)> {
+    fn file_at(&self, rest: &Path) -> Result<(OpenPath, OsString)> {
         match self.own.file(rest, self.ground.shunned()) {
-            Ok(Reached::Other(place, name, FileType::RegularFile)) => Ok((place, name)),
-            Ok(Reached::Other(..) | Reached::Folder(_)) => Err(Refusal::NotAFile.into()),
+            Ok(WalkResult::Other(place, name, FileType::RegularFile)) => Ok((place, name)),
+            Ok(WalkResult::Other(..) | WalkResult::Folder(_)) => Err(Refusal::NotAFile.into()),
             Err(error) => Err(refused(error, &self.own.path.join(rest))),
         }
     }
 
-    fn open(&self, place: &Place, name: &OsStr) -> Result<OpenFile> {
+    fn open(&self, place: &OpenPath, name: &OsStr) -> Result<OpenFile> {
         let path = place.path.join(name);
         // What takes the file's place now may be waited for on opening, or be a link.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
@@ -344,16 +346,16 @@ impl Folder {
         }
     }
 
-    pub(super) fn own(&self) -> &Arc<Base> {
+    pub(super) fn own(&self) -> &Arc<BaseFolder> {
         &self.own
     }
 
-    pub(super) fn within(&self) -> &Arc<Base> {
+    pub(super) fn within(&self) -> &Arc<BaseFolder> {
         &self.within
     }
 }
 
-impl Target {
+impl ReplaceTarget {
     /// Whether a save of it would succeed: in place where the server may write the file, or by
     /// another in its place where it may write the folder. The latter is done to a file with one
     /// name and of the server's own user alone, because everything else of it has to stay.
@@ -376,15 +378,15 @@ impl AsFd for Folder {
     }
 }
 
-impl Links<'_> {
+impl LinkResolver<'_> {
     /// What the link called `name` leads to; `None` when that is outside or nothing.
-    pub fn kind(&self, name: &str) -> Option<Kind> {
+    pub fn kind(&self, name: &str) -> Option<DirEntryKind> {
         let ground = &self.folder.ground;
         let kind = self
             .folder
             .within
             .link(&self.above, OsStr::new(name), ground.shunned());
-        kind.ok().map(Kind::from)
+        kind.ok().map(DirEntryKind::from)
     }
 }
 
@@ -396,7 +398,7 @@ impl OpenFile {
         }
         let path = path.into_os_string().into_string();
         // A path that is no text cannot be addressed, so nothing is there.
-        let path = path.map_err(|_| Refusal::NotFound(Thing::Path))?;
+        let path = path.map_err(|_| Refusal::NotFound(ResourceKind::Path))?;
         Ok(Self {
             file,
             path,
@@ -426,11 +428,11 @@ impl OpenFile {
     }
 
     /// How large it was when it was opened, and when it was last written.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> SizeAndMtime {
         let (seconds, nanoseconds) = (self.metadata.mtime(), self.metadata.mtime_nsec());
-        Figures {
+        SizeAndMtime {
             size: self.metadata.size(),
-            mtime: Figures::moment(seconds, nanoseconds),
+            mtime: SizeAndMtime::moment(seconds, nanoseconds),
         }
     }
 
@@ -446,12 +448,12 @@ impl OpenFile {
     }
 
     /// Which file it is.
-    pub fn physical(&self) -> Physical {
-        Physical::of(&self.metadata)
+    pub fn physical(&self) -> PhysicalId {
+        PhysicalId::of(&self.metadata)
     }
 }
 
-impl Figures {
+impl SizeAndMtime {
     #[allow(
         clippy::unnecessary_cast,
         clippy::cast_sign_loss,
@@ -464,13 +466,13 @@ impl Figures {
         }
     }
 
-    fn moment(seconds: i64, nanoseconds: i64) -> Moment {
+    fn moment(seconds: i64, nanoseconds: i64) -> Timestamp {
         let ms = seconds.saturating_mul(1_000);
-        Moment::from_millis(ms.saturating_add(nanoseconds / 1_000_000))
+        Timestamp::from_millis(ms.saturating_add(nanoseconds / 1_000_000))
     }
 }
 
-impl Physical {
+impl PhysicalId {
     /// What `metadata` is of.
     pub fn of(metadata: &Metadata) -> Self {
         let born = metadata.created().ok().and_then(nanoseconds);
@@ -483,9 +485,9 @@ impl Physical {
 
     /// What it is known by after the machine was started anew, when the device's number may be
     /// another one.
-    pub fn lasting(self) -> Inode {
+    pub fn lasting(self) -> PersistentInode {
         let born = self.born.map(|born| born.to_string());
-        Inode::new(format!("{}:{}", self.ino, born.unwrap_or_default()))
+        PersistentInode::new(format!("{}:{}", self.ino, born.unwrap_or_default()))
     }
 
     /// The same as bytes, the same for the same file alone: device, inode, and the birth behind
@@ -514,7 +516,7 @@ fn nanoseconds(at: SystemTime) -> Option<i128> {
     Some(if before { -nanoseconds } else { nanoseconds })
 }
 
-impl From<FileType> for Kind {
+impl From<FileType> for DirEntryKind {
     fn from(kind: FileType) -> Self {
         match kind {
             FileType::Directory => Self::Folder,

@@ -21,7 +21,7 @@ use rustix::{
     io::{Errno, Result},
 };
 
-use super::path_walk::{Base, Here, file_type};
+use super::path_walk::{BaseFolder, InodeId, file_type};
 
 /// How much earlier than a look a file must have changed for the look to count: more than clocks
 /// of file systems are coarse.
@@ -29,35 +29,35 @@ const MARGIN: Duration = Duration::from_secs(2);
 
 /// A folder that no path and no other name of a file may lead into.
 #[derive(Debug)]
-pub(super) struct Guarded {
+pub(super) struct GuardedFolder {
     /// Held open so that its numbers stay its own.
-    base: Base,
+    base: BaseFolder,
     /// A std mutex: callers are on threads that may wait, and one look serves them all.
-    last: Mutex<Option<Look>>,
+    last: Mutex<Option<HardLinkScan>>,
 }
 
 /// What a look into the folder found.
 #[derive(Debug)]
-struct Look {
+struct HardLinkScan {
     began: SystemTime,
     /// Files with more names than one, by device and inode.
     linked: HashSet<(u64, u64)>,
 }
 
-impl Guarded {
+impl GuardedFolder {
     /// Opens the folder at `path`.
     ///
     /// # Errors
     /// Those of opening it.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self {
-            base: Base::open(path)?,
+            base: BaseFolder::open(path)?,
             last: Mutex::default(),
         })
     }
 
     /// The folder itself.
-    pub(super) fn here(&self) -> Here {
+    pub(super) fn here(&self) -> InodeId {
         self.base.here
     }
 
@@ -65,8 +65,8 @@ impl Guarded {
     ///
     /// # Errors
     /// Where that cannot be looked up.
-    pub(super) fn above(&self) -> Result<Here> {
-        Here::at(&self.base.descriptor, "..".as_ref())
+    pub(super) fn above(&self) -> Result<InodeId> {
+        InodeId::at(&self.base.descriptor, "..".as_ref())
     }
 
     /// Whether an open file is one of the folder's.
@@ -80,7 +80,7 @@ impl Guarded {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let look = match last.take() {
             Some(look) if is_before(file, look.began) => look,
-            _ => Look {
+            _ => HardLinkScan {
                 began: now(),
                 linked: linked(&self.base)?,
             },
@@ -109,7 +109,7 @@ fn is_before(file: &Metadata, began: SystemTime) -> bool {
 }
 
 /// The files below a folder that have more names than one.
-fn linked(folder: &Base) -> Result<HashSet<(u64, u64)>> {
+fn linked(folder: &BaseFolder) -> Result<HashSet<(u64, u64)>> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut folders = vec![openat(&folder.descriptor, ".", flags, Mode::empty())?];
     let mut linked = HashSet::new();
@@ -152,7 +152,7 @@ mod tests {
         fs::write(data.join("secret"), "text").unwrap();
         fs::write(&other, "text").unwrap();
         fs::hard_link(&other, scratch.path().join("other again")).unwrap();
-        let guarded = Guarded::open(&data).unwrap();
+        let guarded = GuardedFolder::open(&data).unwrap();
         let of = |name: &str| {
             let file = File::open(scratch.path().join(name)).unwrap();
             guarded.holds(&file.metadata().unwrap()).unwrap()
@@ -165,7 +165,7 @@ mod tests {
         // What changed long before the look is answered by it.
         let metadata = File::open(&other).unwrap().metadata().unwrap();
         let later = now() + Duration::from_secs(60);
-        *guarded.last.lock().unwrap() = Some(Look {
+        *guarded.last.lock().unwrap() = Some(HardLinkScan {
             began: later,
             linked: HashSet::from([(metadata.dev(), metadata.ino())]),
         });

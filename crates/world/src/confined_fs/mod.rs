@@ -23,35 +23,37 @@ use std::{
 use guildhall_domain::{Fault, Refusal, Result, canvas::TreeKind};
 use rustix::io::Errno;
 
-pub use folder::{Entry, Figures, Folder, Kind, Links, OpenFile, Physical, Target};
+pub use folder::{
+    DirEntry, DirEntryKind, Folder, LinkResolver, OpenFile, PhysicalId, ReplaceTarget, SizeAndMtime,
+};
 
-use file_identity_tokens::Identities;
-use guarded_folder::Guarded;
+use file_identity_tokens::FileIdentityTokens;
+use guarded_folder::GuardedFolder;
 use path_refusals::refused;
 pub(crate) use path_refusals::refused_io;
-use path_walk::{Base, Here};
+use path_walk::{BaseFolder, InodeId};
 
 /// The roots everything lies beneath, home, and the one folder nothing may lie in.
 #[derive(Debug)]
-pub struct Confined {
-    roots: Vec<Arc<Base>>,
-    home: Option<Arc<Base>>,
-    ground: Arc<Ground>,
-    identities: Identities,
+pub struct ConfinedFs {
+    roots: Vec<Arc<BaseFolder>>,
+    home: Option<Arc<BaseFolder>>,
+    ground: Arc<FolderContext>,
+    identities: FileIdentityTokens,
 }
 
 /// What every open folder has to know.
 #[derive(Debug)]
-struct Ground {
+struct FolderContext {
     /// What `~` stands for.
     home: Option<PathBuf>,
     /// The data folder.
-    data: Guarded,
+    data: GuardedFolder,
 }
 
 /// How far a caller may reach. Source: contract 6.1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum FileScope {
     /// Everything beneath the roots.
     Roots,
     /// Everything beneath home.
@@ -66,7 +68,7 @@ pub enum Reach {
 
 /// A regular file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct ConfinedFile {
     /// Its absolute path, without links.
     pub path: String,
     /// The copy of a project it lies in; `None` is outside of every repository.
@@ -75,7 +77,7 @@ pub struct Found {
     pub identity: String,
 }
 
-impl Confined {
+impl ConfinedFs {
     /// Opens `roots`, `home` and `data_dir`; nothing in `data_dir` is ever reached.
     ///
     /// # Errors
@@ -86,9 +88,9 @@ impl Confined {
         let during = "opening an allowed folder";
         let broken =
             |path: &Path, error| Fault::broken(during, format!("{}: {error}", path.display()));
-        let data = Guarded::open(data_dir).map_err(|error| broken(data_dir, error))?;
+        let data = GuardedFolder::open(data_dir).map_err(|error| broken(data_dir, error))?;
         let allowed = |path: &Path| {
-            let base = Base::open(path).map_err(|error| broken(path, error))?;
+            let base = BaseFolder::open(path).map_err(|error| broken(path, error))?;
             let is_clear = path_walk::is_clear_of(&base.descriptor, data.here());
             match is_clear.map_err(|error| Fault::broken(during, error))? {
                 true => Ok(Some(Arc::new(base))),
@@ -102,11 +104,11 @@ impl Confined {
         Ok(Self {
             roots: roots.into_iter().flatten().collect(),
             home: opened,
-            ground: Arc::new(Ground {
+            ground: Arc::new(FolderContext {
                 home: home.map(Path::to_owned),
                 data,
             }),
-            identities: Identities::open(data_dir)?,
+            identities: FileIdentityTokens::open(data_dir)?,
         })
     }
 
@@ -138,16 +140,16 @@ impl Confined {
     /// [`Refusal::PermissionDenied`], `NotFound` and [`Refusal::NotADirectory`] inside it.
     ///
     /// Source: contract 6.1.
-    pub fn open_folder(&self, reach: &Reach, path: &str) -> Result<Folder> {
+    pub fn open_folder(&self, reach: &FileScope, path: &str) -> Result<Folder> {
         let meant = self.ground.meant(path)?;
         let (base, rest) = match reach {
-            Reach::Roots => self.root_of(&meant)?,
-            Reach::Home => {
+            FileScope::Roots => self.root_of(&meant)?,
+            FileScope::Home => {
                 let home = self.home.as_ref().ok_or(Refusal::OutsideBoundary)?;
                 let (_, rest) = home.rest_of(&meant).ok_or(Refusal::OutsideBoundary)?;
                 (home, rest)
             }
-            Reach::Folder(_) | Reach::FolderAtHome(_) | Reach::Own(_) => {
+            FileScope::Folder(_) | FileScope::FolderAtHome(_) | FileScope::Own(_) => {
                 return self.reached(reach)?.folder(path);
             }
         };
@@ -158,17 +160,17 @@ impl Confined {
     /// none in common.
     ///
     /// # Errors
-    /// As [`Confined::open_folder`].
-    pub fn reached(&self, reach: &Reach) -> Result<Folder> {
+    /// As [`ConfinedFs::open_folder`].
+    pub fn reached(&self, reach: &FileScope) -> Result<Folder> {
         match reach {
-            Reach::Roots => Err(Refusal::OutsideBoundary.into()),
-            Reach::Home => {
+            FileScope::Roots => Err(Refusal::OutsideBoundary.into()),
+            FileScope::Home => {
                 let home = self.home.as_ref().ok_or(Refusal::OutsideBoundary)?;
                 Folder::beneath(home, Path::new(""), None, &self.ground)
             }
-            Reach::Folder(own) => self.as_registered(&Reach::Roots, own),
-            Reach::FolderAtHome(own) => self.as_registered(&Reach::Home, own),
-            Reach::Own(own) => self.own(Path::new(own)),
+            FileScope::Folder(own) => self.as_registered(&FileScope::Roots, own),
+            FileScope::FolderAtHome(own) => self.as_registered(&FileScope::Home, own),
+            FileScope::Own(own) => self.own(Path::new(own)),
         }
     }
 
@@ -176,37 +178,37 @@ impl Confined {
     /// are the same, also after a restart.
     ///
     /// Source: contract 6.3.
-    pub fn identity(&self, physical: Physical) -> String {
+    pub fn identity(&self, physical: PhysicalId) -> String {
         self.identities.token(physical)
     }
 
     /// The canonical path of the existing folder at `path`, an absolute path.
     ///
     /// # Errors
-    /// As [`Confined::open_folder`].
+    /// As [`ConfinedFs::open_folder`].
     pub fn working_folder(&self, path: &str) -> Result<String> {
-        self.folder(&Reach::Roots, path)
+        self.folder(&FileScope::Roots, path)
     }
 
     /// The canonical path of the existing folder at `path`, an absolute path within `reach`.
     ///
     /// # Errors
-    /// As [`Confined::open_folder`].
+    /// As [`ConfinedFs::open_folder`].
     ///
     /// Source: contract 6.1.
-    pub fn folder(&self, reach: &Reach, path: &str) -> Result<String> {
+    pub fn folder(&self, reach: &FileScope, path: &str) -> Result<String> {
         Ok(self.open_folder(reach, path)?.path().to_owned())
     }
 
     /// The existing regular file at `path`, an absolute path within `reach`.
     ///
     /// # Errors
-    /// Those of [`Confined::open_folder`], and [`Refusal::NotAFile`].
+    /// Those of [`ConfinedFs::open_folder`], and [`Refusal::NotAFile`].
     ///
     /// Source: contract 6.1.
-    pub fn file(&self, reach: &Reach, path: &str) -> Result<Found> {
+    pub fn file(&self, reach: &FileScope, path: &str) -> Result<ConfinedFile> {
         let (target, stop) = self.find(reach, path)?;
-        Ok(Found {
+        Ok(ConfinedFile {
             tree: project_tree::of(&target.parent, stop),
             path: target.file.path().to_owned(),
             identity: self.identity(target.file.physical()),
@@ -216,30 +218,34 @@ impl Confined {
     /// The same, opened, with the folder it really lies in.
     ///
     /// # Errors
-    /// As [`Confined::file`].
-    pub fn target(&self, reach: &Reach, path: &str) -> Result<Target> {
+    /// As [`ConfinedFs::file`].
+    pub fn target(&self, reach: &FileScope, path: &str) -> Result<ReplaceTarget> {
         let (target, _) = self.find(reach, path)?;
         Ok(target)
     }
 
     /// The file at `path`, and where the effective root lies that it was reached in.
-    fn find(&self, reach: &Reach, path: &str) -> Result<(Target, Here)> {
+    fn find(&self, reach: &FileScope, path: &str) -> Result<(ReplaceTarget, InodeId)> {
         let folder = match reach {
-            Reach::Roots => {
+            FileScope::Roots => {
                 let meant = self.ground.meant(path)?;
                 let (root, _) = self.root_of(&meant)?;
                 Folder::beneath(root, Path::new(""), None, &self.ground)?
             }
-            Reach::Home | Reach::Folder(_) | Reach::FolderAtHome(_) | Reach::Own(_) => {
-                self.reached(reach)?
-            }
+            FileScope::Home
+            | FileScope::Folder(_)
+            | FileScope::FolderAtHome(_)
+            | FileScope::Own(_) => self.reached(reach)?,
         };
         let target = folder.target(path)?;
         Ok((target, folder.within().here))
     }
 
     /// The longest root that holds `path`, as written or as canonical, and the rest of the path.
-    fn root_of<'a, 'b>(&'a self, path: &'b Path) -> Result<(&'a Arc<Base>, &'b Path), Refusal> {
+    fn root_of<'a, 'b>(
+        &'a self,
+        path: &'b Path,
+    ) -> Result<(&'a Arc<BaseFolder>, &'b Path), Refusal> {
         let found = self.roots.iter().filter_map(|root| {
             let (length, rest) = root.rest_of(path)?;
             Some((length, root, rest))
@@ -252,7 +258,7 @@ impl Confined {
 
     /// An agent's folder within `reach`. It is registered by its path without links: what a link
     /// in its place leads to is another one.
-    fn as_registered(&self, reach: &Reach, own: &str) -> Result<Folder> {
+    fn as_registered(&self, reach: &FileScope, own: &str) -> Result<Folder> {
         let folder = self.open_folder(reach, own)?;
         if folder.path() != own {
             return Err(Refusal::OutsideBoundary.into());
@@ -262,7 +268,7 @@ impl Confined {
 
     /// The folder at `path`, which lies anywhere but in the data folder.
     fn own(&self, path: &Path) -> Result<Folder> {
-        let opened = Base::open_without_links(path).and_then(|base| {
+        let opened = BaseFolder::open_without_links(path).and_then(|base| {
             let is_clear = path_walk::is_clear_of(&base.descriptor, self.ground.data.here())?;
             is_clear.then_some(base).ok_or(Errno::XDEV)
         });
@@ -271,9 +277,9 @@ impl Confined {
     }
 }
 
-impl Ground {
+impl FolderContext {
     /// What is never reached, although it may lie inside.
-    fn shunned(&self) -> Option<Here> {
+    fn shunned(&self) -> Option<InodeId> {
         Some(self.data.here())
     }
 
@@ -291,9 +297,9 @@ impl Ground {
     }
 
     /// Which of the names in the folder that is `here` may be the data folder.
-    fn suspect_in(&self, here: Here) -> Suspect {
+    fn suspect_in(&self, here: InodeId) -> HardLinkSuspects {
         let above = self.data.above();
-        Suspect {
+        HardLinkSuspects {
             // The number a listing tells is not the folder's own where it is mounted.
             is_any: above.is_ok_and(|above| above == here),
             ino: self.data.here().ino,
@@ -302,12 +308,12 @@ impl Ground {
 }
 
 /// Which names of a listing are looked at more closely.
-struct Suspect {
+struct HardLinkSuspects {
     is_any: bool,
     ino: u64,
 }
 
-impl Suspect {
+impl HardLinkSuspects {
     fn may_be(&self, ino: u64) -> bool {
         self.is_any || self.ino == ino
     }

@@ -4,7 +4,7 @@ use std::{io, path::Path};
 
 use guildhall_domain::{
     Error, Fault, Refusal,
-    errors::{FaultKind, Thing},
+    errors::{FaultKind, ResourceKind},
 };
 use rustix::io::Errno;
 
@@ -13,7 +13,7 @@ pub(crate) fn refused(errno: Errno, path: &Path) -> Error {
     let invalid = |name| Refusal::InvalidPath(name).into();
     match errno {
         Errno::XDEV => Refusal::OutsideBoundary.into(),
-        Errno::NOENT => Refusal::NotFound(Thing::Path).into(),
+        Errno::NOENT => Refusal::NotFound(ResourceKind::Path).into(),
         Errno::LOOP => invalid("ELOOP"),
         Errno::NOTDIR => invalid("ENOTDIR"),
         Errno::NAMETOOLONG => invalid("ENAMETOOLONG"),

@@ -37,13 +37,13 @@ const PLACE: OFlags = OFlags::DIRECTORY
 
 /// What a descriptor leads to: the device and the inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Here {
+pub(super) struct InodeId {
     dev: u64,
     /// The inode.
     pub(super) ino: u64,
 }
 
-impl Here {
+impl InodeId {
     pub(super) fn of(descriptor: impl AsFd) -> Result<Self> {
         Ok(Self::said(&fstat(descriptor)?))
     }
@@ -85,9 +85,9 @@ impl Here {
 
 /// An open folder that a walk begins at and never leaves.
 #[derive(Debug)]
-pub(super) struct Base {
+pub(super) struct BaseFolder {
     pub(super) descriptor: OwnedFd,
-    pub(super) here: Here,
+    pub(super) here: InodeId,
     /// Its path without links.
     pub(super) path: PathBuf,
     /// Other absolute paths it goes by.
@@ -95,21 +95,21 @@ pub(super) struct Base {
 }
 
 /// What a walk led to.
-pub(super) enum Reached {
+pub(super) enum WalkResult {
     /// A folder.
-    Folder(Place),
+    Folder(OpenPath),
     /// Anything else, in its folder; never a link.
-    Other(Place, OsString, FileType),
+    Other(OpenPath, OsString, FileType),
 }
 
 /// An open folder with its path without links.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct OpenPath {
     pub(super) descriptor: OwnedFd,
     pub(super) path: PathBuf,
 }
 
-impl Base {
+impl BaseFolder {
     /// The folder at the absolute path `path`, whatever leads to it.
     pub(super) fn open(path: &Path) -> std::io::Result<Self> {
         let canonical = path.canonicalize()?;
@@ -145,7 +145,7 @@ impl Base {
         aliases: impl IntoIterator<Item = PathBuf>,
     ) -> Result<Self> {
         Ok(Self {
-            here: Here::of(&descriptor)?,
+            here: InodeId::of(&descriptor)?,
             descriptor,
             path,
             aliases: aliases.into_iter().collect(),
@@ -165,17 +165,17 @@ impl Base {
     }
 
     /// The folder at `rest`, or that it is something else.
-    pub(super) fn folder(&self, rest: &Path, shunned: Option<Here>) -> Result<Reached> {
+    pub(super) fn folder(&self, rest: &Path, shunned: Option<InodeId>) -> Result<WalkResult> {
         require_short(rest)?;
         if let Some(place) = self.quick(rest) {
             clear_below(&place.descriptor, self.here, shunned)?;
-            return Ok(Reached::Folder(place));
+            return Ok(WalkResult::Folder(place));
         }
         self.walk(Vec::new(), rest, shunned)
     }
 
     /// What lies at `rest`.
-    pub(super) fn file(&self, rest: &Path, shunned: Option<Here>) -> Result<Reached> {
+    pub(super) fn file(&self, rest: &Path, shunned: Option<InodeId>) -> Result<WalkResult> {
         require_short(rest)?;
         if let (Some(Component::Normal(name)), Some(folder)) =
             (rest.components().next_back(), rest.parent())
@@ -185,7 +185,7 @@ impl Base {
             let kind = file_type(&stat);
             if kind != FileType::Symlink && kind != FileType::Directory {
                 clear_below(&place.descriptor, self.here, shunned)?;
-                return Ok(Reached::Other(place, name.to_owned(), kind));
+                return Ok(WalkResult::Other(place, name.to_owned(), kind));
             }
         }
         self.walk(Vec::new(), rest, shunned)
@@ -194,9 +194,9 @@ impl Base {
     /// What the link called `name` leads to, in a folder that `above` leads to.
     pub(super) fn link(
         &self,
-        above: &Above,
+        above: &AncestorFolders,
         name: &OsStr,
-        shunned: Option<Here>,
+        shunned: Option<InodeId>,
     ) -> Result<FileType> {
         let stack = above.0.iter().map(|folder| {
             let folder = folder.try_clone().map_err(|_| Errno::MFILE)?;
@@ -204,15 +204,15 @@ impl Base {
         });
         let stack = stack.collect::<Result<_>>()?;
         Ok(match self.walk(stack, Path::new(name), shunned)? {
-            Reached::Folder(_) => FileType::Directory,
-            Reached::Other(_, _, kind) => kind,
+            WalkResult::Folder(_) => FileType::Directory,
+            WalkResult::Other(_, _, kind) => kind,
         })
     }
 
     /// The folder at `rest` when the kernel finds it beneath this one, straight below: a way that
     /// goes down and up again would pass by folders that nobody looked at.
     #[cfg(target_os = "linux")]
-    fn quick(&self, rest: &Path) -> Option<Place> {
+    fn quick(&self, rest: &Path) -> Option<OpenPath> {
         use rustix::fs::{ResolveFlags, openat2};
         use std::os::fd::AsRawFd;
 
@@ -240,11 +240,11 @@ impl Base {
         };
         let named = format!("/proc/self/fd/{}", descriptor.as_raw_fd());
         let path = std::fs::read_link(named).ok()?;
-        Some(Place { descriptor, path })
+        Some(OpenPath { descriptor, path })
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn quick(&self, _rest: &Path) -> Option<Place> {
+    fn quick(&self, _rest: &Path) -> Option<OpenPath> {
         None
     }
 
@@ -253,8 +253,8 @@ impl Base {
         &self,
         mut stack: Vec<(OwnedFd, OsString)>,
         rest: &Path,
-        shunned: Option<Here>,
-    ) -> Result<Reached> {
+        shunned: Option<InodeId>,
+    ) -> Result<WalkResult> {
         let mut ahead = Vec::new();
         put_ahead(&mut ahead, rest);
         let mut hops = 0;
@@ -294,7 +294,7 @@ impl Base {
             } else if kind == FileType::Directory {
                 match openat(top, &name, PLACE, Mode::empty()) {
                     Ok(folder) => {
-                        refuse(shunned, Here::of(&folder)?)?;
+                        refuse(shunned, InodeId::of(&folder)?)?;
                         if stack.len() == LEVELS_MAX {
                             return Err(Errno::NAMETOOLONG);
                         }
@@ -308,12 +308,12 @@ impl Base {
                     Err(error) => return Err(error),
                 }
             } else if ahead.is_empty() {
-                return Ok(Reached::Other(self.place(stack)?, name, kind));
+                return Ok(WalkResult::Other(self.place(stack)?, name, kind));
             } else {
                 return Err(Errno::NOTDIR);
             }
         }
-        Ok(Reached::Folder(self.place(stack)?))
+        Ok(WalkResult::Folder(self.place(stack)?))
     }
 
     fn top<'a>(&'a self, stack: &'a [(OwnedFd, OsString)]) -> BorrowedFd<'a> {
@@ -322,23 +322,23 @@ impl Base {
     }
 
     /// The folder a walk ended in.
-    fn place(&self, mut stack: Vec<(OwnedFd, OsString)>) -> Result<Place> {
+    fn place(&self, mut stack: Vec<(OwnedFd, OsString)>) -> Result<OpenPath> {
         let mut path = self.path.clone();
         path.extend(stack.iter().map(|(_, name)| name));
         let descriptor = match stack.pop() {
             Some((folder, _)) => folder,
             None => openat(&self.descriptor, ".", PLACE, Mode::empty())?,
         };
-        Ok(Place { descriptor, path })
+        Ok(OpenPath { descriptor, path })
     }
 }
 
 /// The folders from below a base down to one, outermost first.
-pub(super) struct Above(Vec<OwnedFd>);
+pub(super) struct AncestorFolders(Vec<OwnedFd>);
 
-impl Above {
+impl AncestorFolders {
     /// Those of `folder` below the base that is `stop`.
-    pub(super) fn of(folder: &OwnedFd, stop: Here) -> Result<Self> {
+    pub(super) fn of(folder: &OwnedFd, stop: InodeId) -> Result<Self> {
         let mut folders = Vec::new();
         climb(folder, stop, |folder, here| {
             if here != stop {
@@ -355,11 +355,11 @@ impl Above {
 /// folder was taken out of it, and that is outside.
 pub(super) fn climb(
     folder: &OwnedFd,
-    stop: Here,
-    mut see: impl FnMut(BorrowedFd<'_>, Here) -> Result<()>,
+    stop: InodeId,
+    mut see: impl FnMut(BorrowedFd<'_>, InodeId) -> Result<()>,
 ) -> Result<()> {
     let mut above: Option<OwnedFd> = None;
-    let mut here = Here::of(folder)?;
+    let mut here = InodeId::of(folder)?;
     loop {
         let current = above.as_ref().unwrap_or(folder).as_fd();
         see(current, here)?;
@@ -367,7 +367,7 @@ pub(super) fn climb(
             return Ok(());
         }
         let next = openat(current, "..", PLACE, Mode::empty())?;
-        let next_here = Here::of(&next)?;
+        let next_here = InodeId::of(&next)?;
         if next_here == here {
             return Err(Errno::XDEV);
         }
@@ -377,13 +377,13 @@ pub(super) fn climb(
 }
 
 /// Refuses what lies in the folder that is `shunned`, or no longer below the one that is `stop`.
-pub(super) fn clear_below(folder: &OwnedFd, stop: Here, shunned: Option<Here>) -> Result<()> {
+pub(super) fn clear_below(folder: &OwnedFd, stop: InodeId, shunned: Option<InodeId>) -> Result<()> {
     climb(folder, stop, |_, here| refuse(shunned, here))
 }
 
 /// Whether no folder from `folder` up to the top of the file system is `shunned`.
-pub(super) fn is_clear_of(folder: &OwnedFd, shunned: Here) -> Result<bool> {
-    let top = Here::of(openat(CWD, "/", PLACE, Mode::empty())?)?;
+pub(super) fn is_clear_of(folder: &OwnedFd, shunned: InodeId) -> Result<bool> {
+    let top = InodeId::of(openat(CWD, "/", PLACE, Mode::empty())?)?;
     let mut is_clear = true;
     climb(folder, top, |_, here| {
         is_clear &= here != shunned;
@@ -397,7 +397,7 @@ pub(super) fn file_type(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-fn refuse(shunned: Option<Here>, here: Here) -> Result<()> {
+fn refuse(shunned: Option<InodeId>, here: InodeId) -> Result<()> {
     if shunned == Some(here) {
         Err(Errno::XDEV)
     } else {

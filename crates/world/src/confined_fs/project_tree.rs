@@ -16,11 +16,11 @@ use rustix::{
 
 use super::{
     folder::Folder,
-    path_walk::{self, Here},
+    path_walk::{self, InodeId},
 };
 
 /// The copy of a project that `folder` lies in, by the nearest `.git` up to the folder `stop`.
-pub(super) fn of(folder: &Folder, stop: Here) -> TreeKind {
+pub(super) fn of(folder: &Folder, stop: InodeId) -> TreeKind {
     let mut tree = None;
     // What cannot be looked into is no sign of a repository.
     let _ = path_walk::climb(&folder.own().descriptor, stop, |folder, _| {

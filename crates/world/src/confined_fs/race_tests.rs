@@ -30,7 +30,7 @@ fn no_rename_race_leads_out_of_the_roots() {
     std::fs::create_dir(at("root/work/inside/thing")).unwrap();
     std::fs::write(at("out/thing"), "OUTSIDE").unwrap();
     std::os::unix::fs::symlink("inside/thing", at("root/work/through")).unwrap();
-    let confined = Confined::open(&[at("root")], Some(&at("root")), &at("data")).unwrap();
+    let confined = ConfinedFs::open(&[at("root")], Some(&at("root")), &at("data")).unwrap();
 
     let is_over = AtomicBool::new(false);
     let (swaps, inside, refused) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
@@ -42,7 +42,7 @@ fn no_rename_race_leads_out_of_the_roots() {
                 swaps.fetch_add(1, Ordering::Relaxed);
             }
         });
-        let _over = Over(&is_over);
+        let _over = StopOnDrop(&is_over);
         for round in 0..OPERATIONS {
             let done = once(&confined, base.path(), round);
             match done {
@@ -58,25 +58,25 @@ fn no_rename_race_leads_out_of_the_roots() {
 }
 
 /// Ends the race, also when the test fails.
-struct Over<'a>(&'a AtomicBool);
+struct StopOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for Over<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// One listing, reading or opening for saving, of which nothing may come from outside.
-fn once(confined: &Confined, base: &Path, round: u64) -> Result<()> {
+fn once(confined: &ConfinedFs, base: &Path, round: u64) -> Result<()> {
     let by_link = round & 8 != 0;
     let name = if by_link { "link" } else { "inside" };
     let text = |path: PathBuf| path.to_str().unwrap().to_owned();
     let work = text(base.join("root/work"));
     let folder = text(base.join("root/work").join(name));
     let reach = if round & 16 == 0 {
-        Reach::Roots
+        FileScope::Roots
     } else {
-        Reach::Home
+        FileScope::Home
     };
     match round & 3 {
         0 => {
@@ -87,7 +87,7 @@ fn once(confined: &Confined, base: &Path, round: u64) -> Result<()> {
         }
         1 => {
             let (folder, path) = (confined.open_folder(&reach, &work)?, format!("{name}/file"));
-            let Physical { dev, ino, .. } = folder.identity()?;
+            let PhysicalId { dev, ino, .. } = folder.identity()?;
             if let Some(file) = confined.file_at_hand(&work, (dev, ino), &path) {
                 require_inside(&file);
             }
@@ -109,7 +109,10 @@ fn once(confined: &Confined, base: &Path, round: u64) -> Result<()> {
             let work = confined.open_folder(&reach, &work)?;
             let links = work.links()?;
             let led_to = links.kind("through");
-            assert!(matches!(led_to, Some(Kind::Folder) | None), "{led_to:?}");
+            assert!(
+                matches!(led_to, Some(DirEntryKind::Folder) | None),
+                "{led_to:?}"
+            );
             require_inside(&work.folder(name)?.file("file")?);
         }
     }

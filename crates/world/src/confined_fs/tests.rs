@@ -7,14 +7,14 @@ use guildhall_domain::{Error, Result, canvas::TreeKind};
 use super::*;
 use crate::scratch::Scratch;
 
-fn outcome(folders: &Confined, path: &Path) -> Result<String, String> {
+fn outcome(folders: &ConfinedFs, path: &Path) -> Result<String, String> {
     folders
         .working_folder(path.to_str().unwrap())
         .map_err(in_words)
 }
 
 /// What lies in a folder, by name.
-fn entries(folder: &Folder) -> Vec<Entry> {
+fn entries(folder: &Folder) -> Vec<DirEntry> {
     let mut entries = Vec::new();
     folder
         .each(|entry| {
@@ -47,7 +47,7 @@ fn an_agent_works_beneath_a_root_and_never_in_the_data_folder() {
     std::os::unix::fs::symlink("loop", root.join("loop")).unwrap();
     std::os::unix::fs::symlink("root", base.path().join("linked")).unwrap();
     let linked = base.path().join("linked");
-    let folders = Confined::open(&[linked], None, &data).unwrap();
+    let folders = ConfinedFs::open(&[linked], None, &data).unwrap();
 
     let project = root.canonicalize().unwrap().join("project");
     let project = project.to_str().unwrap().to_owned();
@@ -100,8 +100,8 @@ fn a_file_is_found_within_its_openers_reach_and_nowhere_else() {
     link("../data", "root/ada/data");
     rustix::fs::mkfifoat(rustix::fs::CWD, at("root/ada/fifo"), rustix::fs::Mode::RUSR).unwrap();
     link("root", "linked");
-    let confined = Confined::open(&[at("linked")], None, &at("root/data")).unwrap();
-    let ada = Reach::Folder(at("root/ada").to_str().unwrap().to_owned());
+    let confined = ConfinedFs::open(&[at("linked")], None, &at("root/data")).unwrap();
+    let ada = FileScope::Folder(at("root/ada").to_str().unwrap().to_owned());
     let long = format!("root/ada/{}", "x".repeat(300));
     let (outside, missing) = ("OutsideBoundary", "NotFound(Path)");
     for (path, by_person, by_ada) in [
@@ -139,7 +139,7 @@ fn a_file_is_found_within_its_openers_reach_and_nowhere_else() {
             "InvalidPath(\"ENAMETOOLONG\")",
         ),
     ] {
-        for (reach, expected) in [(&Reach::Roots, by_person), (&ada, by_ada)] {
+        for (reach, expected) in [(&FileScope::Roots, by_person), (&ada, by_ada)] {
             let found = confined.file(reach, at(path).to_str().unwrap());
             let found = found.map(|found| found.path).unwrap_or_else(in_words);
             let is_path = expected.starts_with("root/");
@@ -171,7 +171,7 @@ fn a_file_knows_whether_its_project_is_a_repository_or_a_linked_copy_of_one() {
     std::fs::create_dir(at(".git")).unwrap();
     std::fs::write(at("root/copy/.git"), "gitdir: /r/.git/worktrees/copy\n").unwrap();
     std::fs::write(at("root/main/sub/.git"), "gitdir: ../.git/modules/sub\n").unwrap();
-    let confined = Confined::open(&[at("root")], None, &at("data")).unwrap();
+    let confined = ConfinedFs::open(&[at("root")], None, &at("data")).unwrap();
     for (folder, tree) in [
         ("root/main", TreeKind::RoomMain),
         ("root/main/sub/deep", TreeKind::RoomMain),
@@ -180,7 +180,7 @@ fn a_file_knows_whether_its_project_is_a_repository_or_a_linked_copy_of_one() {
     ] {
         let file = at(folder).join("a.md");
         std::fs::write(&file, "x").unwrap();
-        let found = confined.file(&Reach::Roots, file.to_str().unwrap());
+        let found = confined.file(&FileScope::Roots, file.to_str().unwrap());
         assert_eq!(found.map_err(in_words).unwrap().tree, tree, "{folder}");
     }
 }
@@ -196,9 +196,9 @@ fn what_is_no_regular_file_is_refused_at_once_and_never_opened() {
     let _socket = std::os::unix::net::UnixListener::bind(at("root/socket")).unwrap();
     std::os::unix::fs::symlink("fifo", at("root/link")).unwrap();
     let roots = [at("root"), PathBuf::from("/dev")];
-    let confined = Confined::open(&roots, None, &at("data")).unwrap();
+    let confined = ConfinedFs::open(&roots, None, &at("data")).unwrap();
     let root = confined
-        .open_folder(&Reach::Roots, at("root").to_str().unwrap())
+        .open_folder(&FileScope::Roots, at("root").to_str().unwrap())
         .unwrap();
     for name in ["fifo", "socket", "link", "folder", ".", "folder/.."] {
         let answer = root.file(name).map(|_| ()).map_err(in_words);
@@ -206,7 +206,7 @@ fn what_is_no_regular_file_is_refused_at_once_and_never_opened() {
         let answer = root.target(name).map(|_| ()).map_err(in_words);
         assert_eq!(answer, Err("NotAFile".to_owned()), "{name}");
     }
-    let devices = confined.open_folder(&Reach::Roots, "/dev").unwrap();
+    let devices = confined.open_folder(&FileScope::Roots, "/dev").unwrap();
     for name in ["null", "tty", "zero"] {
         let answer = devices.file(name).map(|_| ()).map_err(in_words);
         assert_eq!(answer, Err("NotAFile".to_owned()), "{name}");
@@ -228,13 +228,13 @@ fn the_data_folder_is_neither_named_nor_reached_whatever_leads_to_it() {
     link("../ada/folder/run", "root/else/two");
     link(at("root/.data").to_str().unwrap(), "root/else/absolute");
     let roots = [at("root"), at("root/.data/run")];
-    let confined = Confined::open(&roots, Some(&at("root")), &at("root/.data")).unwrap();
+    let confined = ConfinedFs::open(&roots, Some(&at("root")), &at("root/.data")).unwrap();
     let outside = Err("OutsideBoundary".to_owned());
     for reach in [
-        Reach::Roots,
-        Reach::Home,
-        Reach::Folder(at("root").to_str().unwrap().to_owned()),
-        Reach::Own(at("root").to_str().unwrap().to_owned()),
+        FileScope::Roots,
+        FileScope::Home,
+        FileScope::Folder(at("root").to_str().unwrap().to_owned()),
+        FileScope::Own(at("root").to_str().unwrap().to_owned()),
     ] {
         for path in [
             "root/.data",
@@ -270,7 +270,7 @@ fn the_data_folder_is_neither_named_nor_reached_whatever_leads_to_it() {
         }
     }
     // A working folder in the data folder is none.
-    let own = Reach::Own(at("root/.data/run").to_str().unwrap().to_owned());
+    let own = FileScope::Own(at("root/.data/run").to_str().unwrap().to_owned());
     assert_eq!(
         confined.reached(&own).map(|_| ()).map_err(in_words),
         Err("OutsideBoundary".to_owned())
@@ -299,7 +299,7 @@ fn every_way_of_writing_a_path_leads_to_the_same_folder() {
     link(at("real/homestead").to_str().unwrap(), "real/home/beside");
     link("/", "real/home/top");
     let home = at("linked/home");
-    let confined = Confined::open(std::slice::from_ref(&home), Some(&home), &at("data")).unwrap();
+    let confined = ConfinedFs::open(std::slice::from_ref(&home), Some(&home), &at("data")).unwrap();
     let desk = at("real/home/desk").to_str().unwrap().to_owned();
     let no = |what: &str| Err(what.to_owned());
     for (path, expected) in [
@@ -329,13 +329,15 @@ fn every_way_of_writing_a_path_leads_to_the_same_folder() {
             Ok(desk.clone()),
         ),
     ] {
-        for reach in [Reach::Roots, Reach::Home] {
+        for reach in [FileScope::Roots, FileScope::Home] {
             let found = confined.folder(&reach, &path).map_err(in_words);
             assert_eq!(found, expected, "{path} by {reach:?}");
         }
     }
     // A file of the folder, as it is written as well.
-    let folder = confined.open_folder(&Reach::Roots, "~/written").unwrap();
+    let folder = confined
+        .open_folder(&FileScope::Roots, "~/written")
+        .unwrap();
     for path in [
         "a.md".to_owned(),
         "./src/../a.md".to_owned(),
@@ -370,10 +372,10 @@ fn links_are_followed_to_the_last_that_counts() {
         std::os::unix::fs::symlink(target, at(&format!("root/link{n}"))).unwrap();
         to = format!("link{n}");
     }
-    let confined = Confined::open(&[at("root")], None, &at("data")).unwrap();
+    let confined = ConfinedFs::open(&[at("root")], None, &at("data")).unwrap();
     let found = |name: &str| {
         let path = at("root").join(name);
-        let found = confined.folder(&Reach::Roots, path.to_str().unwrap());
+        let found = confined.folder(&FileScope::Roots, path.to_str().unwrap());
         found.map_err(in_words)
     };
     assert_eq!(
@@ -394,17 +396,20 @@ fn names_that_are_no_text_are_left_out_and_lead_nowhere() {
     std::fs::create_dir(&odd).unwrap();
     std::fs::write(odd.join("file"), "x").unwrap();
     std::os::unix::fs::symlink(&odd, at("root/link")).unwrap();
-    let confined = Confined::open(&[at("root")], None, &at("data")).unwrap();
+    let confined = ConfinedFs::open(&[at("root")], None, &at("data")).unwrap();
     let root = confined
-        .open_folder(&Reach::Roots, at("root").to_str().unwrap())
+        .open_folder(&FileScope::Roots, at("root").to_str().unwrap())
         .unwrap();
-    let entry = |name: &str, kind| Entry {
+    let entry = |name: &str, kind| DirEntry {
         name: name.to_owned(),
         kind,
     };
     assert_eq!(
         entries(&root),
-        [entry("link", Kind::Link), entry("plain", Kind::Folder)]
+        [
+            entry("link", DirEntryKind::Link),
+            entry("plain", DirEntryKind::Folder)
+        ]
     );
     for answer in [
         root.folder("link").map(|_| ()).map_err(in_words),
@@ -421,9 +426,9 @@ fn an_agents_own_folder_is_not_replaced_by_a_link() {
     for folder in ["any/ada/src", "any/else", "data"] {
         std::fs::create_dir_all(at(folder)).unwrap();
     }
-    let confined = Confined::open(&[], None, &at("data")).unwrap();
+    let confined = ConfinedFs::open(&[], None, &at("data")).unwrap();
     let ada = at("any/ada").to_str().unwrap().to_owned();
-    let own = Reach::Own(ada.clone());
+    let own = FileScope::Own(ada.clone());
     assert!(confined.reached(&own).unwrap().is_root());
     let src = format!("{ada}/src");
     let found = confined.open_folder(&own, &src).unwrap();
@@ -441,8 +446,11 @@ fn an_agents_own_folder_is_not_replaced_by_a_link() {
     let found = confined.folder(&own, &ada);
     assert_eq!(found.map_err(in_words), Err("OutsideBoundary".to_owned()));
     // Nor is it where root and home hold both.
-    let confined = Confined::open(&[at("any")], Some(&at("any")), &at("data")).unwrap();
-    for reach in [Reach::Folder(ada.clone()), Reach::FolderAtHome(ada.clone())] {
+    let confined = ConfinedFs::open(&[at("any")], Some(&at("any")), &at("data")).unwrap();
+    for reach in [
+        FileScope::Folder(ada.clone()),
+        FileScope::FolderAtHome(ada.clone()),
+    ] {
         let found = confined.folder(&reach, &ada);
         assert_eq!(found.map_err(in_words), Err("OutsideBoundary".to_owned()));
     }
@@ -456,9 +464,9 @@ fn a_file_put_in_place_of_another_is_another() {
     std::fs::create_dir_all(at("data")).unwrap();
     std::fs::write(at("root/file"), "one").unwrap();
     std::fs::hard_link(at("root/file"), at("root/same")).unwrap();
-    let confined = Confined::open(&[at("root")], None, &at("data")).unwrap();
+    let confined = ConfinedFs::open(&[at("root")], None, &at("data")).unwrap();
     let root = confined
-        .open_folder(&Reach::Roots, at("root").to_str().unwrap())
+        .open_folder(&FileScope::Roots, at("root").to_str().unwrap())
         .unwrap();
     let physical = |name: &str| root.file(name).unwrap().physical();
     let before = physical("file");
@@ -476,7 +484,7 @@ fn a_file_put_in_place_of_another_is_another() {
     let after = physical("file");
     assert_ne!(before, after);
     assert_ne!(before.to_bytes(), after.to_bytes());
-    let again = Confined::open(&[], None, &at("data")).unwrap();
+    let again = ConfinedFs::open(&[], None, &at("data")).unwrap();
     assert_eq!(confined.identity(before), again.identity(before));
     assert_ne!(confined.identity(before), confined.identity(after));
     assert_eq!(confined.identity(before).len(), 43);
@@ -493,8 +501,8 @@ fn no_walk_goes_deeper_than_it_may_hold_folders_open() {
     std::fs::create_dir_all(at("root").join(&deepest).join("d")).unwrap();
     std::fs::write(at("root").join(&deepest).join("file"), "x").unwrap();
     std::fs::write(at("root").join(&deepest).join("d/file"), "x").unwrap();
-    let confined = Confined::open(&[at("root")], None, &at("data")).unwrap();
-    let root = confined.open_folder(&Reach::Roots, at("root").to_str().unwrap());
+    let confined = ConfinedFs::open(&[at("root")], None, &at("data")).unwrap();
+    let root = confined.open_folder(&FileScope::Roots, at("root").to_str().unwrap());
     let root = root.unwrap();
     // Straight down, as the kernel walks, and name by name.
     for way in ["", "side/../"] {
@@ -522,8 +530,8 @@ fn no_other_name_of_a_file_leads_into_the_data_folder() {
         std::fs::write(&file, "text").unwrap();
         std::fs::hard_link(&file, root.join(name)).unwrap();
     }
-    let folders = Confined::open(std::slice::from_ref(&root), None, &data).unwrap();
-    let reach = Reach::Folder(root.to_str().unwrap().to_owned());
+    let folders = ConfinedFs::open(std::slice::from_ref(&root), None, &data).unwrap();
+    let reach = FileScope::Folder(root.to_str().unwrap().to_owned());
     let folder = folders.reached(&reach).unwrap();
     for (name, is_there) in [
         ("database", false),
@@ -538,7 +546,7 @@ fn no_other_name_of_a_file_leads_into_the_data_folder() {
             false => Err("OutsideBoundary".to_owned()),
         };
         assert_eq!((read, written), (expected.clone(), expected), "{name}");
-        let beneath = contained_folder::Beneath::open(&root).unwrap();
+        let beneath = contained_folder::ContainedFolder::open(&root).unwrap();
         let beneath = beneath.without(&data).unwrap();
         let read = beneath.file(Path::new(name));
         assert_eq!(read.is_ok(), is_there, "{name}");

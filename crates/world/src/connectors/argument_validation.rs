@@ -2,7 +2,9 @@
 //! nothing is converted, and nothing outside the schema is asked for.
 //! Source: contract 5.6, check 7.
 
-use guildhall_domain::{connectors::refusals::Problem, limits::connectors::CONNECTOR_PROBLEMS_MAX};
+use guildhall_domain::{
+    connectors::refusals::ValidationProblem, limits::connectors::CONNECTOR_PROBLEMS_MAX,
+};
 use jsonschema::PatternOptions;
 use serde_json::Value;
 
@@ -11,19 +13,21 @@ const MESSAGE_CHARS_MAX: usize = 300;
 
 /// What is wrong with `arguments` by `schema`: at most [`CONNECTOR_PROBLEMS_MAX`] problems, none
 /// where they fit. A schema that cannot be used fits nothing.
-pub fn problems(schema: &Value, arguments: &Value) -> Vec<Problem> {
+pub fn problems(schema: &Value, arguments: &Value) -> Vec<ValidationProblem> {
     // Patterns come from services: this engine takes time in proportion to the text.
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     let Ok(validator) = options.build(schema) else {
-        return vec![Problem {
+        return vec![ValidationProblem {
             pointer: String::new(),
             message: "The operation says in no usable form what it takes.".to_owned(),
         }];
     };
-    let told = validator.iter_errors(arguments).map(|error| Problem {
-        pointer: error.instance_path().to_string(),
-        message: short(&error.masked().to_string()),
-    });
+    let told = validator
+        .iter_errors(arguments)
+        .map(|error| ValidationProblem {
+            pointer: error.instance_path().to_string(),
+            message: short(&error.masked().to_string()),
+        });
     told.take(CONNECTOR_PROBLEMS_MAX).collect()
 }
 

@@ -5,10 +5,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use guildhall_domain::{
     connectors::{
-        http_requests::{self, Written, encoded},
-        operations::{HttpBinding, Method},
-        send_result::Sent,
-        toolkits::{Auth, KeyPlace},
+        http_requests::{self, HttpRequest, encoded},
+        operations::{HttpBinding, HttpMethod},
+        send_result::SendResult,
+        toolkits::{KeyLocation, ToolkitAuth},
     },
     limits::connectors::{
         CONNECTOR_ANSWER_BYTES_MAX, CONNECTOR_REASON_CHARS_MAX, CONNECTOR_REDIRECTS_MAX,
@@ -26,8 +26,8 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::{AGENT, Credentials, Sending, Services, hidden};
-use crate::http_client::{Outgoing, OutgoingError, Undone, plain, read, within};
+use super::{AGENT, AccountCredentials, OutgoingOperation, ServiceClients, hidden};
+use crate::http_client::{HttpClient, HttpClientError, RequestError, plain, read, within};
 
 /// The header by which a service knows a repeat.
 const KEY_HEADER: &str = "idempotency-key";
@@ -41,15 +41,19 @@ const REASONS: [&str; 6] = [
     "reason",
 ];
 
-impl Services {
-    pub(super) async fn request(&self, binding: &HttpBinding, sending: &Sending<'_>) -> Sent {
-        let unsendable = |message: &str| Sent::NotSent {
+impl ServiceClients {
+    pub(super) async fn request(
+        &self,
+        binding: &HttpBinding,
+        sending: &OutgoingOperation<'_>,
+    ) -> SendResult {
+        let unsendable = |message: &str| SendResult::NotSent {
             message: message.to_owned(),
         };
         let base = sending.toolkit.base_url.as_deref().unwrap_or_default();
         let written = match http_requests::write(binding, base, sending.arguments) {
             Ok(written) => written,
-            Err(why) => return Sent::NotSent { message: why },
+            Err(why) => return SendResult::NotSent { message: why },
         };
         let way = Url::parse(base).ok().and_then(|url| self.way(&url));
         let Some(way) = way else {
@@ -62,8 +66,8 @@ impl Services {
         };
         let until = Instant::now() + sending.within;
         let redirects = match binding.method {
-            Method::Get | Method::Head => CONNECTOR_REDIRECTS_MAX,
-            Method::Post | Method::Put | Method::Patch | Method::Delete => 0,
+            HttpMethod::Get | HttpMethod::Head => CONNECTOR_REDIRECTS_MAX,
+            HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch | HttpMethod::Delete => 0,
         };
         match ask(way, request, redirects, until).await {
             Ok(answer) => said(answer, until, sending.credentials).await,
@@ -72,8 +76,8 @@ impl Services {
     }
 }
 
-impl From<Undone> for Sent {
-    fn from(undone: Undone) -> Self {
+impl From<RequestError> for SendResult {
+    fn from(undone: RequestError) -> Self {
         let message = match undone.error {
             Some(error) => error.to_string(),
             None => "the service did not answer in time".to_owned(),
@@ -87,8 +91,8 @@ impl From<Undone> for Sent {
 
 /// The request with what signs it; `None` where its parts make none.
 fn assemble(
-    written: Written,
-    (auth, credentials): (&Auth, &Credentials),
+    written: HttpRequest,
+    (auth, credentials): (&ToolkitAuth, &AccountCredentials),
     key: Option<&str>,
 ) -> Option<Request<Bytes>> {
     let mut headers = HeaderMap::new();
@@ -106,23 +110,23 @@ fn assemble(
     let mut url = written.url;
     match signed(auth, credentials) {
         None => {}
-        Some(Signed::Header(name, value)) => {
+        Some(AccountCredential::Header(name, value)) => {
             let mut value: HeaderValue = value.parse().ok()?;
             value.set_sensitive(true);
             headers.insert(name.parse::<HeaderName>().ok()?, value);
         }
-        Some(Signed::Query(name, value)) => {
+        Some(AccountCredential::Query(name, value)) => {
             let joint = if url.contains('?') { '&' } else { '?' };
             url = format!("{url}{joint}{}={}", encoded(&name), encoded(&value));
         }
     }
     let method = match written.method {
-        Method::Get => http::Method::GET,
-        Method::Head => http::Method::HEAD,
-        Method::Post => http::Method::POST,
-        Method::Put => http::Method::PUT,
-        Method::Patch => http::Method::PATCH,
-        Method::Delete => http::Method::DELETE,
+        HttpMethod::Get => http::Method::GET,
+        HttpMethod::Head => http::Method::HEAD,
+        HttpMethod::Post => http::Method::POST,
+        HttpMethod::Put => http::Method::PUT,
+        HttpMethod::Patch => http::Method::PATCH,
+        HttpMethod::Delete => http::Method::DELETE,
     };
     let mut request = Request::new(Bytes::from(written.body));
     *request.method_mut() = method;
@@ -132,7 +136,7 @@ fn assemble(
 }
 
 /// What shows an account.
-pub(super) enum Signed {
+pub(super) enum AccountCredential {
     /// A header and its value.
     Header(String, String),
     /// A member of the query and its value.
@@ -140,30 +144,32 @@ pub(super) enum Signed {
 }
 
 /// What shows the account to a service that is signed in with this way.
-pub(super) fn signed(auth: &Auth, credentials: &Credentials) -> Option<Signed> {
+pub(super) fn signed(
+    auth: &ToolkitAuth,
+    credentials: &AccountCredentials,
+) -> Option<AccountCredential> {
     match (auth, credentials) {
-        (Auth::ApiKey { r#in, name, prefix }, Credentials::Key(key)) => {
+        (ToolkitAuth::ApiKey { r#in, name, prefix }, AccountCredentials::Key(key)) => {
             let value = format!("{prefix}{key}");
             Some(match r#in {
-                KeyPlace::Header => Signed::Header(name.clone(), value),
-                KeyPlace::Query => Signed::Query(name.clone(), value),
+                KeyLocation::Header => AccountCredential::Header(name.clone(), value),
+                KeyLocation::Query => AccountCredential::Query(name.clone(), value),
             })
         }
-        (Auth::Oauth2(_), Credentials::Token(token)) => Some(Signed::Header(
-            AUTHORIZATION.to_string(),
-            format!("Bearer {token}"),
-        )),
-        (Auth::None | Auth::ApiKey { .. } | Auth::Oauth2(_), _) => None,
+        (ToolkitAuth::Oauth2(_), AccountCredentials::Token(token)) => Some(
+            AccountCredential::Header(AUTHORIZATION.to_string(), format!("Bearer {token}")),
+        ),
+        (ToolkitAuth::None | ToolkitAuth::ApiKey { .. } | ToolkitAuth::Oauth2(_), _) => None,
     }
 }
 
 /// Sends a request and follows where it is sent on to, within its origin.
 pub(super) async fn ask(
-    way: &Outgoing,
+    way: &HttpClient,
     request: Request<Bytes>,
     redirects: usize,
     until: Instant,
-) -> Result<Response<Incoming>, Undone> {
+) -> Result<Response<Incoming>, RequestError> {
     let (mut head, body) = request.into_parts();
     for left in (0..=redirects).rev() {
         let one = Request::from_parts(head.clone(), body.clone());
@@ -185,11 +191,15 @@ pub(super) async fn ask(
             _ => return Ok(answer),
         }
     }
-    Err(Undone::sent(OutgoingError::Circles))
+    Err(RequestError::sent(HttpClientError::Circles))
 }
 
 /// What a service said.
-async fn said(answer: Response<Incoming>, until: Instant, credentials: &Credentials) -> Sent {
+async fn said(
+    answer: Response<Incoming>,
+    until: Instant,
+    credentials: &AccountCredentials,
+) -> SendResult {
     let (head, body) = answer.into_parts();
     let body = timeout_at(until, read(body, CONNECTOR_ANSWER_BYTES_MAX)).await;
     let media_type = head.headers.get(CONTENT_TYPE);
@@ -198,20 +208,20 @@ async fn said(answer: Response<Incoming>, until: Instant, credentials: &Credenti
         .unwrap_or_default();
     if head.status.is_success() {
         return match body {
-            Ok(Ok(bytes)) => Sent::Done {
+            Ok(Ok(bytes)) => SendResult::Done {
                 data: Some(data(media_type, hidden(bytes, credentials))),
             },
-            Ok(Err(OutgoingError::TooLarge)) => Sent::Done { data: None },
-            Ok(Err(error)) => Sent::Lost {
+            Ok(Err(HttpClientError::TooLarge)) => SendResult::Done { data: None },
+            Ok(Err(error)) => SendResult::Lost {
                 message: format!("the answer broke off: {error}"),
             },
-            Err(_) => Sent::Lost {
+            Err(_) => SendResult::Lost {
                 message: "the answer did not come in time".to_owned(),
             },
         };
     }
     let text = body.ok().and_then(Result::ok).unwrap_or_default();
-    Sent::Refused {
+    SendResult::Refused {
         status: Some(head.status.as_u16()),
         message: reason(head.status, &data(media_type, hidden(text, credentials))),
         retry_after_s: retry_after_s(&head.headers),

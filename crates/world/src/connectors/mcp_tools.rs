@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    connectors::{send_result::Sent, toolkits::Toolkit},
+    connectors::{send_result::SendResult, toolkits::Toolkit},
     mcp_tools::ToolDefinition,
 };
 use serde_json::{Value, json};
@@ -12,11 +12,12 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::{
-    Credentials, Sending, Services, hidden,
-    http_execution::{Signed, shown, signed},
+    AccountCredentials, OutgoingOperation, ServiceClients, hidden,
+    http_execution::{AccountCredential, shown, signed},
 };
 use crate::mcp::{
-    self, Address, Asking, Bearer, Connected, Greeting, Hooks, Lifecycle, McpError, Target, Waits,
+    self, ClientCallbacks, ConnectOptions, ConnectedServer, InitializeMode, McpError,
+    RequestOptions, RequestTimeouts, ServerAddress, ServerTarget, SharedBearerToken,
 };
 
 /// Servers whose way of speaking is remembered.
@@ -24,9 +25,9 @@ const SPOKEN_MAX: usize = 1_000;
 
 /// How a server was spoken with before.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spoken {
+pub(super) struct KnownTransport {
     transport: Transport,
-    lifecycle: Lifecycle,
+    lifecycle: InitializeMode,
 }
 
 /// The two transports that an address may have.
@@ -38,7 +39,7 @@ enum Transport {
 
 /// Why there is no list of tools.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unlisted {
+pub enum ToolListError {
     /// It wants a sign-in first.
     #[error("the server asks for a sign-in")]
     SignInNeeded,
@@ -50,20 +51,20 @@ pub enum Unlisted {
     Unreachable(String),
 }
 
-impl Services {
+impl ServiceClients {
     /// The tools of an MCP server.
     ///
     /// # Errors
-    /// See [`Unlisted`].
+    /// See [`ToolListError`].
     pub async fn tools(
         &self,
         toolkit: &Toolkit,
-        credentials: &Credentials,
+        credentials: &AccountCredentials,
         within: Duration,
-    ) -> Result<Vec<ToolDefinition>, Unlisted> {
+    ) -> Result<Vec<ToolDefinition>, ToolListError> {
         let until = Instant::now() + within;
         let connected = self.reach(toolkit, credentials, until).await?;
-        let Connected {
+        let ConnectedServer {
             client,
             notices,
             running,
@@ -73,7 +74,7 @@ impl Services {
         Ok(mcp::during(&client, running, listing).await?.tools)
     }
 
-    pub(super) async fn call(&self, tool: &str, sending: &Sending<'_>) -> Sent {
+    pub(super) async fn call(&self, tool: &str, sending: &OutgoingOperation<'_>) -> SendResult {
         let until = Instant::now() + sending.within;
         let reached = self.reach(sending.toolkit, sending.credentials, until);
         let connected = match reached.await {
@@ -81,14 +82,14 @@ impl Services {
             // Nothing of the operation was said yet.
             Err(error) => return not_begun(&error),
         };
-        let Connected {
+        let ConnectedServer {
             client,
             notices: _notices,
             running,
         } = connected;
-        let asking = Asking {
-            waits: Waits::at_most(until.saturating_duration_since(Instant::now())),
-            ..Asking::default()
+        let asking = RequestOptions {
+            waits: RequestTimeouts::at_most(until.saturating_duration_since(Instant::now())),
+            ..RequestOptions::default()
         };
         let call = client.call(tool, sending.arguments.clone(), asking);
         let answer = mcp::during(&client, running, call).await;
@@ -99,24 +100,26 @@ impl Services {
     async fn reach(
         &self,
         toolkit: &Toolkit,
-        credentials: &Credentials,
+        credentials: &AccountCredentials,
         until: Instant,
-    ) -> Result<Connected, McpError> {
+    ) -> Result<ConnectedServer, McpError> {
         let nowhere = || McpError::Unreachable("its address is none that may be asked".to_owned());
         let url = toolkit.url.as_deref().unwrap_or_default();
         let parsed = Url::parse(url).map_err(|_| nowhere())?;
         let outgoing = self.way(&parsed).ok_or_else(nowhere)?.clone();
         let (headers, bearer) = match signed(&toolkit.auth, credentials) {
-            Some(Signed::Header(name, value)) => match credentials {
-                Credentials::Token(token) => (Vec::new(), Some(token.clone())),
-                Credentials::None | Credentials::Key(_) => (vec![(name, value)], None),
+            Some(AccountCredential::Header(name, value)) => match credentials {
+                AccountCredentials::Token(token) => (Vec::new(), Some(token.clone())),
+                AccountCredentials::None | AccountCredentials::Key(_) => {
+                    (vec![(name, value)], None)
+                }
             },
-            Some(Signed::Query(..)) | None => (Vec::new(), None),
+            Some(AccountCredential::Query(..)) | None => (Vec::new(), None),
         };
-        let address = Address {
+        let address = ServerAddress {
             url: url.to_owned(),
             headers,
-            bearer: Bearer::of(bearer),
+            bearer: SharedBearerToken::of(bearer),
             outgoing,
         };
         let known = self.spoken().get(url).copied();
@@ -140,7 +143,7 @@ impl Services {
         let lifecycle = connected.client.server().lifecycle;
         self.remember(
             url,
-            Spoken {
+            KnownTransport {
                 transport,
                 lifecycle,
             },
@@ -149,8 +152,8 @@ impl Services {
     }
 }
 
-impl Services {
-    fn remember(&self, url: &str, how: Spoken) {
+impl ServiceClients {
+    fn remember(&self, url: &str, how: KnownTransport) {
         let mut spoken = self.spoken();
         if spoken.len() >= SPOKEN_MAX {
             spoken.clear();
@@ -161,22 +164,22 @@ impl Services {
 
 async fn connect(
     transport: Transport,
-    address: &Address,
-    lifecycle: Option<Lifecycle>,
+    address: &ServerAddress,
+    lifecycle: Option<InitializeMode>,
     until: Instant,
-) -> Result<Connected, McpError> {
+) -> Result<ConnectedServer, McpError> {
     let target = match transport {
-        Transport::Streamable => Target::Http(address.clone()),
-        Transport::TwoEndpoints => Target::Sse(address.clone()),
+        Transport::Streamable => ServerTarget::Http(address.clone()),
+        Transport::TwoEndpoints => ServerTarget::Sse(address.clone()),
     };
-    let greeting = Greeting {
+    let greeting = ConnectOptions {
         lifecycle,
         within: until.saturating_duration_since(Instant::now()),
     };
-    mcp::connect(&target, Hooks::default(), greeting).await
+    mcp::connect(&target, ClientCallbacks::default(), greeting).await
 }
 
-impl From<McpError> for Unlisted {
+impl From<McpError> for ToolListError {
     fn from(error: McpError) -> Self {
         match error {
             error if error.needs_sign_in() => Self::SignInNeeded,
@@ -187,17 +190,17 @@ impl From<McpError> for Unlisted {
 }
 
 /// What came of a call that never began.
-fn not_begun(error: &McpError) -> Sent {
+fn not_begun(error: &McpError) -> SendResult {
     match no(error) {
         Some(sent) => sent,
-        None => Sent::NotSent {
+        None => SendResult::NotSent {
             message: error.to_string(),
         },
     }
 }
 
 /// The no of a server, where it said one.
-fn no(error: &McpError) -> Option<Sent> {
+fn no(error: &McpError) -> Option<SendResult> {
     let status = match error {
         McpError::NeedsAuth { .. } => Some(401),
         McpError::InsufficientScope { .. } => Some(403),
@@ -211,7 +214,7 @@ fn no(error: &McpError) -> Option<Sent> {
         | McpError::Protocol(_)
         | McpError::Ended { .. } => return None,
     };
-    Some(Sent::Refused {
+    Some(SendResult::Refused {
         status,
         message: shown(&error.to_string()),
         retry_after_s: None,
@@ -219,11 +222,11 @@ fn no(error: &McpError) -> Option<Sent> {
 }
 
 /// What came of a call that was sent.
-fn answered(answer: Result<Value, McpError>, credentials: &Credentials) -> Sent {
+fn answered(answer: Result<Value, McpError>, credentials: &AccountCredentials) -> SendResult {
     let mut result = match answer {
         Ok(result) => result,
         Err(error) => {
-            return no(&error).unwrap_or_else(|| Sent::Lost {
+            return no(&error).unwrap_or_else(|| SendResult::Lost {
                 message: error.to_string(),
             });
         }
@@ -235,7 +238,7 @@ fn answered(answer: Result<Value, McpError>, credentials: &Credentials) -> Sent 
     let text = hidden(result.to_string().into_bytes(), credentials);
     let result: Value = serde_json::from_slice(&text).unwrap_or_default();
     match is_error {
-        false => Sent::Done { data: Some(result) },
+        false => SendResult::Done { data: Some(result) },
         true => {
             let parts = result["content"].as_array().into_iter().flatten();
             let texts: Vec<_> = parts.filter_map(|part| part["text"].as_str()).collect();
@@ -243,7 +246,7 @@ fn answered(answer: Result<Value, McpError>, credentials: &Credentials) -> Sent 
                 true => "the tool said no".to_owned(),
                 false => shown(&texts.join(" ")),
             };
-            Sent::Refused {
+            SendResult::Refused {
                 status: None,
                 message,
                 retry_after_s: None,
@@ -258,8 +261,12 @@ mod tests {
 
     #[test]
     fn only_what_a_server_said_is_known_to_have_come_to_nothing() {
-        let lost =
-            |error: McpError| matches!(answered(Err(error), &Credentials::None), Sent::Lost { .. });
+        let lost = |error: McpError| {
+            matches!(
+                answered(Err(error), &AccountCredentials::None),
+                SendResult::Lost { .. }
+            )
+        };
         assert!(lost(McpError::Timeout));
         assert!(lost(McpError::Unreachable("x".to_owned())));
         assert!(lost(McpError::Ended {
@@ -272,17 +279,17 @@ mod tests {
             www_authenticate: None
         }));
         let unbegun = not_begun(&McpError::Timeout);
-        assert!(matches!(unbegun, Sent::NotSent { .. }));
+        assert!(matches!(unbegun, SendResult::NotSent { .. }));
     }
 
     #[test]
     fn a_tool_says_no_in_its_own_words_and_without_secrets() {
-        let credentials = Credentials::Token("canary-canary".to_owned());
+        let credentials = AccountCredentials::Token("canary-canary".to_owned());
         let answer = json!({"isError": true, "_meta": {"x": 1},
             "content": [{"type": "text", "text": "not canary-canary"}]});
         assert_eq!(
             answered(Ok(answer), &credentials),
-            Sent::Refused {
+            SendResult::Refused {
                 status: None,
                 message: "not [hidden]".to_owned(),
                 retry_after_s: None,
@@ -291,7 +298,7 @@ mod tests {
         let answer = json!({"content": [], "structuredContent": {"a": 1}, "_meta": {}});
         assert_eq!(
             answered(Ok(answer), &credentials),
-            Sent::Done {
+            SendResult::Done {
                 data: Some(json!({"content": [], "structuredContent": {"a": 1}}))
             }
         );

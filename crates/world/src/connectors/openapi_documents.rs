@@ -20,10 +20,10 @@ use tokio::{
 };
 use url::Url;
 
-use super::{AGENT, Services, http_execution::ask};
+use super::{AGENT, ServiceClients, http_execution::ask};
 use crate::{
     http_client::read,
-    yaml::{self, Extent},
+    yaml::{self, YamlLimits},
 };
 
 /// How long a document may take to come.
@@ -33,7 +33,7 @@ pub(super) const PARSED_AT_ONCE_MAX: usize = 2;
 
 /// Why there is no document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unread {
+pub enum DocumentError {
     /// It could not be had.
     #[error("the document could not be read: {0}")]
     Unreachable(String),
@@ -42,13 +42,13 @@ pub enum Unread {
     Unreadable(String),
 }
 
-impl Services {
+impl ServiceClients {
     /// The document at an address.
     ///
     /// # Errors
-    /// See [`Unread`].
-    pub async fn document(&self, url: &str) -> Result<Value, Unread> {
-        let unreachable = |why: &dyn std::fmt::Display| Unread::Unreachable(why.to_string());
+    /// See [`DocumentError`].
+    pub async fn document(&self, url: &str) -> Result<Value, DocumentError> {
+        let unreachable = |why: &dyn std::fmt::Display| DocumentError::Unreachable(why.to_string());
         let parsed = Url::parse(url).map_err(|error| unreachable(&error))?;
         let way = self.way(&parsed);
         let way = way.ok_or_else(|| unreachable(&"its address is none that may be asked"))?;
@@ -79,9 +79,9 @@ impl Services {
     async fn parsed(
         &self,
         parse: impl FnOnce() -> Result<Value, String> + Send + 'static,
-    ) -> Result<Value, Unread> {
+    ) -> Result<Value, DocumentError> {
         let turn = Arc::clone(&self.parsing).acquire_owned().await;
-        let turn = turn.map_err(|closed| Unread::Unreachable(closed.to_string()))?;
+        let turn = turn.map_err(|closed| DocumentError::Unreachable(closed.to_string()))?;
         let parsing = spawn_blocking(move || {
             let parsed = parse();
             // The work keeps its turn also when nobody waits for it any more.
@@ -89,8 +89,8 @@ impl Services {
             parsed
         });
         let parsed = parsing.await;
-        let parsed = parsed.map_err(|broken| Unread::Unreachable(broken.to_string()))?;
-        parsed.map_err(Unread::Unreadable)
+        let parsed = parsed.map_err(|broken| DocumentError::Unreachable(broken.to_string()))?;
+        parsed.map_err(DocumentError::Unreadable)
     }
 }
 
@@ -104,7 +104,7 @@ fn parse(bytes: &[u8]) -> Result<Value, String> {
     if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{') {
         return Err(as_json);
     }
-    yaml::read(bytes, Extent::Document)
+    yaml::read(bytes, YamlLimits::Document)
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     use tokio::{sync::mpsc, task::JoinSet};
 
     use super::*;
-    use crate::http_client::{Outgoing, OwnPorts};
+    use crate::http_client::{HttpClient, ListenerPorts};
 
     #[test]
     fn documents_are_json_or_yaml() {
@@ -139,7 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn documents_are_parsed_off_the_async_thread_a_few_at_a_time() {
-        let services = Services::new(&Outgoing::open(OwnPorts::default()).unwrap());
+        let services = ServiceClients::new(&HttpClient::open(ListenerPorts::default()).unwrap());
         let mut parsings = JoinSet::new();
         let mut held = Vec::new();
         let (begun_tx, mut begun) = mpsc::unbounded_channel();

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 /// A kind of programs that start others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Starter {
+pub enum ProcessLauncher {
     /// Services of the user and of the system: their buses and systemd's own sockets.
     UserServices,
     /// Daemons that start containers: Docker and Podman.
@@ -18,7 +18,7 @@ pub enum Starter {
 pub(super) fn sockets(
     environment: &BTreeMap<String, String>,
     user: u32,
-) -> Vec<(Starter, PathBuf)> {
+) -> Vec<(ProcessLauncher, PathBuf)> {
     let variable = |name: &str| environment.get(name).map(PathBuf::from);
     let runtime = variable("XDG_RUNTIME_DIR").unwrap_or_else(|| format!("/run/user/{user}").into());
     let tmux = variable("TMUX_TMPDIR").unwrap_or_else(|| "/tmp".into());
@@ -27,17 +27,23 @@ pub(super) fn sockets(
         Some(PathBuf::from(format!("/run/screen/S-{name}")))
     });
     let mut sockets = vec![
-        (Starter::UserServices, runtime.join("bus")),
-        (Starter::UserServices, runtime.join("systemd")),
-        (Starter::UserServices, "/run/dbus/system_bus_socket".into()),
-        (Starter::UserServices, "/run/systemd/private".into()),
-        (Starter::Containers, "/run/docker.sock".into()),
-        (Starter::Containers, "/run/podman".into()),
-        (Starter::Containers, runtime.join("docker.sock")),
-        (Starter::Containers, runtime.join("podman")),
-        (Starter::Terminals, tmux.join(format!("tmux-{user}"))),
+        (ProcessLauncher::UserServices, runtime.join("bus")),
+        (ProcessLauncher::UserServices, runtime.join("systemd")),
+        (
+            ProcessLauncher::UserServices,
+            "/run/dbus/system_bus_socket".into(),
+        ),
+        (ProcessLauncher::UserServices, "/run/systemd/private".into()),
+        (ProcessLauncher::Containers, "/run/docker.sock".into()),
+        (ProcessLauncher::Containers, "/run/podman".into()),
+        (ProcessLauncher::Containers, runtime.join("docker.sock")),
+        (ProcessLauncher::Containers, runtime.join("podman")),
+        (
+            ProcessLauncher::Terminals,
+            tmux.join(format!("tmux-{user}")),
+        ),
     ];
-    sockets.extend(screen.map(|screen| (Starter::Terminals, screen)));
+    sockets.extend(screen.map(|screen| (ProcessLauncher::Terminals, screen)));
     sockets
 }
 
@@ -52,7 +58,7 @@ mod tests {
             let owned = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
             sockets(&owned.collect(), 1000)
         };
-        let paths = |environment: &[(&str, &str)], kind: Starter| -> Vec<String> {
+        let paths = |environment: &[(&str, &str)], kind: ProcessLauncher| -> Vec<String> {
             let found = found(environment).into_iter();
             let of_kind = found.filter(|(starter, _)| *starter == kind);
             of_kind
@@ -61,11 +67,11 @@ mod tests {
         };
         const OF_THE_SYSTEM: [&str; 2] = ["/run/dbus/system_bus_socket", "/run/systemd/private"];
         assert_eq!(
-            paths(&[("XDG_RUNTIME_DIR", "/r")], Starter::UserServices),
+            paths(&[("XDG_RUNTIME_DIR", "/r")], ProcessLauncher::UserServices),
             [&["/r/bus", "/r/systemd"][..], &OF_THE_SYSTEM].concat()
         );
         assert_eq!(
-            paths(&[], Starter::UserServices),
+            paths(&[], ProcessLauncher::UserServices),
             [
                 &["/run/user/1000/bus", "/run/user/1000/systemd"][..],
                 &OF_THE_SYSTEM
@@ -75,10 +81,10 @@ mod tests {
         assert_eq!(
             paths(
                 &[("TMUX_TMPDIR", "/t"), ("USER", "ada")],
-                Starter::Terminals
+                ProcessLauncher::Terminals
             ),
             ["/t/tmux-1000", "/run/screen/S-ada"]
         );
-        assert_eq!(paths(&[], Starter::Terminals), ["/tmp/tmux-1000"]);
+        assert_eq!(paths(&[], ProcessLauncher::Terminals), ["/tmp/tmux-1000"]);
     }
 }

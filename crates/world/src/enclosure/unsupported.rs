@@ -5,9 +5,9 @@ use std::{io, path::PathBuf};
 use super::KnownFolder;
 
 /// What nobody refuses.
-pub(super) struct Rules;
+pub(super) struct LandlockRules;
 
-impl Rules {
+impl LandlockRules {
     pub(super) fn know_ports() -> bool {
         false
     }

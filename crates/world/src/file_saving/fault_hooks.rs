@@ -7,11 +7,11 @@ macro_rules! steps {
     ($($(#[$doc:meta])* $step:ident = $word:literal;)+) => {
         /// A step that was done.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Step {
+        pub enum SaveStep {
             $($(#[$doc])* $step,)+
         }
 
-        impl Step {
+        impl SaveStep {
             /// Every step with its word.
             pub const WORDS: &'static [(Self, &'static str)] = &[$((Self::$step, $word)),+];
         }
@@ -64,7 +64,7 @@ steps! {
 /// # Errors
 /// None.
 #[cfg(not(feature = "fault-hooks"))]
-pub fn at(_step: Step) -> io::Result<()> {
+pub fn at(_step: SaveStep) -> io::Result<()> {
     Ok(())
 }
 
@@ -80,11 +80,11 @@ pub fn at(_step: Step) -> io::Result<()> {
 /// # Errors
 /// What was asked for.
 #[cfg(feature = "fault-hooks")]
-pub fn at(step: Step) -> io::Result<()> {
+pub fn at(step: SaveStep) -> io::Result<()> {
     let Ok(asked) = std::env::var("GUILDHALL_FAULT") else {
         return Ok(());
     };
-    let word = Step::WORDS.iter().find(|(known, _)| *known == step);
+    let word = SaveStep::WORDS.iter().find(|(known, _)| *known == step);
     match asked.split_once(':') {
         Some((deed, name)) if word.is_some_and(|(_, word)| *word == name) => done(deed),
         _ => Ok(()),

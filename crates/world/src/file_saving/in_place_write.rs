@@ -13,21 +13,28 @@ use rustix::{
     io::Errno,
 };
 
-use super::{At, Failure, Physical, Place, Save, Step, holds, inode_at, write_halves};
+use super::{
+    FileLocation, PhysicalId, PlannedSave, SaveError, SaveStep, StepHook, holds, inode_at,
+    write_halves,
+};
 
 /// Writes the new content over the old, which is set aside before; answers which file it is.
-pub(super) fn write(save: &Save<'_>, id0: &Physical, at: At<'_>) -> Result<Physical, Failure> {
+pub(super) fn write(
+    save: &PlannedSave<'_>,
+    id0: &PhysicalId,
+    at: StepHook<'_>,
+) -> Result<PhysicalId, SaveError> {
     let Some(file) = open(save.place)? else {
-        return Err(Failure::Replaced);
+        return Err(SaveError::Replaced);
     };
-    if Physical::of(&file.metadata()?) != *id0 {
-        return Err(Failure::Replaced);
+    if PhysicalId::of(&file.metadata()?) != *id0 {
+        return Err(SaveError::Replaced);
     }
     let Some(old) = text(&file)?.filter(|old| files::digest(old) == save.old) else {
-        return Err(Failure::Rewritten);
+        return Err(SaveError::Rewritten);
     };
     let written = journaled(save, id0, (&file, &old), at);
-    let is_torn = matches!(written, Err(Failure::Io(_)))
+    let is_torn = matches!(written, Err(SaveError::Io(_)))
         && !holds(&file, save.old).is_ok_and(|is_old| is_old);
     if !is_torn {
         // From here on it would undo what others write. What stays is removed at the next start.
@@ -38,20 +45,21 @@ pub(super) fn write(save: &Save<'_>, id0: &Physical, at: At<'_>) -> Result<Physi
 
 /// Sets the old bytes aside and writes the new ones.
 fn journaled(
-    save: &Save<'_>,
-    id0: &Physical,
+    save: &PlannedSave<'_>,
+    id0: &PhysicalId,
     (file, old): (&File, &[u8]),
-    at: At<'_>,
-) -> Result<(), Failure> {
-    let is_there = || Ok::<_, Failure>(inode_at(save.place.folder, save.place.name)? == Some(*id0));
+    at: StepHook<'_>,
+) -> Result<(), SaveError> {
+    let is_there =
+        || Ok::<_, SaveError>(inode_at(save.place.folder, save.place.name)? == Some(*id0));
     save.journals.keep(save.mark, (old, save.content), at)?;
-    at(Step::Journaled)?;
+    at(SaveStep::Journaled)?;
     // That took its time, in which others may have come.
     if !is_there()? {
-        return Err(Failure::Replaced);
+        return Err(SaveError::Replaced);
     }
     if !holds(file, save.old)? {
-        return Err(Failure::Rewritten);
+        return Err(SaveError::Rewritten);
     }
     fill(file, save, at).inspect_err(|_| {
         // What cannot be written back now is by the next start, because its intent is kept.
@@ -59,21 +67,21 @@ fn journaled(
     })?;
     // Whoever wrote since has the last word.
     if !holds(file, save.new)? {
-        return Err(Failure::Rewritten);
+        return Err(SaveError::Rewritten);
     }
     if !is_there()? {
         // Nothing of ours stays under the other names of a file that was replaced.
         write_back(file, old)?;
-        return Err(Failure::Replaced);
+        return Err(SaveError::Replaced);
     }
     Ok(())
 }
 
-fn fill(file: &File, save: &Save<'_>, at: At<'_>) -> io::Result<()> {
-    write_halves(file, save.content, || at(Step::HalfWritten))?;
+fn fill(file: &File, save: &PlannedSave<'_>, at: StepHook<'_>) -> io::Result<()> {
+    write_halves(file, save.content, || at(SaveStep::HalfWritten))?;
     file.set_len(save.content.len() as u64)?;
     file.sync_all()?;
-    at(Step::Written)
+    at(SaveStep::Written)
 }
 
 /// Gives a file the bytes back that were set aside.
@@ -84,7 +92,7 @@ pub(super) fn write_back(file: &File, old: &[u8]) -> io::Result<()> {
 }
 
 /// Opens the file at a place for reading and writing; `None` where no file is any more.
-pub(super) fn open(place: Place<'_>) -> Result<Option<File>, Errno> {
+pub(super) fn open(place: FileLocation<'_>) -> Result<Option<File>, Errno> {
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let flags = flags | OFlags::NOCTTY | OFlags::CLOEXEC;
     match openat(place.folder, place.name, flags, Mode::empty()) {

@@ -10,10 +10,10 @@ use std::{
 
 use guildhall_domain::{
     Fault,
-    files::{self, recovery::Meant},
+    files::{self, recovery::SaveIntent},
 };
 
-use super::{At, Mark, Step};
+use super::{SaveId, SaveStep, StepHook};
 
 /// The folder they lie in.
 const FOLDER: &str = "journal";
@@ -42,9 +42,9 @@ impl Journals {
     /// machine does not lose them: what a write that was cut off leaves is known by both.
     pub(super) fn keep(
         &self,
-        mark: &Mark,
+        mark: &SaveId,
         (old, new): (&[u8], &[u8]),
-        at: At<'_>,
+        at: StepHook<'_>,
     ) -> io::Result<()> {
         let mut journal = OpenOptions::new()
             .write(true)
@@ -53,7 +53,7 @@ impl Journals {
             .open(self.file(mark))?;
         journal.write_all(&(old.len() as u64).to_be_bytes())?;
         journal.write_all(old)?;
-        at(Step::JournalHalfWritten)?;
+        at(SaveStep::JournalHalfWritten)?;
         journal.write_all(new)?;
         journal.sync_all()?;
         File::open(&self.0)?.sync_all()
@@ -62,8 +62,8 @@ impl Journals {
     /// The old and the new bytes that were set aside; `None` when they were not, or not whole.
     pub(super) fn read(
         &self,
-        mark: &Mark,
-        meant: &Meant,
+        mark: &SaveId,
+        meant: &SaveIntent,
     ) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
         let bytes = match std::fs::read(self.file(mark)) {
             Ok(bytes) => bytes,
@@ -84,7 +84,7 @@ impl Journals {
     ///
     /// # Errors
     /// Those of the file system; that nothing was set aside is none.
-    pub fn remove(&self, mark: &Mark) -> io::Result<()> {
+    pub fn remove(&self, mark: &SaveId) -> io::Result<()> {
         match std::fs::remove_file(self.file(mark)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
@@ -95,7 +95,7 @@ impl Journals {
     ///
     /// # Errors
     /// Those of the file system.
-    pub fn sweep(&self, kept: &[Mark]) -> io::Result<()> {
+    pub fn sweep(&self, kept: &[SaveId]) -> io::Result<()> {
         for entry in std::fs::read_dir(&self.0)? {
             let name = entry?.file_name();
             if !kept.iter().any(|mark| name == mark.as_str()) {
@@ -105,7 +105,7 @@ impl Journals {
         Ok(())
     }
 
-    fn file(&self, mark: &Mark) -> PathBuf {
+    fn file(&self, mark: &SaveId) -> PathBuf {
         self.0.join(mark.as_str())
     }
 }

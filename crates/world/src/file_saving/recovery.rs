@@ -5,7 +5,10 @@ use std::{ffi::OsStr, fs::File, io, os::fd::BorrowedFd};
 
 use guildhall_domain::files::{
     Digest,
-    recovery::{self as rules, End, Found, Journal, Left, Meant, Temp},
+    recovery::{
+        self as rules, FoundFile, JournalState, SaveIntent, SaveRemains, SaveResolution,
+        TempFileAction,
+    },
 };
 use rustix::{
     fs::{Mode, OFlags, openat},
@@ -13,15 +16,15 @@ use rustix::{
 };
 
 use super::{
-    Journals, Mark, Physical, Place, give_back, hash_of_text, in_place_write, inode_at, remove,
-    syncable,
+    FileLocation, Journals, PhysicalId, SaveId, give_back, hash_of_text, in_place_write, inode_at,
+    remove, syncable,
 };
 
 /// What became of a save that was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum RecoveryResult {
     /// It is done, and this is the file now.
-    Done(Physical),
+    Done(PhysicalId),
     /// Nothing of it remains.
     Undone,
     /// It is to be settled another time; what it set aside or displaced is still needed.
@@ -29,8 +32,8 @@ pub enum Settled {
 }
 
 /// What lies under a name.
-pub(super) struct Seen {
-    physical: Physical,
+pub(super) struct ObservedFile {
+    physical: PhysicalId,
     /// A file, with the hash of what it holds when it is as large as is saved.
     file: Option<(File, Option<Digest>)>,
 }
@@ -40,38 +43,38 @@ pub(super) struct Seen {
 /// # Errors
 /// Those of the file system; it can be done again then.
 pub fn settle(
-    place: Place<'_>,
-    mark: &Mark,
-    meant: &Meant,
+    place: FileLocation<'_>,
+    mark: &SaveId,
+    meant: &SaveIntent,
     journals: &Journals,
-) -> io::Result<Settled> {
+) -> io::Result<RecoveryResult> {
     // What is still written lies there, and nothing else.
     remove(place.folder, &mark.temp(place.name))?;
     let swap = mark.swap(place.name);
     let (target, temp) = (see(place.folder, place.name)?, see(place.folder, &swap)?);
     let set_aside = journals.read(mark, meant)?;
-    let left = Left {
-        target: target.as_ref().map(Seen::found),
-        temp: temp.as_ref().map(Seen::found),
+    let left = SaveRemains {
+        target: target.as_ref().map(ObservedFile::found),
+        temp: temp.as_ref().map(ObservedFile::found),
         journal: match (&set_aside, &target) {
-            (None, _) => Journal::None,
-            (Some(set_aside), Some(target)) if target.is_torn(set_aside)? => Journal::OfTorn,
-            (Some(_), _) => Journal::OfOther,
+            (None, _) => JournalState::None,
+            (Some(set_aside), Some(target)) if target.is_torn(set_aside)? => JournalState::OfTorn,
+            (Some(_), _) => JournalState::OfOther,
         },
     };
     let settlement = rules::settle(meant, &left);
     match (settlement.temp, &target) {
-        (Temp::Remove, _) => remove(place.folder, &swap)?,
+        (TempFileAction::Remove, _) => remove(place.folder, &swap)?,
         (
-            Temp::GiveBack,
-            Some(Seen {
+            TempFileAction::GiveBack,
+            Some(ObservedFile {
                 file: Some((ours, _)),
                 ..
             }),
         ) => {
             give_back(place, &swap, ours, meant.new)?;
         }
-        (Temp::None | Temp::Leave | Temp::GiveBack, _) => {}
+        (TempFileAction::None | TempFileAction::Leave | TempFileAction::GiveBack, _) => {}
     }
     if let (true, Some(set_aside), Some(target)) = (settlement.restores, set_aside, &target) {
         restore(place, target, &set_aside)?;
@@ -81,21 +84,21 @@ pub fn settle(
         folder.sync_all()?;
     }
     Ok(match (settlement.end, target) {
-        (End::Done, Some(target)) => Settled::Done(target.physical),
-        (End::Done | End::Undone, _) => Settled::Undone,
-        (End::Open, _) => Settled::Open,
+        (SaveResolution::Done, Some(target)) => RecoveryResult::Done(target.physical),
+        (SaveResolution::Done | SaveResolution::Undone, _) => RecoveryResult::Undone,
+        (SaveResolution::Open, _) => RecoveryResult::Open,
     })
 }
 
 /// Writes the old bytes back into the file that was seen, if it still is what it was.
 pub(super) fn restore(
-    place: Place<'_>,
-    seen: &Seen,
+    place: FileLocation<'_>,
+    seen: &ObservedFile,
     set_aside: &(Vec<u8>, Vec<u8>),
 ) -> io::Result<()> {
     let (old, new) = set_aside;
     if let Some(file) = in_place_write::open(place)?
-        && Physical::of(&file.metadata()?) == seen.physical
+        && PhysicalId::of(&file.metadata()?) == seen.physical
         && in_place_write::text(&file)?.is_some_and(|found| rules::is_torn(&found, old, new))
     {
         return in_place_write::write_back(&file, old);
@@ -104,14 +107,14 @@ pub(super) fn restore(
 }
 
 /// What lies under a name of a folder; `None` when nothing does.
-pub(super) fn see(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Seen>> {
+pub(super) fn see(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<ObservedFile>> {
     if let Some(file) = regular(folder, name)? {
-        let (physical, hash) = (Physical::of(&file.metadata()?), hash_of_text(&file)?);
+        let (physical, hash) = (PhysicalId::of(&file.metadata()?), hash_of_text(&file)?);
         let file = Some((file, hash));
-        return Ok(Some(Seen { physical, file }));
+        return Ok(Some(ObservedFile { physical, file }));
     }
     let found = inode_at(folder, name)?;
-    Ok(found.map(|physical| Seen {
+    Ok(found.map(|physical| ObservedFile {
         physical,
         file: None,
     }))
@@ -131,9 +134,9 @@ fn regular(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<File>> {
     }
 }
 
-impl Seen {
-    fn found(&self) -> Found {
-        Found {
+impl ObservedFile {
+    fn found(&self) -> FoundFile {
+        FoundFile {
             inode: self.physical.lasting(),
             hash: self.file.as_ref().and_then(|(_, hash)| *hash),
         }

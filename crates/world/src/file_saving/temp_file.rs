@@ -7,11 +7,11 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Failure, Physical, Place, Save, is_denied, remove, syncable};
+use super::{FileLocation, PhysicalId, PlannedSave, SaveError, is_denied, remove, syncable};
 
 /// A file beside another whose place it is to take; removed when dropped before that.
 pub(super) struct TempFile<'a> {
-    place: Place<'a>,
+    place: FileLocation<'a>,
     /// The folder, which can be synced.
     pub(super) folder: File,
     /// Its name.
@@ -20,14 +20,14 @@ pub(super) struct TempFile<'a> {
     swap: OsString,
     pub(super) file: File,
     /// Which file it is.
-    pub(super) inode: Physical,
+    pub(super) inode: PhysicalId,
     /// Whether it still lies under its name.
     pub(super) is_ours: bool,
 }
 
 impl<'a> TempFile<'a> {
     /// Makes an empty one, mode 0600; `None` where the folder takes no file.
-    pub(super) fn make(save: &Save<'a>) -> Result<Option<Self>, Failure> {
+    pub(super) fn make(save: &PlannedSave<'a>) -> Result<Option<Self>, SaveError> {
         let place = save.place;
         let Some(folder) = syncable(place.folder)? else {
             return Ok(None);
@@ -39,10 +39,10 @@ impl<'a> TempFile<'a> {
             Ok(file) => File::from(file),
             Err(error) if is_denied(error) => return Ok(None),
             // The folder itself is gone.
-            Err(Errno::NOENT) => return Err(Failure::Replaced),
+            Err(Errno::NOENT) => return Err(SaveError::Replaced),
             Err(error) => return Err(error.into()),
         };
-        let inode = Physical::of(&file.metadata()?);
+        let inode = PhysicalId::of(&file.metadata()?);
         Ok(Some(Self {
             place,
             folder,

@@ -32,20 +32,20 @@ use tokio::{
 };
 
 use super::{
-    Client, Connected, Ended, Greeting, Hooks, Lifecycle, McpError, Notices, Running, ServerSaid,
-    Target,
-    client::Inner,
-    http_endpoint::Site,
-    raw_message_tap::Ear,
-    server_requests::Answers,
-    sse_transport::TwoEndpoints,
-    stdio_transport::{Fault, Pipes},
-    streamable_http::HttpTalk,
+    ClientCallbacks, ConnectOptions, ConnectedServer, ConnectionDriver, ConnectionEnd,
+    InitializeMode, InitializedServer, McpClient, McpError, RawNotifications, ServerTarget,
+    client::ClientState,
+    http_endpoint::HttpEndpoint,
+    raw_message_tap::RawMessageTap,
+    server_requests::ServerRequestHandler,
+    sse_transport::SseTransport,
+    stdio_transport::{StdioTransport, TransportFault},
+    streamable_http::HttpTransportClient,
 };
 use crate::{
-    guarded_process::{KeptProcess, Start},
+    guarded_process::{GuardedLaunch, GuardedProcess},
     secret_tokens,
-    stderr_tail::Tail,
+    stderr_tail::StderrTail,
 };
 
 /// Bytes of one message: a result and what stands around it.
@@ -63,10 +63,10 @@ const LISTEN_PAUSE: Duration = Duration::from_secs(5);
 const TAKEN_BACK_MAX: usize = 64;
 /// The exit code of a keeper that could not start what it should keep.
 const NOT_STARTED: i32 = 127;
-/// The variable by which what a program left behind is found; see [`Start::mark`].
+/// The variable by which what a program left behind is found; see [`GuardedLaunch::mark`].
 const MARK: &str = "GUILDHALL_KEPT_BY";
 
-type Service = RunningService<RoleClient, Answers>;
+type RmcpService = RunningService<RoleClient, ServerRequestHandler>;
 
 /// Connects to a server and greets it, where it wants that.
 ///
@@ -77,10 +77,10 @@ type Service = RunningService<RoleClient, Answers>;
 /// # Errors
 /// See [`McpError`]; [`McpError::Timeout`] after `greeting.within`.
 pub async fn connect(
-    target: &Target,
-    hooks: Hooks,
-    greeting: Greeting,
-) -> Result<Connected, McpError> {
+    target: &ServerTarget,
+    hooks: ClientCallbacks,
+    greeting: ConnectOptions,
+) -> Result<ConnectedServer, McpError> {
     let connecting = async {
         let first = attempt(target, hooks.clone(), greeting.lifecycle).await;
         let (error, is_late_direct) = match first {
@@ -101,21 +101,21 @@ pub async fn connect(
 
 /// How to try once more, where that may help.
 fn second(
-    target: &Target,
-    tried: Option<Lifecycle>,
+    target: &ServerTarget,
+    tried: Option<InitializeMode>,
     error: &McpError,
     is_late_direct: bool,
-) -> Option<Option<Lifecycle>> {
+) -> Option<Option<InitializeMode>> {
     let is_misunderstood = matches!(
         error,
         McpError::Refused { .. } | McpError::Protocol(_) | McpError::Ended { .. }
     );
     match (target, tried) {
-        (Target::Sse(_), _) => None,
-        (_, None) if is_late_direct => Some(Some(Lifecycle::Direct)),
+        (ServerTarget::Sse(_), _) => None,
+        (_, None) if is_late_direct => Some(Some(InitializeMode::Direct)),
         // It may have fallen over the question, or said yes to what it did not understand.
         (_, None) if matches!(error, McpError::Ended { .. } | McpError::Protocol(_)) => {
-            Some(Some(Lifecycle::Handshake))
+            Some(Some(InitializeMode::Handshake))
         }
         (_, Some(_)) if is_misunderstood => Some(None),
         _ => None,
@@ -124,21 +124,21 @@ fn second(
 
 /// One attempt; when it fails, also whether the server turned out to want no greeting.
 async fn attempt(
-    target: &Target,
-    hooks: Hooks,
-    lifecycle: Option<Lifecycle>,
-) -> Result<Connected, (McpError, bool)> {
-    let ear = Arc::new(Ear::default());
-    let answers = Answers::new(hooks, Arc::clone(&ear));
-    let wires = Wires::new(ear, answers);
+    target: &ServerTarget,
+    hooks: ClientCallbacks,
+    lifecycle: Option<InitializeMode>,
+) -> Result<ConnectedServer, (McpError, bool)> {
+    let ear = Arc::new(RawMessageTap::default());
+    let answers = ServerRequestHandler::new(hooks, Arc::clone(&ear));
+    let wires = ConnectionParts::new(ear, answers);
     let ear = Arc::clone(&wires.ear);
     let connected = match target {
-        Target::Stdio { .. } => over_pipes(target, wires, lifecycle).await,
-        Target::Http(address) => match Site::of(address) {
+        ServerTarget::Stdio { .. } => over_pipes(target, wires, lifecycle).await,
+        ServerTarget::Http(address) => match HttpEndpoint::of(address) {
             Ok(site) => over_http(site, &address.url, wires, lifecycle).await,
             Err(error) => Err(error),
         },
-        Target::Sse(address) => match Site::of(address) {
+        ServerTarget::Sse(address) => match HttpEndpoint::of(address) {
             Ok(site) => over_two_endpoints(site, wires).await,
             Err(error) => Err(error),
         },
@@ -148,16 +148,16 @@ async fn attempt(
 
 /// What the parts of one connection share.
 #[derive(Clone)]
-struct Wires {
-    ear: Arc<Ear>,
-    answers: Answers,
+struct ConnectionParts {
+    ear: Arc<RawMessageTap>,
+    answers: ServerRequestHandler,
     stop: Arc<watch::Sender<bool>>,
     is_asked: Arc<AtomicBool>,
-    ended: Arc<watch::Sender<Option<Ended>>>,
+    ended: Arc<watch::Sender<Option<ConnectionEnd>>>,
 }
 
-impl Wires {
-    fn new(ear: Arc<Ear>, answers: Answers) -> Self {
+impl ConnectionParts {
+    fn new(ear: Arc<RawMessageTap>, answers: ServerRequestHandler) -> Self {
         Self {
             ear,
             answers,
@@ -170,15 +170,15 @@ impl Wires {
     /// Talks until either side ends; tells `begun` how the beginning went.
     async fn talk(
         self,
-        serving: impl Future<Output = Result<Service, ClientInitializeError>>,
-        begun: oneshot::Sender<Result<Begun, McpError>>,
+        serving: impl Future<Output = Result<RmcpService, ClientInitializeError>>,
+        begun: oneshot::Sender<Result<StartedService, McpError>>,
     ) {
         match serving.await {
             Ok(service) => {
                 let (taken_back, taken) = mpsc::channel(TAKEN_BACK_MAX);
                 let peer = service.peer().clone();
                 // Nobody waits any more: the stop comes with it.
-                let _ = begun.send(Ok(Begun { peer, taken_back }));
+                let _ = begun.send(Ok(StartedService { peer, taken_back }));
                 self.hold(service, taken).await;
             }
             Err(error) => {
@@ -189,7 +189,7 @@ impl Wires {
         self.stop.send_replace(true);
     }
 
-    async fn hold(&self, service: Service, mut taken: mpsc::Receiver<RequestId>) {
+    async fn hold(&self, service: RmcpService, mut taken: mpsc::Receiver<RequestId>) {
         let peer = service.peer().clone();
         let token = service.cancellation_token();
         let mut stop = self.stop.subscribe();
@@ -210,15 +210,20 @@ impl Wires {
         let _ = timeout(CLOSE_WAIT, waiting).await;
     }
 
-    fn end(&self, ended: &Ended) {
+    fn end(&self, ended: &ConnectionEnd) {
         self.ear.is_over();
         self.ended.send_replace(Some(ended.clone()));
     }
 
     /// What stands once the beginning went well.
-    fn connected(self, begun: Begun, keeper_pid: Option<u32>, running: Running) -> Connected {
-        let notices = Notices::of(&self.ear);
-        let inner = Inner {
+    fn connected(
+        self,
+        begun: StartedService,
+        keeper_pid: Option<u32>,
+        running: ConnectionDriver,
+    ) -> ConnectedServer {
+        let notices = RawNotifications::of(&self.ear);
+        let inner = ClientState {
             server: said(&begun.peer),
             peer: begun.peer,
             answers: self.answers,
@@ -228,8 +233,8 @@ impl Wires {
             ended: self.ended,
             taken_back: begun.taken_back,
         };
-        Connected {
-            client: Client {
+        ConnectedServer {
+            client: McpClient {
                 inner: Arc::new(inner),
             },
             notices,
@@ -244,7 +249,7 @@ async fn told(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-struct Begun {
+struct StartedService {
     peer: Peer<RoleClient>,
     taken_back: mpsc::Sender<RequestId>,
 }
@@ -258,7 +263,7 @@ async fn take_back(peer: &Peer<RoleClient>, id: RequestId) {
 }
 
 /// Has a server without a greeting say when its lists change; never ends.
-async fn listen(peer: &Peer<RoleClient>, ear: &Ear) {
+async fn listen(peer: &Peer<RoleClient>, ear: &RawMessageTap) {
     let info = peer.peer_info();
     let filter = info
         .as_deref()
@@ -295,19 +300,19 @@ fn filter(capabilities: &serde_json::Value) -> Option<SubscriptionFilter> {
     (!is_empty).then_some(filter)
 }
 
-fn said(peer: &Peer<RoleClient>) -> ServerSaid {
+fn said(peer: &Peer<RoleClient>) -> InitializedServer {
     let info = peer.peer_info();
     let info = info.as_deref();
     let own = info.and_then(|info| info.server_info.as_ref());
     let version = info.map(|info| &info.protocol_version);
-    ServerSaid {
+    InitializedServer {
         name: own.map(|own| own.name.clone()).unwrap_or_default(),
         version: own.map(|own| own.version.clone()).unwrap_or_default(),
         revision: version.map(ToString::to_string).unwrap_or_default(),
         lifecycle: if version.is_none_or(ProtocolVersion::has_initialize) {
-            Lifecycle::Handshake
+            InitializeMode::Handshake
         } else {
-            Lifecycle::Direct
+            InitializeMode::Direct
         },
         capabilities: info
             .and_then(|info| serde_json::to_value(&info.capabilities).ok())
@@ -318,11 +323,11 @@ fn said(peer: &Peer<RoleClient>) -> ServerSaid {
     }
 }
 
-fn mode(lifecycle: Option<Lifecycle>) -> ClientLifecycleMode {
+fn mode(lifecycle: Option<InitializeMode>) -> ClientLifecycleMode {
     let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
     match lifecycle {
-        Some(Lifecycle::Handshake) => ClientLifecycleMode::Initialize,
-        Some(Lifecycle::Direct) => ClientLifecycleMode::Discover { preferred_versions },
+        Some(InitializeMode::Handshake) => ClientLifecycleMode::Initialize,
+        Some(InitializeMode::Direct) => ClientLifecycleMode::Discover { preferred_versions },
         None => ClientLifecycleMode::Auto {
             preferred_versions,
             legacy_version: None,
@@ -331,19 +336,19 @@ fn mode(lifecycle: Option<Lifecycle>) -> ClientLifecycleMode {
 }
 
 /// How long the question of newer revisions may stay without an answer.
-fn patience(lifecycle: Option<Lifecycle>) -> Duration {
+fn patience(lifecycle: Option<InitializeMode>) -> Duration {
     // One that is known to want no greeting gets all the time there is.
     lifecycle.map_or(PROBE_WAIT, |_| Duration::MAX)
 }
 
 async fn over_http(
-    site: Site,
+    site: HttpEndpoint,
     url: &str,
-    wires: Wires,
-    lifecycle: Option<Lifecycle>,
-) -> Result<Connected, McpError> {
-    let fault = Fault::default();
-    let talk = HttpTalk {
+    wires: ConnectionParts,
+    lifecycle: Option<InitializeMode>,
+) -> Result<ConnectedServer, McpError> {
+    let fault = TransportFault::default();
+    let talk = HttpTransportClient {
         site,
         ear: Arc::clone(&wires.ear),
         fault: Arc::clone(&fault),
@@ -359,29 +364,32 @@ async fn over_http(
     })
 }
 
-fn taken(fault: &Fault) -> Option<McpError> {
+fn taken(fault: &TransportFault) -> Option<McpError> {
     fault.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-async fn over_two_endpoints(site: Site, wires: Wires) -> Result<Connected, McpError> {
-    let transport = TwoEndpoints::open(site, Arc::clone(&wires.ear)).await?;
-    let mode = mode(Some(Lifecycle::Handshake));
+async fn over_two_endpoints(
+    site: HttpEndpoint,
+    wires: ConnectionParts,
+) -> Result<ConnectedServer, McpError> {
+    let transport = SseTransport::open(site, Arc::clone(&wires.ear)).await?;
+    let mode = mode(Some(InitializeMode::Handshake));
     let serving = serve_client_with_lifecycle(wires.answers.clone(), transport, mode);
     without_process(wires, serving).await
 }
 
 async fn without_process(
-    wires: Wires,
-    serving: impl Future<Output = Result<Service, ClientInitializeError>> + Send + 'static,
-) -> Result<Connected, McpError> {
+    wires: ConnectionParts,
+    serving: impl Future<Output = Result<RmcpService, ClientInitializeError>> + Send + 'static,
+) -> Result<ConnectedServer, McpError> {
     let (begun, beginning) = oneshot::channel();
     let talk = wires.clone().talk(serving, begun);
     let own = wires.clone();
-    let mut running = Running(Box::pin(async move {
+    let mut running = ConnectionDriver(Box::pin(async move {
         talk.await;
-        let ended = Ended {
+        let ended = ConnectionEnd {
             is_asked: own.is_asked.load(Ordering::Acquire),
-            ..Ended::default()
+            ..ConnectionEnd::default()
         };
         own.end(&ended);
         ended
@@ -392,9 +400,9 @@ async fn without_process(
 
 /// Drives a connection until its beginning is over.
 async fn begin(
-    running: &mut Running,
-    beginning: oneshot::Receiver<Result<Begun, McpError>>,
-) -> Result<Begun, McpError> {
+    running: &mut ConnectionDriver,
+    beginning: oneshot::Receiver<Result<StartedService, McpError>>,
+) -> Result<StartedService, McpError> {
     let mut beginning = pin!(beginning);
     tokio::select! {
         biased;
@@ -407,11 +415,11 @@ async fn begin(
 }
 
 async fn over_pipes(
-    target: &Target,
-    wires: Wires,
-    lifecycle: Option<Lifecycle>,
-) -> Result<Connected, McpError> {
-    let Target::Stdio {
+    target: &ServerTarget,
+    wires: ConnectionParts,
+    lifecycle: Option<InitializeMode>,
+) -> Result<ConnectedServer, McpError> {
+    let ServerTarget::Stdio {
         program,
         name,
         args,
@@ -431,7 +439,7 @@ async fn over_pipes(
     let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut env = env.clone();
     env.push((MARK.to_owned(), secret.clone()));
-    let start = Start {
+    let start = GuardedLaunch {
         program,
         name: name.as_deref(),
         args,
@@ -445,13 +453,13 @@ async fn over_pipes(
         grace: Duration::from_secs(MCP_STOP_GRACE_S),
         is_at_pipes: false,
     };
-    let (process, pipes) = KeptProcess::start(&start)
+    let (process, pipes) = GuardedProcess::start(&start)
         .await
         .map_err(|error| not_started(error.to_string()))?;
     let pid = process.pid();
     let input = Arc::new(WaitingMutex::new(Some(pipes.stdin)));
-    let fault = Fault::default();
-    let transport = Pipes::new(
+    let fault = TransportFault::default();
+    let transport = StdioTransport::new(
         pipes.stdout,
         Arc::clone(&input),
         Arc::clone(&wires.ear),
@@ -463,8 +471,8 @@ async fn over_pipes(
     let serving = serve_client_with_lifecycle(answers, transport, mode(lifecycle));
     let (begun, beginning) = oneshot::channel();
     let own = wires.clone();
-    let mut running = Running(Box::pin(async move {
-        let tail = Tail::keeping(MCP_STDERR_KEPT_BYTES);
+    let mut running = ConnectionDriver(Box::pin(async move {
+        let tail = StderrTail::keeping(MCP_STDERR_KEPT_BYTES);
         let talking = own.clone().talk(serving, begun);
         let mut asked = own.stop.subscribe();
         let talk = async {
@@ -482,7 +490,7 @@ async fn over_pipes(
         };
         let over = process.see_out(talk, || own.ear.is_over(), &tail, pipes.stderr);
         let over = over.await;
-        let ended = Ended {
+        let ended = ConnectionEnd {
             code: over.code,
             stderr: tail.text(),
             is_asked: own.is_asked.load(Ordering::Acquire),
@@ -497,7 +505,7 @@ async fn over_pipes(
 }
 
 /// Why a program does not speak, as well as can be told.
-async fn why(error: McpError, running: Running, fault: &Fault) -> McpError {
+async fn why(error: McpError, running: ConnectionDriver, fault: &TransportFault) -> McpError {
     if let Some(fault) = taken(fault) {
         return fault;
     }

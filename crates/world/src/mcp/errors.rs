@@ -13,7 +13,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::http_client::{OutgoingError, plain};
+use crate::http_client::{HttpClientError, plain};
 
 /// Why something asked of an MCP server did not happen. What servers say is cut to
 /// [`MCP_UPSTREAM_CHARS_MAX`] characters; the texts hold no header and no address.
@@ -175,7 +175,7 @@ impl McpError {
         if let Some(own) = error.downcast_ref::<Self>() {
             return Some(own.clone());
         }
-        if let Some(error) = error.downcast_ref::<OutgoingError>() {
+        if let Some(error) = error.downcast_ref::<HttpClientError>() {
             return Some(error.clone().into());
         }
         if let Some(error) = error.downcast_ref::<AuthRequiredError>() {
@@ -201,12 +201,12 @@ impl McpError {
     }
 }
 
-impl From<OutgoingError> for McpError {
-    fn from(error: OutgoingError) -> Self {
+impl From<HttpClientError> for McpError {
+    fn from(error: HttpClientError) -> Self {
         match error {
-            OutgoingError::TooLarge => Self::TooLarge,
-            OutgoingError::Unreachable(why) => Self::Unreachable(shown(&why)),
-            OutgoingError::Elsewhere(_) | OutgoingError::Circles => {
+            HttpClientError::TooLarge => Self::TooLarge,
+            HttpClientError::Unreachable(why) => Self::Unreachable(shown(&why)),
+            HttpClientError::Elsewhere(_) | HttpClientError::Circles => {
                 Self::Unreachable(shown(&error.to_string()))
             }
         }

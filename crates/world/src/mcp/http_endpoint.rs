@@ -9,10 +9,10 @@ use http::{
 use hyper::body::Incoming;
 
 use super::{
-    Address, Bearer, McpError,
-    sse_parser::{Events, Heard},
+    McpError, ServerAddress, SharedBearerToken,
+    sse_parser::{SseParser, SseRead},
 };
-use crate::http_client::{Outgoing, OutgoingError, next_piece};
+use crate::http_client::{HttpClient, HttpClientError, next_piece};
 
 /// What is said of us.
 const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
@@ -23,15 +23,15 @@ pub(super) const EVENTS: &str = "text/event-stream";
 
 /// An address and all that goes with every request to it.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
-    pub(super) outgoing: Outgoing,
+pub(super) struct HttpEndpoint {
+    pub(super) outgoing: HttpClient,
     pub(super) uri: Uri,
     headers: HeaderMap,
-    bearer: Bearer,
+    bearer: SharedBearerToken,
 }
 
-impl Site {
-    pub(super) fn of(address: &Address) -> Result<Self, McpError> {
+impl HttpEndpoint {
+    pub(super) fn of(address: &ServerAddress) -> Result<Self, McpError> {
         let unusable = |what: &str| McpError::NotStarted(format!("{what} cannot be sent"));
         let uri: Uri = address
             .url
@@ -108,21 +108,21 @@ pub(super) fn is_of<B>(answer: &Response<B>, media_type: &str) -> bool {
 
 /// The events of an answer.
 #[derive(Debug)]
-pub(super) struct EventStream {
+pub(super) struct SseStream {
     body: Incoming,
-    events: Events,
+    events: SseParser,
 }
 
-impl EventStream {
+impl SseStream {
     pub(super) fn of(body: Incoming, bytes_max: usize) -> Self {
         Self {
             body,
-            events: Events::new(bytes_max),
+            events: SseParser::new(bytes_max),
         }
     }
 
     /// The next event; `None` behind the last. Cancel-safe.
-    pub(super) async fn next(&mut self) -> Result<Option<Heard>, OutgoingError> {
+    pub(super) async fn next(&mut self) -> Result<Option<SseRead>, HttpClientError> {
         loop {
             if let Some(heard) = self.events.next() {
                 return Ok(Some(heard));

@@ -3,11 +3,11 @@
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use super::message_id_scan::Skim;
+use super::message_id_scan::MessageIdScanner;
 
 /// One line.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum LineRead {
     /// All of it, without its end.
     Whole(Vec<u8>),
     /// One beyond the bound, with the id of its message where it has one.
@@ -16,15 +16,15 @@ pub(super) enum Line {
 
 /// Lines of at most so many bytes; longer ones are skimmed and forgotten.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     source: BufReader<R>,
     bytes_max: usize,
     line: Vec<u8>,
     /// The line that is being read, once it is too long.
-    long: Option<Skim>,
+    long: Option<MessageIdScanner>,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
+impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(super) fn new(source: R, bytes_max: usize) -> Self {
         Self {
             source: BufReader::new(source),
@@ -36,7 +36,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     /// The next line; `None` at the end, or when nothing can be read any more. What stands behind
     /// the last line's end is no line. Cancel-safe: what was read is kept in here.
-    pub(super) async fn next(&mut self) -> Option<Line> {
+    pub(super) async fn next(&mut self) -> Option<LineRead> {
         loop {
             let available = match self.source.fill_buf().await {
                 Ok([]) | Err(_) => return None,
@@ -48,7 +48,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if let Some(skim) = &mut self.long {
                 skim.read(piece);
             } else if self.line.len() + piece.len() > self.bytes_max {
-                let mut skim = Skim::default();
+                let mut skim = MessageIdScanner::default();
                 skim.read(&self.line);
                 skim.read(piece);
                 self.long = Some(skim);
@@ -60,8 +60,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.source.consume(read);
             if end.is_some() {
                 return Some(match self.long.take() {
-                    Some(skim) => Line::TooLong(skim.id().cloned()),
-                    None => Line::Whole(std::mem::take(&mut self.line)),
+                    Some(skim) => LineRead::TooLong(skim.id().cloned()),
+                    None => LineRead::Whole(std::mem::take(&mut self.line)),
                 });
             }
         }
@@ -77,10 +77,13 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_is_too_long_costs_itself_alone() {
         let text = b"{\"a\":1}\n{\"id\":5,\"result\":\"xxxxxxxxxxxxxxxxxxxx\"}\nshort\nrest";
-        let mut lines = Lines::new(&text[..], 12);
-        assert_eq!(lines.next().await, Some(Line::Whole(b"{\"a\":1}".to_vec())));
-        assert_eq!(lines.next().await, Some(Line::TooLong(Some(json!(5)))));
-        assert_eq!(lines.next().await, Some(Line::Whole(b"short".to_vec())));
+        let mut lines = LineReader::new(&text[..], 12);
+        assert_eq!(
+            lines.next().await,
+            Some(LineRead::Whole(b"{\"a\":1}".to_vec()))
+        );
+        assert_eq!(lines.next().await, Some(LineRead::TooLong(Some(json!(5)))));
+        assert_eq!(lines.next().await, Some(LineRead::Whole(b"short".to_vec())));
         assert_eq!(lines.next().await, None);
     }
 }

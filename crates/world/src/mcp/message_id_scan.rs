@@ -7,7 +7,7 @@ const WORD_BYTES_MAX: usize = 128;
 
 /// Reads a JSON object byte by byte and remembers nothing of it but its member `id`.
 #[derive(Debug, Default)]
-pub(super) struct Skim {
+pub(super) struct MessageIdScanner {
     depth: usize,
     is_in_text: bool,
     is_escaped: bool,
@@ -18,7 +18,7 @@ pub(super) struct Skim {
     id: Option<Value>,
 }
 
-impl Skim {
+impl MessageIdScanner {
     /// Reads on.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         for &byte in bytes {
@@ -110,7 +110,7 @@ mod tests {
         ];
         for (text, expected) in cases {
             for size in [1, 3, 1_000] {
-                let mut skim = Skim::default();
+                let mut skim = MessageIdScanner::default();
                 for piece in text.as_bytes().chunks(size) {
                     skim.read(piece);
                 }

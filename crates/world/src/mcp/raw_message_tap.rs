@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Number, Value, value::RawValue};
 use tokio::sync::{Notify, mpsc};
 
-use super::Tag;
+use super::RequestTag;
 
 /// How many notifications wait for whoever listens; then the oldest are forgotten.
 const NOTICES_MAX: usize = 64;
@@ -27,7 +27,7 @@ const PROGRESS_CHARS_MAX: usize = 2_000;
 
 /// How far a server is with something.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress {
+pub struct ProgressUpdate {
     /// How much is done.
     pub progress: Number,
     /// How much there is to do, where it is known.
@@ -38,14 +38,14 @@ pub struct Progress {
 
 /// Something a server said unasked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
+pub struct RawNotification {
     /// Such as `notifications/tools/list_changed`.
     pub method: String,
     /// As they were written; null when there are none.
     pub params: Value,
 }
 
-impl Notice {
+impl RawNotification {
     /// Whether it says that the list of tools is another.
     pub fn is_tools_changed(&self) -> bool {
         self.method == "notifications/tools/list_changed"
@@ -60,15 +60,15 @@ impl Notice {
 /// What a server says unasked, in order. Changes of lists are never lost; of the others the
 /// oldest are, when nobody listens.
 #[derive(Clone, Debug)]
-pub struct Notices(Arc<Ear>);
+pub struct RawNotifications(Arc<RawMessageTap>);
 
-impl Notices {
-    pub(super) fn of(ear: &Arc<Ear>) -> Self {
+impl RawNotifications {
+    pub(super) fn of(ear: &Arc<RawMessageTap>) -> Self {
         Self(Arc::clone(ear))
     }
 
     /// The next one; waits for it as long as the server can say anything. Cancel-safe.
-    pub async fn next(&self) -> Option<Notice> {
+    pub async fn next(&self) -> Option<RawNotification> {
         loop {
             let news = self.0.news.notified();
             let is_over = self.0.is_over.load(Ordering::Acquire);
@@ -85,19 +85,22 @@ impl Notices {
 
 /// A question of ours and where what comes of it goes; it ends with whoever asked.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) tag: Tag,
+pub(super) struct TrackedRequest {
+    pub(super) tag: RequestTag,
     /// The result as it was written.
     // A std mutex, as all in here: held for a move and never over an await.
     result: Mutex<Option<Box<RawValue>>>,
-    progress: Option<mpsc::Sender<Progress>>,
+    progress: Option<mpsc::Sender<ProgressUpdate>>,
     /// Told when there is progress.
     pub(super) renewed: Notify,
     is_too_large: AtomicBool,
 }
 
-impl Asked {
-    pub(super) fn new(tag: Tag, progress: Option<mpsc::Sender<Progress>>) -> Arc<Self> {
+impl TrackedRequest {
+    pub(super) fn new(
+        tag: RequestTag,
+        progress: Option<mpsc::Sender<ProgressUpdate>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             tag,
             result: Mutex::default(),
@@ -119,14 +122,14 @@ impl Asked {
 
 /// Travels with a request to the transport, unseen by the server.
 #[derive(Clone)]
-pub(super) struct Asking(pub(super) Arc<Asked>);
+pub(super) struct RequestExtension(pub(super) Arc<TrackedRequest>);
 
 /// What one connection hears.
 #[derive(Debug, Default)]
-pub(super) struct Ear {
-    by_id: Mutex<HashMap<String, Weak<Asked>>>,
-    by_token: Mutex<HashMap<String, Weak<Asked>>>,
-    notices: Mutex<VecDeque<Notice>>,
+pub(super) struct RawMessageTap {
+    by_id: Mutex<HashMap<String, Weak<TrackedRequest>>>,
+    by_token: Mutex<HashMap<String, Weak<TrackedRequest>>>,
+    notices: Mutex<VecDeque<RawNotification>>,
     news: Notify,
     is_over: AtomicBool,
     /// How often it was said that the list of tools is another.
@@ -137,7 +140,7 @@ pub(super) struct Ear {
 
 /// What is looked at of any message.
 #[derive(Deserialize)]
-struct Peek<'a> {
+struct MessageEnvelope<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -150,7 +153,7 @@ struct Peek<'a> {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Progressed {
+struct ProgressParams {
     progress_token: Value,
     progress: Number,
     #[serde(default)]
@@ -159,7 +162,7 @@ struct Progressed {
     message: Option<String>,
 }
 
-impl Ear {
+impl RawMessageTap {
     /// Takes note of a question on its way to the server.
     pub(super) fn sending(&self, message: &ClientJsonRpcMessage) {
         let ClientJsonRpcMessage::Request(request) = message else {
@@ -168,7 +171,7 @@ impl Ear {
         let ClientRequest::CustomRequest(custom) = &request.request else {
             return;
         };
-        let Some(Asking(asked)) = custom.extensions().get::<Asking>() else {
+        let Some(RequestExtension(asked)) = custom.extensions().get::<RequestExtension>() else {
             return;
         };
         let (id, asked) = (key(&request.id), Arc::downgrade(asked));
@@ -180,7 +183,7 @@ impl Ear {
 
     /// Looks at a message as it was written, before anybody else does.
     pub(super) fn heard(&self, text: &str) {
-        let Ok(peek) = serde_json::from_str::<Peek<'_>>(text) else {
+        let Ok(peek) = serde_json::from_str::<MessageEnvelope<'_>>(text) else {
             return;
         };
         match (peek.id, peek.method) {
@@ -212,10 +215,10 @@ impl Ear {
     }
 
     /// The marks of the questions that wait for an answer; of `only` this one, where it waits.
-    pub(super) fn tags(&self, only: Option<&RequestId>) -> Vec<Tag> {
+    pub(super) fn tags(&self, only: Option<&RequestId>) -> Vec<RequestTag> {
         let waiting = guard(&self.by_id);
         let one = only.and_then(|id| waiting.get(&key(id))?.upgrade());
-        let mut tags: Vec<Tag> = match one {
+        let mut tags: Vec<RequestTag> = match one {
             Some(asked) => vec![asked.tag],
             None => waiting
                 .values()
@@ -233,7 +236,7 @@ impl Ear {
         self.news.notify_waiters();
     }
 
-    fn asked(&self, id: &Value) -> Option<Arc<Asked>> {
+    fn asked(&self, id: &Value) -> Option<Arc<TrackedRequest>> {
         guard(&self.by_id).get(&key_of(id)?)?.upgrade()
     }
 
@@ -245,7 +248,7 @@ impl Ear {
             return;
         }
         let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
-        let notice = Notice {
+        let notice = RawNotification {
             method: method.to_owned(),
             params: params.unwrap_or_default(),
         };
@@ -268,7 +271,7 @@ impl Ear {
         self.news.notify_waiters();
     }
 
-    fn progressed(&self, told: Progressed) {
+    fn progressed(&self, told: ProgressParams) {
         let asked = key_of(&told.progress_token)
             .and_then(|token| guard(&self.by_token).get(&token)?.upgrade());
         let Some(asked) = asked else {
@@ -281,7 +284,7 @@ impl Ear {
                 shown
             });
             // Whoever does not listen misses some of it.
-            let _ = progress.try_send(Progress {
+            let _ = progress.try_send(ProgressUpdate {
                 progress: told.progress,
                 total: told.total,
                 message,
@@ -290,7 +293,11 @@ impl Ear {
     }
 }
 
-fn enter(map: &Mutex<HashMap<String, Weak<Asked>>>, key: String, asked: Weak<Asked>) {
+fn enter(
+    map: &Mutex<HashMap<String, Weak<TrackedRequest>>>,
+    key: String,
+    asked: Weak<TrackedRequest>,
+) {
     let mut map = guard(map);
     map.retain(|_, asked| asked.strong_count() > 0);
     map.insert(key, asked);

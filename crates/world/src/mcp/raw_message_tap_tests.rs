@@ -5,15 +5,22 @@ use serde_json::json;
 
 use super::*;
 
-fn ear() -> Arc<Ear> {
+fn ear() -> Arc<RawMessageTap> {
     Arc::default()
 }
 
 /// A question with this id and progress token, as the transport sees it.
-fn ask(ear: &Ear, id: i64, tag: Tag, progress: Option<mpsc::Sender<Progress>>) -> Arc<Asked> {
-    let asked = Asked::new(tag, progress);
+fn ask(
+    ear: &RawMessageTap,
+    id: i64,
+    tag: RequestTag,
+    progress: Option<mpsc::Sender<ProgressUpdate>>,
+) -> Arc<TrackedRequest> {
+    let asked = TrackedRequest::new(tag, progress);
     let mut custom = CustomRequest::new("tools/call", None);
-    custom.extensions.insert(Asking(Arc::clone(&asked)));
+    custom
+        .extensions
+        .insert(RequestExtension(Arc::clone(&asked)));
     let token = rmcp::model::ProgressToken(NumberOrString::Number(id));
     custom.get_meta_mut().set_progress_token(token);
     let request = ClientRequest::CustomRequest(custom);
@@ -76,7 +83,7 @@ async fn progress_goes_to_its_own_question_in_its_order() {
 #[tokio::test]
 async fn a_change_of_a_list_is_never_lost_and_told_once() {
     let ear = ear();
-    let notices = Notices::of(&ear);
+    let notices = RawNotifications::of(&ear);
     let say = |method: &str, number: usize| {
         ear.heard(&json!({"method": method, "params": {"n": number}}).to_string());
     };

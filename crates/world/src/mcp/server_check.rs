@@ -6,7 +6,8 @@ use std::{pin::pin, time::Duration};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    Checked, Client, Connected, Greeting, Hooks, Listing, McpError, Notices, Running, Target,
+    CheckResult, ClientCallbacks, ConnectOptions, ConnectedServer, ConnectionDriver, McpClient,
+    McpError, RawNotifications, ServerTarget, ToolListing,
     connect::{CLOSE_WAIT, connect},
 };
 
@@ -18,13 +19,13 @@ const SETTLE_WAIT: Duration = Duration::from_secs(1);
 /// says so, until `is_known` knows the list or a second has gone by.
 ///
 /// # Errors
-/// Those of [`Client::listing`].
+/// Those of [`McpClient::listing`].
 pub async fn settled(
-    client: &Client,
-    notices: &Notices,
-    is_known: impl Fn(&Listing) -> bool,
+    client: &McpClient,
+    notices: &RawNotifications,
+    is_known: impl Fn(&ToolListing) -> bool,
     within: Duration,
-) -> Result<Listing, McpError> {
+) -> Result<ToolListing, McpError> {
     let end = Instant::now() + within;
     let settled_at = end.min(Instant::now() + SETTLE_WAIT);
     let tells = client.server().capabilities["tools"]["listChanged"] == true;
@@ -48,19 +49,23 @@ pub async fn settled(
 /// Connects, lists the tools, and goes again.
 ///
 /// Takes no longer than `greeting.within`, a short goodbye aside.
-pub async fn check(target: &Target, hooks: Hooks, greeting: Greeting) -> Checked {
+pub async fn check(
+    target: &ServerTarget,
+    hooks: ClientCallbacks,
+    greeting: ConnectOptions,
+) -> CheckResult {
     let begun = Instant::now();
     let connected = match connect(target, hooks, greeting).await {
         Ok(connected) => connected,
         Err(error) => {
-            return Checked {
+            return CheckResult {
                 tools: Err(error),
                 server: None,
                 duration: begun.elapsed(),
             };
         }
     };
-    let Connected {
+    let ConnectedServer {
         client,
         notices,
         running,
@@ -71,7 +76,7 @@ pub async fn check(target: &Target, hooks: Hooks, greeting: Greeting) -> Checked
         (listed.map(|listing| listing.tools), begun.elapsed())
     };
     let (tools, duration) = during(&client, running, listing).await;
-    Checked {
+    CheckResult {
         tools,
         server: Some(client.server().clone()),
         duration,
@@ -81,8 +86,8 @@ pub async fn check(target: &Target, hooks: Hooks, greeting: Greeting) -> Checked
 /// What `work` comes to, which asks over the connection of `client`; the connection is driven
 /// meanwhile, and let go behind it.
 pub(crate) async fn during<T>(
-    client: &Client,
-    mut running: Running,
+    client: &McpClient,
+    mut running: ConnectionDriver,
     work: impl Future<Output = T>,
 ) -> T {
     let mut work = pin!(work);

@@ -17,21 +17,24 @@ use rmcp::{
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::{Elicitation, Elicited, Hooks, Tag, raw_message_tap::Ear};
+use super::{
+    ClientCallbacks, ElicitationRequest, ElicitationResult, RequestTag,
+    raw_message_tap::RawMessageTap,
+};
 
 /// Questions of one server that wait for an answer at once.
 const AT_ONCE_MAX: usize = 16;
 
 /// Answers the questions of one server. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Answers {
-    hooks: Arc<Hooks>,
-    ear: Arc<Ear>,
+pub(super) struct ServerRequestHandler {
+    hooks: Arc<ClientCallbacks>,
+    ear: Arc<RawMessageTap>,
     room: Arc<Semaphore>,
 }
 
-impl Answers {
-    pub(super) fn new(hooks: Hooks, ear: Arc<Ear>) -> Self {
+impl ServerRequestHandler {
+    pub(super) fn new(hooks: ClientCallbacks, ear: Arc<RawMessageTap>) -> Self {
         Self {
             hooks: Arc::new(hooks),
             ear,
@@ -49,7 +52,7 @@ impl Answers {
         &self,
         method: &str,
         params: Value,
-        tags: Vec<Tag>,
+        tags: Vec<RequestTag>,
     ) -> Result<Value, ErrorData> {
         let Ok(_room) = self.room.try_acquire() else {
             let why = "too many questions at once";
@@ -59,11 +62,13 @@ impl Answers {
             ("ping", _, _) => Ok(json!({})),
             ("roots/list", _, Some(root)) => Ok(json!({"roots": [listed(root)]})),
             ("elicitation/create", Some(elicit), _) => {
-                Ok(match elicit(Elicitation { params, tags }).await {
-                    Elicited::Accept(Value::Null) => json!({"action": "accept"}),
-                    Elicited::Accept(content) => json!({"action": "accept", "content": content}),
-                    Elicited::Decline => json!({"action": "decline"}),
-                    Elicited::Cancel => json!({"action": "cancel"}),
+                Ok(match elicit(ElicitationRequest { params, tags }).await {
+                    ElicitationResult::Accept(Value::Null) => json!({"action": "accept"}),
+                    ElicitationResult::Accept(content) => {
+                        json!({"action": "accept", "content": content})
+                    }
+                    ElicitationResult::Decline => json!({"action": "decline"}),
+                    ElicitationResult::Cancel => json!({"action": "cancel"}),
                 })
             }
             ("sampling/createMessage", _, _) => {
@@ -97,7 +102,7 @@ fn file_address(path: &Path) -> String {
     address
 }
 
-impl Service<RoleClient> for Answers {
+impl Service<RoleClient> for ServerRequestHandler {
     async fn handle_request(
         &self,
         request: ServerRequest,
@@ -140,7 +145,7 @@ impl Service<RoleClient> for Answers {
     }
 }
 
-fn capabilities(hooks: &Hooks) -> ClientCapabilities {
+fn capabilities(hooks: &ClientCallbacks) -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
     if hooks.elicit.is_some() {
         capabilities.elicitation = Some(
@@ -169,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn sampling_is_refused_and_so_is_what_nobody_offers() {
-        let answers = Answers::new(Hooks::default(), Arc::default());
+        let answers = ServerRequestHandler::new(ClientCallbacks::default(), Arc::default());
         for method in [
             "sampling/createMessage",
             "roots/list",

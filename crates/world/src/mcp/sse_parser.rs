@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::message_id_scan::Skim;
+use super::message_id_scan::MessageIdScanner;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
+pub(super) struct SseEvent {
     /// Its type; `message` when it names none.
     pub(super) kind: String,
     pub(super) data: String,
@@ -18,15 +18,15 @@ pub(super) struct Event {
 
 /// What was heard.
 #[derive(Debug, PartialEq)]
-pub(super) enum Heard {
-    Event(Event),
+pub(super) enum SseRead {
+    Event(SseEvent),
     /// An event beyond the bound, with the id of its message where it has one.
     TooLong(Option<Value>),
 }
 
 /// The reading of one stream.
 #[derive(Debug)]
-pub(super) struct Events {
+pub(super) struct SseParser {
     bytes_max: usize,
     line: Vec<u8>,
     data: Option<Vec<u8>>,
@@ -34,14 +34,14 @@ pub(super) struct Events {
     id: Option<String>,
     retry_ms: Option<u64>,
     /// The event that is being read, once it is too long.
-    long: Option<Skim>,
+    long: Option<MessageIdScanner>,
     /// Whether the last byte was a carriage return, whose line feed ends no line of its own.
     was_return: bool,
     is_begun: bool,
-    heard: VecDeque<Heard>,
+    heard: VecDeque<SseRead>,
 }
 
-impl Events {
+impl SseParser {
     /// Reads events of at most `bytes_max` bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Events {
     }
 
     /// The next event that is complete.
-    pub(super) fn next(&mut self) -> Option<Heard> {
+    pub(super) fn next(&mut self) -> Option<SseRead> {
         self.heard.pop_front()
     }
 
@@ -89,7 +89,7 @@ impl Events {
             self.line.extend(piece.first());
             self.line.truncate(1);
         } else if kept + piece.len() > self.bytes_max {
-            let mut skim = Skim::default();
+            let mut skim = MessageIdScanner::default();
             skim.read(self.data.take().as_deref().unwrap_or_default());
             self.line.extend_from_slice(piece);
             skim.read(value_of(b"data:", &self.line).unwrap_or_default());
@@ -138,7 +138,7 @@ impl Events {
         let (data, kind) = (self.data.take(), std::mem::take(&mut self.kind));
         let (id, retry_ms) = (self.id.take(), self.retry_ms.take());
         if let Some(skim) = self.long.take() {
-            self.heard.push_back(Heard::TooLong(skim.id().cloned()));
+            self.heard.push_back(SseRead::TooLong(skim.id().cloned()));
             return;
         }
         // An event without data is none, but its id and its pause still count.
@@ -146,7 +146,7 @@ impl Events {
             return;
         }
         let data = data.unwrap_or_default();
-        self.heard.push_back(Heard::Event(Event {
+        self.heard.push_back(SseRead::Event(SseEvent {
             kind: if kind.is_empty() {
                 "message".to_owned()
             } else {
@@ -171,19 +171,19 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str, size: usize, bytes_max: usize) -> Vec<Heard> {
-        let mut events = Events::new(bytes_max);
+    fn read(text: &str, size: usize, bytes_max: usize) -> Vec<SseRead> {
+        let mut events = SseParser::new(bytes_max);
         for piece in text.as_bytes().chunks(size) {
             events.read(piece);
         }
         std::iter::from_fn(|| events.next()).collect()
     }
 
-    fn event(kind: &str, data: &str) -> Event {
-        Event {
+    fn event(kind: &str, data: &str) -> SseEvent {
+        SseEvent {
             kind: kind.to_owned(),
             data: data.to_owned(),
-            ..Event::default()
+            ..SseEvent::default()
         }
     }
 
@@ -192,9 +192,9 @@ mod tests {
         let text = "\u{feff}: hello\n\nevent: endpoint\ndata: /m?s=1\r\n\r\ndata:a\rdata: b\r\r\
             id: 7\nretry: 250\ndata\n\ndata: unfinished";
         let expected = [
-            Heard::Event(event("endpoint", "/m?s=1")),
-            Heard::Event(event("message", "a\nb")),
-            Heard::Event(Event {
+            SseRead::Event(event("endpoint", "/m?s=1")),
+            SseRead::Event(event("message", "a\nb")),
+            SseRead::Event(SseEvent {
                 id: Some("7".to_owned()),
                 retry_ms: Some(250),
                 ..event("message", "")
@@ -211,8 +211,8 @@ mod tests {
         let text = format!("data: {{\"id\":4,\"result\":\"{long}\"}}\nid: 3\n\ndata: after\n\n");
         for size in [1, 7, 1_000] {
             let expected = [
-                Heard::TooLong(Some(json!(4))),
-                Heard::Event(event("message", "after")),
+                SseRead::TooLong(Some(json!(4))),
+                SseRead::Event(event("message", "after")),
             ];
             assert_eq!(read(&text, size, 100), expected, "by {size}");
         }

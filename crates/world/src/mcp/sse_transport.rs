@@ -13,26 +13,29 @@ use rmcp::{
 use super::{
     McpError,
     connect::MESSAGE_BYTES_MAX,
-    http_endpoint::{EVENTS, EventStream, Site, challenge, is_of},
-    raw_message_tap::Ear,
-    sse_parser::Heard,
+    http_endpoint::{EVENTS, HttpEndpoint, SseStream, challenge, is_of},
+    raw_message_tap::RawMessageTap,
+    sse_parser::SseRead,
 };
 use crate::http_client::{read, within};
 
 /// Bytes of an answer to a post that are read, so that the connection can be used again.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
 
-pub(super) struct TwoEndpoints {
-    site: Site,
+pub(super) struct SseTransport {
+    site: HttpEndpoint,
     post: Uri,
-    stream: EventStream,
-    ear: Arc<Ear>,
+    stream: SseStream,
+    ear: Arc<RawMessageTap>,
 }
 
-impl TwoEndpoints {
+impl SseTransport {
     /// Opens the stream and waits until it names the other address, which must be of the same
     /// origin: everything is sent there, headers included.
-    pub(super) async fn open(site: Site, ear: Arc<Ear>) -> Result<Self, McpError> {
+    pub(super) async fn open(
+        site: HttpEndpoint,
+        ear: Arc<RawMessageTap>,
+    ) -> Result<Self, McpError> {
         let request = site.request(Method::GET, &site.uri);
         let answer = site.outgoing.send(request).await?;
         if let Some(error) = failure(answer.status(), challenge(&answer)) {
@@ -41,10 +44,10 @@ impl TwoEndpoints {
         if !is_of(&answer, EVENTS) {
             return Err(McpError::protocol("its stream is none"));
         }
-        let mut stream = EventStream::of(answer.into_body(), MESSAGE_BYTES_MAX);
+        let mut stream = SseStream::of(answer.into_body(), MESSAGE_BYTES_MAX);
         loop {
             match stream.next().await? {
-                Some(Heard::Event(event)) if event.kind == "endpoint" => {
+                Some(SseRead::Event(event)) if event.kind == "endpoint" => {
                     let post = within(&site.uri, event.data.trim());
                     let post = post.ok_or_else(|| {
                         McpError::protocol("it wants messages at an address of another origin")
@@ -56,8 +59,8 @@ impl TwoEndpoints {
                         ear,
                     });
                 }
-                Some(Heard::Event(_)) => {}
-                Some(Heard::TooLong(_)) | None => {
+                Some(SseRead::Event(_)) => {}
+                Some(SseRead::TooLong(_)) | None => {
                     return Err(McpError::protocol("its stream names no address"));
                 }
             }
@@ -81,7 +84,7 @@ fn failure(status: StatusCode, challenge: Option<String>) -> Option<McpError> {
     }
 }
 
-impl Transport<RoleClient> for TwoEndpoints {
+impl Transport<RoleClient> for SseTransport {
     type Error = McpError;
 
     fn send(
@@ -109,12 +112,12 @@ impl Transport<RoleClient> for TwoEndpoints {
         loop {
             // A stream that breaks off is over: this transport cannot take one up again.
             let message = match self.stream.next().await.ok()?? {
-                Heard::Event(event) if event.kind == "message" => {
+                SseRead::Event(event) if event.kind == "message" => {
                     self.ear.heard(&event.data);
                     serde_json::from_str(&event.data).ok()
                 }
-                Heard::Event(_) => None,
-                Heard::TooLong(id) => self.ear.too_long(id.as_ref()),
+                SseRead::Event(_) => None,
+                SseRead::TooLong(id) => self.ear.too_long(id.as_ref()),
             };
             if message.is_some() {
                 return message;

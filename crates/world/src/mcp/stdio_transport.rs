@@ -22,57 +22,57 @@ use tokio::{
 use super::{
     McpError,
     connect::MESSAGE_BYTES_MAX,
-    line_reader::{Line, Lines},
-    raw_message_tap::Ear,
+    line_reader::{LineRead, LineReader},
+    raw_message_tap::RawMessageTap,
 };
 
 /// Lines in a row that are no messages: programs print the odd word, others never speak MCP.
 const NONSENSE_MAX: usize = 100;
 
 /// The program's standard input; empty once nothing shall be written any more.
-pub(super) type Input<W> = Arc<WaitingMutex<Option<W>>>;
+pub(super) type SharedStdin<W> = Arc<WaitingMutex<Option<W>>>;
 
 /// Why the transport ended by itself.
-pub(super) type Fault = Arc<Mutex<Option<McpError>>>;
+pub(super) type TransportFault = Arc<Mutex<Option<McpError>>>;
 
-pub(super) struct Pipes<R, W> {
-    lines: Lines<R>,
-    input: Input<W>,
-    ear: Arc<Ear>,
+pub(super) struct StdioTransport<R, W> {
+    lines: LineReader<R>,
+    input: SharedStdin<W>,
+    ear: Arc<RawMessageTap>,
     /// Turns true when the program shall end: what waits to be written is given up then.
     stop: watch::Receiver<bool>,
     nonsense: usize,
-    fault: Fault,
-    probe: Probe,
+    fault: TransportFault,
+    probe: InitializeProbe,
     /// How long that question may stay without an answer.
     patience: Duration,
 }
 
 /// The question whether the server wants to be greeted.
 #[derive(Default)]
-struct Probe {
+struct InitializeProbe {
     /// Since when it may count as not understood.
     waiting: Option<(RequestId, Instant)>,
     given_up: Option<RequestId>,
 }
 
-impl<R: AsyncRead + Unpin + Send, W> Pipes<R, W> {
+impl<R: AsyncRead + Unpin + Send, W> StdioTransport<R, W> {
     pub(super) fn new(
         output: R,
-        input: Input<W>,
-        ear: Arc<Ear>,
+        input: SharedStdin<W>,
+        ear: Arc<RawMessageTap>,
         stop: watch::Receiver<bool>,
-        fault: Fault,
+        fault: TransportFault,
         patience: Duration,
     ) -> Self {
         Self {
-            lines: Lines::new(output, MESSAGE_BYTES_MAX),
+            lines: LineReader::new(output, MESSAGE_BYTES_MAX),
             input,
             ear,
             stop,
             nonsense: 0,
             fault,
-            probe: Probe::default(),
+            probe: InitializeProbe::default(),
             patience,
         }
     }
@@ -119,7 +119,7 @@ fn is_heard(notification: &ServerNotification) -> bool {
     )
 }
 
-impl<R, W> Transport<RoleClient> for Pipes<R, W>
+impl<R, W> Transport<RoleClient> for StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -166,9 +166,9 @@ where
                 },
             };
             let message = match line? {
-                Line::Whole(line) if line.trim_ascii().is_empty() => None,
-                Line::Whole(line) => self.read(&line),
-                Line::TooLong(id) => self.ear.too_long(id.as_ref()),
+                LineRead::Whole(line) if line.trim_ascii().is_empty() => None,
+                LineRead::Whole(line) => self.read(&line),
+                LineRead::TooLong(id) => self.ear.too_long(id.as_ref()),
             };
             if message.is_some() {
                 return message;
@@ -200,7 +200,7 @@ pub(super) fn not_understood(id: RequestId) -> ServerJsonRpcMessage {
     )
 }
 
-async fn write<W: AsyncWrite + Unpin>(input: &Input<W>, line: &[u8]) -> Result<(), McpError> {
+async fn write<W: AsyncWrite + Unpin>(input: &SharedStdin<W>, line: &[u8]) -> Result<(), McpError> {
     let mut input = input.lock().await;
     let input = input.as_mut().ok_or_else(McpError::ended)?;
     let written = async {

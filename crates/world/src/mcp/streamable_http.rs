@@ -24,39 +24,39 @@ use tokio::time::timeout;
 use super::{
     McpError,
     connect::MESSAGE_BYTES_MAX,
-    http_endpoint::{EVENTS, EventStream, JSON, Site, challenge, is_of},
-    raw_message_tap::Ear,
-    sse_parser::Heard,
-    stdio_transport::{Fault, not_understood},
+    http_endpoint::{EVENTS, HttpEndpoint, JSON, SseStream, challenge, is_of},
+    raw_message_tap::RawMessageTap,
+    sse_parser::SseRead,
+    stdio_transport::{TransportFault, not_understood},
 };
-use crate::http_client::{OutgoingError, read};
+use crate::http_client::{HttpClientError, read};
 
 /// Bytes of an answer that is no success that are read.
 const FAILURE_BYTES_MAX: usize = 64 * 1_024;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-type Failure = StreamableHttpError<McpError>;
+type StreamableFailure = StreamableHttpError<McpError>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// Speaks to one address. The crate's own idea of address and token is not used.
 #[derive(Clone, Debug)]
-pub(super) struct HttpTalk {
-    pub(super) site: Site,
-    pub(super) ear: Arc<Ear>,
+pub(super) struct HttpTransportClient {
+    pub(super) site: HttpEndpoint,
+    pub(super) ear: Arc<RawMessageTap>,
     /// Why the last request failed: the crate's transport gives up without a word.
-    pub(super) fault: Fault,
+    pub(super) fault: TransportFault,
     /// How long the question of newer revisions may stay without an answer.
     pub(super) patience: Duration,
 }
 
-impl HttpTalk {
+impl HttpTransportClient {
     fn request(
         &self,
         method: Method,
         session: Option<&str>,
         headers: Headers,
-    ) -> Result<Request<Bytes>, Failure> {
+    ) -> Result<Request<Bytes>, StreamableFailure> {
         let mut request = self.site.request(method, &self.site.uri);
         request.headers_mut().extend(headers);
         if let Some(session) = session {
@@ -68,7 +68,7 @@ impl HttpTalk {
     }
 
     /// Sends, and sorts out what asks for a sign-in.
-    async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, Failure> {
+    async fn send(&self, request: Request<Bytes>) -> Result<Response<Incoming>, StreamableFailure> {
         let answer = self.site.outgoing.send(request).await.map_err(client)?;
         let Some(challenge) = challenge(&answer) else {
             return Ok(answer);
@@ -86,7 +86,7 @@ impl HttpTalk {
         message: ClientJsonRpcMessage,
         session: Option<Arc<str>>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+    ) -> Result<StreamableHttpPostResponse, StreamableFailure> {
         self.ear.sending(&message);
         let asked = question(&message);
         let is_probe = is_probe(&message) && session.is_none();
@@ -135,10 +135,10 @@ impl HttpTalk {
                 let message = serde_json::from_str(text);
                 message.map_err(|_| protocol("its answer is no message"))?
             }
-            Err(OutgoingError::TooLarge) => {
+            Err(HttpClientError::TooLarge) => {
                 let id = serde_json::to_value(&asked).ok();
                 let message = self.ear.too_long(id.as_ref());
-                message.ok_or_else(|| client(OutgoingError::TooLarge))?
+                message.ok_or_else(|| client(HttpClientError::TooLarge))?
             }
             Err(error) => return Err(client(error)),
         };
@@ -146,8 +146,8 @@ impl HttpTalk {
     }
 
     /// The events of an answer, each looked at as it was written.
-    fn stream(&self, body: Incoming, asked: Option<RequestId>) -> BoxStream<'static, Event> {
-        let events = EventStream::of(body, MESSAGE_BYTES_MAX);
+    fn stream(&self, body: Incoming, asked: Option<RequestId>) -> BoxStream<'static, SseResult> {
+        let events = SseStream::of(body, MESSAGE_BYTES_MAX);
         let ear = Arc::clone(&self.ear);
         let state = Some((events, ear, asked));
         Box::pin(stream::unfold(state, |state| async move {
@@ -155,7 +155,7 @@ impl HttpTalk {
             let event = match events.next().await {
                 Ok(None) => return None,
                 Err(error) => return Some((Err(SseError::Body(Box::new(error))), None)),
-                Ok(Some(Heard::Event(event))) => {
+                Ok(Some(SseRead::Event(event))) => {
                     ear.heard(&event.data);
                     Sse {
                         event: Some(event.kind),
@@ -164,7 +164,7 @@ impl HttpTalk {
                         retry: event.retry_ms,
                     }
                 }
-                Ok(Some(Heard::TooLong(id))) => Sse {
+                Ok(Some(SseRead::TooLong(id))) => Sse {
                     data: too_long(&ear, id, asked.as_ref()),
                     ..Sse::default()
                 },
@@ -174,24 +174,24 @@ impl HttpTalk {
     }
 }
 
-type Event = Result<Sse, SseError>;
+type SseResult = Result<Sse, SseError>;
 
 /// What stands in the place of an answer that is too long, as text.
-fn too_long(ear: &Ear, id: Option<Value>, asked: Option<&RequestId>) -> Option<String> {
+fn too_long(ear: &RawMessageTap, id: Option<Value>, asked: Option<&RequestId>) -> Option<String> {
     let asked = || serde_json::to_value(asked?).ok();
     let message = ear.too_long(id.or_else(asked).as_ref())?;
     serde_json::to_string(&message).ok()
 }
 
-fn client(error: OutgoingError) -> Failure {
+fn client(error: HttpClientError) -> StreamableFailure {
     StreamableHttpError::Client(error.into())
 }
 
-fn protocol(what: &str) -> Failure {
+fn protocol(what: &str) -> StreamableFailure {
     StreamableHttpError::Client(McpError::protocol(what))
 }
 
-fn status_of(answer: StatusCode) -> Failure {
+fn status_of(answer: StatusCode) -> StreamableFailure {
     HttpStatusError::new(answer.as_u16(), None).into()
 }
 
@@ -208,7 +208,7 @@ fn is_probe(message: &ClientJsonRpcMessage) -> bool {
         if matches!(request.request, ClientRequest::DiscoverRequest(_)))
 }
 
-impl StreamableHttpClient for HttpTalk {
+impl StreamableHttpClient for HttpTransportClient {
     type Error = McpError;
 
     async fn post_message(
@@ -218,7 +218,7 @@ impl StreamableHttpClient for HttpTalk {
         session: Option<Arc<str>>,
         _: Option<String>,
         headers: Headers,
-    ) -> Result<StreamableHttpPostResponse, Failure> {
+    ) -> Result<StreamableHttpPostResponse, StreamableFailure> {
         let posted = self.post(message, session, headers).await;
         if let Err(error) = &posted {
             let fault = McpError::of_transport(error);
@@ -233,7 +233,7 @@ impl StreamableHttpClient for HttpTalk {
         session: Arc<str>,
         _: Option<String>,
         headers: Headers,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), StreamableFailure> {
         let request = self.request(Method::DELETE, Some(&session), headers)?;
         let status = self.send(request).await?.status();
         if status.is_success() || status == StatusCode::METHOD_NOT_ALLOWED {
@@ -249,7 +249,7 @@ impl StreamableHttpClient for HttpTalk {
         last_event: Option<String>,
         _: Option<String>,
         headers: Headers,
-    ) -> Result<BoxStream<'static, Event>, Failure> {
+    ) -> Result<BoxStream<'static, SseResult>, StreamableFailure> {
         let mut request = self.request(Method::GET, session.as_deref(), headers)?;
         if let Some(last_event) = last_event {
             let value = HeaderValue::from_str(&last_event);
@@ -276,7 +276,7 @@ fn failed(
     body: &[u8],
     asked: Option<RequestId>,
     is_probe: bool,
-) -> Result<StreamableHttpPostResponse, Failure> {
+) -> Result<StreamableHttpPostResponse, StreamableFailure> {
     let Some(asked) = asked else {
         return Err(status_of(status));
     };

@@ -4,34 +4,36 @@
 use guildhall_domain::{
     mcp_servers::AuthClientOrigin,
     mcp_signins::{
-        Failure, NewClient,
-        metadata::{AuthMethod, ServerMetadata, is_same_issuer},
+        ManualOauthClient, SigninFailure,
+        metadata::{AuthorizationServerMetadata, TokenAuthMethod, is_same_issuer},
     },
 };
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Access, Client, Found, Pkce, Talk, authorization_url};
+use super::{
+    DiscoveryResult, OauthClient, OauthHttpClient, Pkce, TokenEndpointAccess, authorization_url,
+};
 
 /// A client, and where it counts. Without `Debug`, because it holds a secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct KeptClient {
+pub struct IssuerClient {
     /// The client.
-    pub client: Client,
+    pub client: OauthClient,
     /// Who registered it; `""` for one that a person typed and that nobody was shown yet.
     pub issuer: String,
     /// Where it comes back to; `""` for one that a person typed.
     pub redirect_uri: String,
 }
 
-impl KeptClient {
+impl IssuerClient {
     /// One that a person typed: it counts where the server sends to first, and only there.
-    pub fn typed(client: NewClient) -> Self {
+    pub fn typed(client: ManualOauthClient) -> Self {
         Self {
-            client: Client {
+            client: OauthClient {
                 method: match client.secret {
-                    Some(_) => AuthMethod::Basic,
-                    None => AuthMethod::None,
+                    Some(_) => TokenAuthMethod::Basic,
+                    None => TokenAuthMethod::None,
                 },
                 id: client.id,
                 secret: client.secret,
@@ -41,7 +43,11 @@ impl KeptClient {
         }
     }
 
-    pub(super) fn of(client: Client, metadata: &ServerMetadata, redirect_uri: &str) -> Self {
+    pub(super) fn of(
+        client: OauthClient,
+        metadata: &AuthorizationServerMetadata,
+        redirect_uri: &str,
+    ) -> Self {
         Self {
             client,
             issuer: metadata.issuer.clone(),
@@ -51,9 +57,9 @@ impl KeptClient {
 }
 
 /// Who asks.
-pub struct Own<'a> {
+pub struct SigninClientOptions<'a> {
     /// The client that was kept of before, and where it comes from.
-    pub stored: Option<(AuthClientOrigin, KeptClient)>,
+    pub stored: Option<(AuthClientOrigin, IssuerClient)>,
     /// Where the answer comes.
     pub redirect_uri: &'a str,
     /// The address of our own metadata, which is our client id where that is taken; `None` where
@@ -62,7 +68,7 @@ pub struct Own<'a> {
 }
 
 /// What was prepared for a person to be sent away. Without `Debug`, because it holds secrets.
-pub struct Prepared {
+pub struct PreparedAuthorization {
     /// Where to.
     pub location: Url,
     /// Who answers.
@@ -70,26 +76,26 @@ pub struct Prepared {
     /// Whether the answer says who it is from.
     pub says_issuer: bool,
     /// Who asks for tokens, and for what.
-    pub access: Access,
+    pub access: TokenEndpointAccess,
     /// Where the client comes from.
     pub origin: AuthClientOrigin,
     /// The client, where it is new, or counts at one place from now on.
-    pub new_client: Option<KeptClient>,
+    pub new_client: Option<IssuerClient>,
 }
 
-impl Talk {
+impl OauthHttpClient {
     /// Everything that goes out before the person does: finds out where to sign in with
     /// `server`, and registers where that is needed. `scope` is what a challenge of before
     /// wanted.
     ///
     /// # Errors
-    /// Those of [`Talk::discover`] and [`Talk::register`].
+    /// Those of [`OauthHttpClient::discover`] and [`OauthHttpClient::register`].
     pub async fn prepare(
         &self,
         (server, scope): (&Url, Option<String>),
-        own: Own<'_>,
+        own: SigninClientOptions<'_>,
         (state, pkce): (&str, &Pkce),
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<PreparedAuthorization, SigninFailure> {
         let found = self.discover(server, scope).await?;
         let redirect_uri = own.redirect_uri;
         let (origin, kept, is_new) = self.client(&found, own).await?;
@@ -101,11 +107,11 @@ impl Talk {
             (Some(&found.resource), found.scope.as_deref()),
         )?;
         let metadata = found.metadata;
-        Ok(Prepared {
+        Ok(PreparedAuthorization {
             location,
             issuer: metadata.issuer,
             says_issuer: metadata.authorization_response_iss_parameter_supported,
-            access: Access {
+            access: TokenEndpointAccess {
                 client: kept.client.clone(),
                 token_endpoint: metadata.token_endpoint,
                 revocation_endpoint: metadata.revocation_endpoint,
@@ -120,9 +126,9 @@ impl Talk {
     /// else our own metadata's address, else one that is registered.
     async fn client(
         &self,
-        found: &Found,
-        own: Own<'_>,
-    ) -> Result<(AuthClientOrigin, KeptClient, bool), Failure> {
+        found: &DiscoveryResult,
+        own: SigninClientOptions<'_>,
+    ) -> Result<(AuthClientOrigin, IssuerClient, bool), SigninFailure> {
         let metadata = &found.metadata;
         match own.stored {
             Some((AuthClientOrigin::Manual, mut kept)) => {
@@ -132,7 +138,7 @@ impl Talk {
                 }
                 // Its secret is for the one who was named when a person typed it.
                 if !is_same_issuer(&kept.issuer, &metadata.issuer) {
-                    return Err(Failure::NoAppRegistration);
+                    return Err(SigninFailure::NoAppRegistration);
                 }
                 kept.client.method = metadata.auth_method(kept.client.secret.is_some());
                 return Ok((AuthClientOrigin::Manual, kept, is_first));
@@ -147,19 +153,19 @@ impl Talk {
         }
         let document = own.document;
         if let Some(id) = document.filter(|_| metadata.client_id_metadata_document_supported) {
-            let client = Client {
+            let client = OauthClient {
                 id: id.to_owned(),
                 secret: None,
-                method: AuthMethod::None,
+                method: TokenAuthMethod::None,
             };
-            let kept = KeptClient::of(client, metadata, own.redirect_uri);
+            let kept = IssuerClient::of(client, metadata, own.redirect_uri);
             return Ok((AuthClientOrigin::Metadata, kept, true));
         }
         let scope = found.scope.as_deref();
         let client = self
             .register(metadata, Some(own.redirect_uri), scope)
             .await?;
-        let kept = KeptClient::of(client, metadata, own.redirect_uri);
+        let kept = IssuerClient::of(client, metadata, own.redirect_uri);
         Ok((AuthClientOrigin::Registered, kept, true))
     }
 }

@@ -3,30 +3,30 @@
 //! Source: contract 5.3, "auth", and 5.4.
 
 use guildhall_domain::mcp_signins::{
-    Failure,
-    metadata::{AuthMethod, ServerMetadata, is_same_issuer},
+    SigninFailure,
+    metadata::{AuthorizationServerMetadata, TokenAuthMethod, is_same_issuer},
 };
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Access, Client, KeptClient, Talk};
+use super::{IssuerClient, OauthClient, OauthHttpClient, TokenEndpointAccess};
 
 /// Who says where one signs in.
-pub enum Authority<'a> {
+pub enum AuthorizationServerSource<'a> {
     /// The metadata of this issuer (RFC 8414).
     Issuer(&'a Url),
     /// The owner, place by place.
-    Places(Box<ServerMetadata>),
+    Places(Box<AuthorizationServerMetadata>),
     /// The MCP server at this address (RFC 9728).
     Server(&'a Url),
 }
 
 /// Who asks.
-pub struct Asker<'a> {
+pub struct ConnectorClientOptions<'a> {
     /// The client that the owner registered: its id, and its secret where it has one.
     pub typed: Option<(String, Option<String>)>,
     /// The client that registered itself before.
-    pub kept: Option<KeptClient>,
+    pub kept: Option<IssuerClient>,
     /// Where answers come; `None` where a code is typed elsewhere.
     pub redirect_uri: Option<&'a str>,
     /// The address of our own metadata; `None` where nobody else can read it.
@@ -35,55 +35,55 @@ pub struct Asker<'a> {
 
 /// What was arranged. Without `Debug`, because it holds a secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Arranged {
+pub struct PreparedTokenEndpoint {
     /// Who gives the tokens.
-    pub metadata: ServerMetadata,
+    pub metadata: AuthorizationServerMetadata,
     /// Who asks for them, and for what.
-    pub access: Access,
+    pub access: TokenEndpointAccess,
     /// Which scope is asked for.
     pub scope: Option<String>,
 }
 
 /// Why nothing was arranged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NotArranged {
+pub enum PreparationError {
     /// Nothing was begun.
-    NotSent(Failure),
+    NotSent(SigninFailure),
     /// Something may have been begun, and no answer came.
     Lost,
     /// The answer was a no; holds its word.
     Refused(String),
 }
 
-impl From<Failure> for NotArranged {
-    fn from(why: Failure) -> Self {
+impl From<SigninFailure> for PreparationError {
+    fn from(why: SigninFailure) -> Self {
         Self::NotSent(why)
     }
 }
 
-impl Talk {
+impl OauthHttpClient {
     /// Finds out where one signs in, and registers a client where that is needed; answers the
     /// client beside it where it is new.
     ///
     /// # Errors
-    /// See [`NotArranged`].
+    /// See [`PreparationError`].
     pub async fn arrange(
         &self,
-        authority: Authority<'_>,
+        authority: AuthorizationServerSource<'_>,
         (resource, scopes): (Option<&Url>, &[String]),
-        asker: Asker<'_>,
-    ) -> Result<(Arranged, Option<KeptClient>), NotArranged> {
+        asker: ConnectorClientOptions<'_>,
+    ) -> Result<(PreparedTokenEndpoint, Option<IssuerClient>), PreparationError> {
         let wanted = (!scopes.is_empty()).then(|| scopes.join(" "));
         let mut scope = wanted.clone();
         let mut resource = resource.map(Url::to_string);
         let metadata = match authority {
-            Authority::Issuer(url) => {
+            AuthorizationServerSource::Issuer(url) => {
                 let is_theirs = |told: &str| is_same_issuer(told, url.as_str());
                 let found = self.issuer(url, is_theirs).await?;
-                found.ok_or(Failure::NoSigninSupport)?
+                found.ok_or(SigninFailure::NoSigninSupport)?
             }
-            Authority::Places(metadata) => *metadata,
-            Authority::Server(url) => {
+            AuthorizationServerSource::Places(metadata) => *metadata,
+            AuthorizationServerSource::Server(url) => {
                 let found = self.discover(url, wanted).await?;
                 (resource, scope) = (Some(found.resource), found.scope);
                 found.metadata
@@ -91,13 +91,13 @@ impl Talk {
         };
         self.usable(&metadata, asker.redirect_uri.is_some())?;
         let (client, new) = self.asking(&metadata, asker, scope.as_deref()).await?;
-        let access = Access {
+        let access = TokenEndpointAccess {
             client,
             token_endpoint: metadata.token_endpoint.clone(),
             revocation_endpoint: metadata.revocation_endpoint.clone(),
             resource,
         };
-        let arranged = Arranged {
+        let arranged = PreparedTokenEndpoint {
             metadata,
             access,
             scope,
@@ -106,12 +106,16 @@ impl Talk {
     }
 
     /// Holds the places of a way to sign in against the rules.
-    fn usable(&self, metadata: &ServerMetadata, is_browser: bool) -> Result<(), Failure> {
+    fn usable(
+        &self,
+        metadata: &AuthorizationServerMetadata,
+        is_browser: bool,
+    ) -> Result<(), SigninFailure> {
         let first = match is_browser {
             true => Some(&metadata.authorization_endpoint).filter(|place| !place.is_empty()),
             false => metadata.device_authorization_endpoint.as_ref(),
         };
-        self.checked(first.ok_or(Failure::NoSigninSupport)?)?;
+        self.checked(first.ok_or(SigninFailure::NoSigninSupport)?)?;
         self.checked(&metadata.token_endpoint)?;
         Ok(())
     }
@@ -120,16 +124,16 @@ impl Talk {
     /// before, our own metadata's address, else one that is registered.
     async fn asking(
         &self,
-        metadata: &ServerMetadata,
-        asker: Asker<'_>,
+        metadata: &AuthorizationServerMetadata,
+        asker: ConnectorClientOptions<'_>,
         scope: Option<&str>,
-    ) -> Result<(Client, Option<KeptClient>), NotArranged> {
+    ) -> Result<(OauthClient, Option<IssuerClient>), PreparationError> {
         if let Some((id, secret)) = asker.typed {
             let method = metadata.auth_method(secret.is_some());
-            return Ok((Client { id, secret, method }, None));
+            return Ok((OauthClient { id, secret, method }, None));
         }
         let back = asker.redirect_uri.unwrap_or_default();
-        let counts = |kept: &KeptClient| {
+        let counts = |kept: &IssuerClient| {
             is_same_issuer(&kept.issuer, &metadata.issuer) && kept.redirect_uri == back
         };
         if let Some(kept) = asker.kept.filter(counts) {
@@ -137,20 +141,20 @@ impl Talk {
         }
         let document = asker.document.filter(|_| asker.redirect_uri.is_some());
         if let Some(id) = document.filter(|_| metadata.client_id_metadata_document_supported) {
-            let client = Client {
+            let client = OauthClient {
                 id: id.to_owned(),
                 secret: None,
-                method: AuthMethod::None,
+                method: TokenAuthMethod::None,
             };
             return Ok((client, None));
         }
         let registered = self.register(metadata, asker.redirect_uri, scope).await;
         let client = registered.map_err(|why| match why {
             // The request may have been read before nobody answered.
-            Failure::Unreachable => NotArranged::Lost,
-            why => NotArranged::NotSent(why),
+            SigninFailure::Unreachable => PreparationError::Lost,
+            why => PreparationError::NotSent(why),
         })?;
-        let kept = KeptClient::of(client.clone(), metadata, back);
+        let kept = IssuerClient::of(client.clone(), metadata, back);
         Ok((client, Some(kept)))
     }
 }

@@ -1,13 +1,13 @@
 //! The device grant: a code that a person types elsewhere, and asking whether they did. One
 //! request each; who asks again, and when, is `hall::connectors`. Source: RFC 8628.
 
-use guildhall_domain::mcp_signins::Failure;
+use guildhall_domain::mcp_signins::SigninFailure;
 use http::{Response, StatusCode, header::RETRY_AFTER};
 use oauth2::basic::BasicTokenResponse;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    Access, Arranged, NotArranged, Talk, Tokens,
+    IssuedTokens, OauthHttpClient, PreparationError, PreparedTokenEndpoint, TokenEndpointAccess,
     token_requests::{form_of, tokens_of},
 };
 
@@ -18,7 +18,7 @@ const WORD_CHARS_MAX: usize = 60;
 
 /// What a service answers who asks for a code. Without `Debug`, because it is secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Device {
+pub struct DeviceCodeResponse {
     /// What is shown when tokens are asked for.
     pub device_code: String,
     /// What a person types.
@@ -37,9 +37,9 @@ pub struct Device {
 }
 
 /// What came of asking whether the person has typed the code.
-pub enum DeviceAnswer {
+pub enum DevicePollResult {
     /// They have, and agreed.
-    Granted(Tokens),
+    Granted(IssuedTokens),
     /// Not yet.
     Waiting,
     /// Not yet, and one asks too often.
@@ -51,22 +51,22 @@ pub enum DeviceAnswer {
 }
 
 #[derive(Deserialize)]
-struct Told {
+struct DeviceErrorBody {
     error: String,
 }
 
-impl Talk {
+impl OauthHttpClient {
     /// Asks for a code that a person types elsewhere; `more` goes along.
     ///
     /// # Errors
-    /// See [`NotArranged`].
+    /// See [`PreparationError`].
     pub async fn ask_device(
         &self,
-        arranged: &Arranged,
+        arranged: &PreparedTokenEndpoint,
         more: &[(&str, &str)],
-    ) -> Result<Device, NotArranged> {
+    ) -> Result<DeviceCodeResponse, PreparationError> {
         let endpoint = arranged.metadata.device_authorization_endpoint.as_deref();
-        let endpoint = self.checked(endpoint.ok_or(Failure::NoSigninSupport)?)?;
+        let endpoint = self.checked(endpoint.ok_or(SigninFailure::NoSigninSupport)?)?;
         let access = &arranged.access;
         let scope = arranged.scope.as_deref().map(|scope| ("scope", scope));
         let resource = access.resource.as_deref().map(|it| ("resource", it));
@@ -77,17 +77,17 @@ impl Talk {
             .collect();
         let asked = form_of(&access.client, &endpoint, &pairs)?;
         let answer = self.ask(asked).await.map_err(|why| match why {
-            Failure::Unreachable => NotArranged::Lost,
-            why => NotArranged::NotSent(why),
+            SigninFailure::Unreachable => PreparationError::Lost,
+            why => PreparationError::NotSent(why),
         })?;
         if answer.status().is_server_error() {
-            return Err(NotArranged::Lost);
+            return Err(PreparationError::Lost);
         }
-        let unusable = || NotArranged::Refused("unusable_answer".to_owned());
+        let unusable = || PreparationError::Refused("unusable_answer".to_owned());
         if !answer.status().is_success() {
-            return Err(word_of(&answer).map_or_else(unusable, NotArranged::Refused));
+            return Err(word_of(&answer).map_or_else(unusable, PreparationError::Refused));
         }
-        let device: Device = json_of(&answer).ok_or_else(unusable)?;
+        let device: DeviceCodeResponse = json_of(&answer).ok_or_else(unusable)?;
         // A person is sent there, so that it must be a place one may be sent to.
         let complete = device.verification_uri_complete.iter();
         for place in complete.chain([&device.verification_uri]) {
@@ -97,35 +97,39 @@ impl Talk {
     }
 
     /// Asks once whether the person has typed the code.
-    pub async fn poll_device(&self, access: &Access, device_code: &str) -> DeviceAnswer {
+    pub async fn poll_device(
+        &self,
+        access: &TokenEndpointAccess,
+        device_code: &str,
+    ) -> DevicePollResult {
         let pairs = [("grant_type", DEVICE_GRANT), ("device_code", device_code)];
         let asked = self.checked(&access.token_endpoint);
         let asked = asked.and_then(|endpoint| form_of(&access.client, &endpoint, &pairs));
         let answer = match asked {
             Ok(asked) => self.ask(asked).await,
-            Err(why) => return DeviceAnswer::Refused(why.code().to_owned()),
+            Err(why) => return DevicePollResult::Refused(why.code().to_owned()),
         };
         let Ok(answer) = answer else {
-            return DeviceAnswer::Nobody(None);
+            return DevicePollResult::Nobody(None);
         };
         let status = answer.status();
         if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
-            return DeviceAnswer::Nobody(retry_after(&answer));
+            return DevicePollResult::Nobody(retry_after(&answer));
         }
         if status.is_success() {
             return match json_of::<BasicTokenResponse>(&answer) {
-                Some(told) => DeviceAnswer::Granted(tokens_of(&told)),
-                None => DeviceAnswer::Refused("unusable_answer".to_owned()),
+                Some(told) => DevicePollResult::Granted(tokens_of(&told)),
+                None => DevicePollResult::Refused("unusable_answer".to_owned()),
             };
         }
         match word_of(&answer).as_deref() {
-            Some("authorization_pending") => DeviceAnswer::Waiting,
-            Some("slow_down") => DeviceAnswer::TooOften,
+            Some("authorization_pending") => DevicePollResult::Waiting,
+            Some("slow_down") => DevicePollResult::TooOften,
             Some("temporarily_unavailable" | "server_error") => {
-                DeviceAnswer::Nobody(retry_after(&answer))
+                DevicePollResult::Nobody(retry_after(&answer))
             }
-            Some(word) => DeviceAnswer::Refused(word.to_owned()),
-            None => DeviceAnswer::Refused("unusable_answer".to_owned()),
+            Some(word) => DevicePollResult::Refused(word.to_owned()),
+            None => DevicePollResult::Refused("unusable_answer".to_owned()),
         }
     }
 }
@@ -136,7 +140,7 @@ fn json_of<T: DeserializeOwned>(answer: &Response<Vec<u8>>) -> Option<T> {
 
 /// The word of an error, as far as it is one.
 fn word_of(answer: &Response<Vec<u8>>) -> Option<String> {
-    let told: Told = json_of(answer)?;
+    let told: DeviceErrorBody = json_of(answer)?;
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let word: String = told.error.chars().take(WORD_CHARS_MAX).collect();
     (!word.is_empty() && word.chars().all(is_word)).then_some(word)

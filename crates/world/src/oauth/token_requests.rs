@@ -7,8 +7,8 @@ use bytes::Bytes;
 use guildhall_domain::{
     Fault,
     mcp_signins::{
-        Failure,
-        metadata::{AuthMethod, ServerMetadata},
+        SigninFailure,
+        metadata::{AuthorizationServerMetadata, TokenAuthMethod},
     },
 };
 use http::{
@@ -24,25 +24,25 @@ use oauth2::{
 use serde::{Deserialize, Serialize};
 use url::{Url, form_urlencoded};
 
-use super::{Talk, Unanswered, request};
+use super::{OauthHttpClient, OauthRequestError, request};
 use crate::secret_tokens;
 
 /// A client at an authorization server. Without `Debug`, because it holds a secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Client {
+pub struct OauthClient {
     /// Its id.
     pub id: String,
     /// Its secret, where it has one.
     pub secret: Option<String>,
     /// How it shows itself.
-    pub method: AuthMethod,
+    pub method: TokenAuthMethod,
 }
 
 /// Who may be asked for tokens, and for what. Without `Debug`, because it holds a secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Access {
+pub struct TokenEndpointAccess {
     /// Who asks.
-    pub client: Client,
+    pub client: OauthClient,
     /// Where codes and refresh tokens become tokens.
     pub token_endpoint: String,
     /// Where tokens are given back.
@@ -53,7 +53,7 @@ pub struct Access {
 
 /// What came of a code or a refresh token. Without `Debug`, because it is secret.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct IssuedTokens {
     /// What the server is shown.
     pub access: String,
     /// What buys the next one.
@@ -95,15 +95,15 @@ pub fn pkce() -> Result<Pkce, Fault> {
 /// Where a person is sent.
 ///
 /// # Errors
-/// [`Failure::NoSigninSupport`] when the authorization server's address is none.
+/// [`SigninFailure::NoSigninSupport`] when the authorization server's address is none.
 pub fn authorization_url(
-    metadata: &ServerMetadata,
-    client: &Client,
+    metadata: &AuthorizationServerMetadata,
+    client: &OauthClient,
     (redirect_uri, state): (&str, &str),
     pkce: &Pkce,
     (resource, scope): (Option<&str>, Option<&str>),
-) -> Result<Url, Failure> {
-    let none = |_| Failure::NoSigninSupport;
+) -> Result<Url, SigninFailure> {
+    let none = |_| SigninFailure::NoSigninSupport;
     let verifier = PkceCodeVerifier::new(pkce.verifier.clone());
     let authorization = AuthUrl::new(metadata.authorization_endpoint.clone()).map_err(none)?;
     let back = RedirectUrl::new(redirect_uri.to_owned()).map_err(none)?;
@@ -132,16 +132,16 @@ pub fn authorization_url(
 type TokenClient =
     BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-fn client_of(access: &Access) -> Result<TokenClient, Failure> {
+fn client_of(access: &TokenEndpointAccess) -> Result<TokenClient, SigninFailure> {
     let endpoint = TokenUrl::new(access.token_endpoint.clone());
-    let endpoint = endpoint.map_err(|_| Failure::ExchangeFailed)?;
+    let endpoint = endpoint.map_err(|_| SigninFailure::ExchangeFailed)?;
     let mut client = BasicClient::new(ClientId::new(access.client.id.clone()));
     if let Some(secret) = &access.client.secret {
         client = client.set_client_secret(ClientSecret::new(secret.clone()));
     }
     let by = match access.client.method {
-        AuthMethod::Basic => AuthType::BasicAuth,
-        AuthMethod::None | AuthMethod::Post => AuthType::RequestBody,
+        TokenAuthMethod::Basic => AuthType::BasicAuth,
+        TokenAuthMethod::None | TokenAuthMethod::Post => AuthType::RequestBody,
     };
     Ok(client.set_auth_type(by).set_token_uri(endpoint))
 }
@@ -149,17 +149,17 @@ fn client_of(access: &Access) -> Result<TokenClient, Failure> {
 /// A failure as the crate wants it.
 #[derive(Debug, thiserror::Error)]
 #[error("it could not be asked: {0}")]
-pub struct NotAsked(Unanswered);
+pub struct OauthTransportError(OauthRequestError);
 
-type TokenError = RequestTokenError<NotAsked, BasicErrorResponse>;
+type TokenError = RequestTokenError<OauthTransportError, BasicErrorResponse>;
 
 /// Why a code bought no token, for the log: it holds nothing that was sent, and of what was
 /// answered the word of the error alone.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotBought(String);
+pub struct CodeExchangeError(String);
 
-impl From<TokenError> for NotBought {
+impl From<TokenError> for CodeExchangeError {
     fn from(error: TokenError) -> Self {
         /// Characters of a word that are told.
         const WORD_CHARS_MAX: usize = 60;
@@ -177,25 +177,25 @@ impl From<TokenError> for NotBought {
     }
 }
 
-impl From<Failure> for NotBought {
-    fn from(why: Failure) -> Self {
+impl From<SigninFailure> for CodeExchangeError {
+    fn from(why: SigninFailure) -> Self {
         Self(why.code().to_owned())
     }
 }
 
-impl Talk {
+impl OauthHttpClient {
     /// Exchanges the code of an answer for tokens.
     ///
     /// # Errors
-    /// [`NotBought`]: for people that is [`Failure::ExchangeFailed`].
+    /// [`CodeExchangeError`]: for people that is [`SigninFailure::ExchangeFailed`].
     pub async fn exchange(
         &self,
-        access: &Access,
+        access: &TokenEndpointAccess,
         (code, verifier): (&str, &str),
         redirect_uri: &str,
-    ) -> Result<Tokens, NotBought> {
+    ) -> Result<IssuedTokens, CodeExchangeError> {
         let back = RedirectUrl::new(redirect_uri.to_owned());
-        let back = back.map_err(|_| NotBought("our own address is none".to_owned()))?;
+        let back = back.map_err(|_| CodeExchangeError("our own address is none".to_owned()))?;
         let client = client_of(access)?.set_redirect_uri(back);
         let mut asked = client
             .exchange_code(AuthorizationCode::new(code.to_owned()))
@@ -211,7 +211,11 @@ impl Talk {
     ///
     /// # Errors
     /// See [`RefreshError`].
-    pub async fn refresh(&self, access: &Access, refresh: &str) -> Result<Tokens, RefreshError> {
+    pub async fn refresh(
+        &self,
+        access: &TokenEndpointAccess,
+        refresh: &str,
+    ) -> Result<IssuedTokens, RefreshError> {
         let client = client_of(access).map_err(|_| RefreshError::Rejected)?;
         let refresh = RefreshToken::new(refresh.to_owned());
         let mut asked = client.exchange_refresh_token(&refresh);
@@ -244,7 +248,11 @@ impl Talk {
     /// Why nobody was told.
     ///
     /// Source: RFC 7009. The crate does that for https alone.
-    pub async fn revoke(&self, access: &Access, token: &str) -> Result<(), Failure> {
+    pub async fn revoke(
+        &self,
+        access: &TokenEndpointAccess,
+        token: &str,
+    ) -> Result<(), SigninFailure> {
         let Some(endpoint) = &access.revocation_endpoint else {
             return Ok(());
         };
@@ -252,22 +260,27 @@ impl Talk {
         let asked = form_of(&access.client, &endpoint, &[("token", token)])?;
         match self.ask(asked).await?.status().is_success() {
             true => Ok(()),
-            false => Err(Failure::Refused),
+            false => Err(SigninFailure::Refused),
         }
     }
 }
 
-impl<'c> AsyncHttpClient<'c> for Talk {
-    type Error = NotAsked;
-    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, NotAsked>> + Send + 'c>>;
+impl<'c> AsyncHttpClient<'c> for OauthHttpClient {
+    type Error = OauthTransportError;
+    type Future =
+        Pin<Box<dyn Future<Output = Result<HttpResponse, OauthTransportError>> + Send + 'c>>;
 
     fn call(&'c self, asked: HttpRequest) -> Self::Future {
-        Box::pin(async move { self.answer(asked.map(Bytes::from)).await.map_err(NotAsked) })
+        Box::pin(async move {
+            self.answer(asked.map(Bytes::from))
+                .await
+                .map_err(OauthTransportError)
+        })
     }
 }
 
-pub(super) fn tokens_of(told: &BasicTokenResponse) -> Tokens {
-    Tokens {
+pub(super) fn tokens_of(told: &BasicTokenResponse) -> IssuedTokens {
+    IssuedTokens {
         access: told.access_token().secret().clone(),
         refresh: told.refresh_token().map(|token| token.secret().clone()),
         expires_in_s: told.expires_in().map(|left| left.as_secs()),
@@ -276,14 +289,14 @@ pub(super) fn tokens_of(told: &BasicTokenResponse) -> Tokens {
 
 /// A form of a client, which shows itself by a header or in the form, as it does.
 pub(super) fn form_of(
-    client: &Client,
+    client: &OauthClient,
     endpoint: &Url,
     pairs: &[(&str, &str)],
-) -> Result<Request<Bytes>, Failure> {
+) -> Result<Request<Bytes>, SigninFailure> {
     let mut form = form_urlencoded::Serializer::new(String::new());
     form.extend_pairs(pairs);
     let shown = match (client.method, &client.secret) {
-        (AuthMethod::Basic, Some(secret)) => Some(basic(&client.id, secret)),
+        (TokenAuthMethod::Basic, Some(secret)) => Some(basic(&client.id, secret)),
         (_, secret) => {
             form.append_pair("client_id", &client.id);
             form.extend_pairs(secret.iter().map(|secret| ("client_secret", secret)));

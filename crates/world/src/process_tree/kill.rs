@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::processes::{Process, State, Table};
+use super::processes::{Process, ProcessState, ProcessTable};
 
 /// How often processes that start others meanwhile are looked for again.
 const ROUNDS_MAX: usize = 16;
@@ -12,7 +12,7 @@ const ROUNDS_MAX: usize = 16;
 ///
 /// Who forks meanwhile is for the next call.
 pub(crate) fn kill_below(root: u32) -> usize {
-    let Some(table) = Table::read(|| true) else {
+    let Some(table) = ProcessTable::read(|| true) else {
         return 0;
     };
     let mut below = BTreeSet::new();
@@ -33,20 +33,20 @@ pub(crate) fn kill_below(root: u32) -> usize {
 
 /// What is known of processes that have left every tree.
 #[derive(Clone, Debug)]
-pub(crate) struct Left {
+pub(crate) struct LeftoverProcesses {
     /// The group they were started in.
     pub(crate) group: u32,
     /// `NAME=value` of the environment they were started with, which nothing else has.
     pub(crate) mark: String,
 }
 
-impl Left {
+impl LeftoverProcesses {
     /// Those that live.
     pub(super) fn living(&self) -> Vec<Process> {
-        let table = Table::read(|| true).unwrap_or_default();
+        let table = ProcessTable::read(|| true).unwrap_or_default();
         let is_left = |process: &Process| {
             let stat = table.stat(process.pid);
-            stat.is_some_and(|stat| stat.state != State::Ended)
+            stat.is_some_and(|stat| stat.state != ProcessState::Ended)
                 && process.pid != std::process::id()
                 && (stat.is_some_and(|stat| stat.group == self.group)
                     || process.carries(&self.mark))

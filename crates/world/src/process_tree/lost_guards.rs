@@ -10,35 +10,35 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    kill::Left,
-    processes::{Process, State, Table},
+    kill::LeftoverProcesses,
+    processes::{Process, ProcessState, ProcessTable},
 };
 use crate::peer_lookup::own_uid;
 
 /// A keeper that somebody else killed or stopped.
 #[derive(Clone, Debug)]
-pub(super) struct Lost {
-    pub(super) keeper: Entered,
+pub(super) struct LostGuard {
+    pub(super) keeper: StartedGuard,
     /// By what all that it kept is found; `None` where that may hide, as an agent may.
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<LeftoverProcesses>,
 }
 
 /// A keeper as it was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entered {
+pub(super) struct StartedGuard {
     pub(super) process: Process,
     /// The processes above it then. What loses its parent is given to one of these.
     pub(super) above: Vec<Process>,
 }
 
-impl Entered {
+impl StartedGuard {
     /// That of a keeper which runs.
     pub(super) fn now(keeper: u32) -> Self {
         let mut above = Vec::new();
-        let mut next = super::processes::Stat::of(keeper).map(|stat| stat.parent);
+        let mut next = super::processes::ProcessStat::of(keeper).map(|stat| stat.parent);
         while let Some(process) = next.and_then(Process::with_number) {
             above.push(process);
-            next = super::processes::Stat::of(process.pid).map(|stat| stat.parent);
+            next = super::processes::ProcessStat::of(process.pid).map(|stat| stat.parent);
         }
         let gone = Process {
             pid: keeper,
@@ -63,7 +63,7 @@ impl Entered {
     /// One that was is now below a process that was above the keeper, or is so itself, by way of
     /// processes that were all started after the keeper. So whoever hangs there by one that is
     /// older than the keeper was never below it.
-    pub(super) fn may_have_kept(&self, table: &Table, process: Process) -> bool {
+    pub(super) fn may_have_kept(&self, table: &ProcessTable, process: Process) -> bool {
         if self.above.contains(&process) {
             return false;
         }
@@ -75,16 +75,20 @@ impl Entered {
     }
 }
 
-impl Lost {
+impl LostGuard {
     /// Whether any of what it kept may live; `is_known` says which processes are somebody else's.
-    pub(super) fn may_live(&self, table: &Table, is_known: impl Fn(Process) -> bool) -> bool {
+    pub(super) fn may_live(
+        &self,
+        table: &ProcessTable,
+        is_known: impl Fn(Process) -> bool,
+    ) -> bool {
         if let Some(left) = &self.left {
             return !left.living().is_empty();
         }
         let own = own_uid();
         table.processes().any(|process| {
             let stat = table.stat(process.pid);
-            stat.is_some_and(|stat| stat.state != State::Ended)
+            stat.is_some_and(|stat| stat.state != ProcessState::Ended)
                 && !is_known(process)
                 && self.keeper.may_have_kept(table, process)
                 && process.may_act_as(own)
@@ -96,17 +100,17 @@ impl Lost {
 /// server's ports, since the computer started.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Record {
+pub(super) struct GuardRecord {
     boot_id: String,
     /// The keepers of those that have not ended, or not as they should.
-    pub(super) keepers: Vec<Entered>,
+    pub(super) keepers: Vec<StartedGuard>,
 }
 
 /// Where it is kept.
 #[derive(Clone, Debug)]
-pub(super) struct RecordFile(PathBuf);
+pub(super) struct GuardRecordFile(PathBuf);
 
-impl RecordFile {
+impl GuardRecordFile {
     pub(super) fn in_folder(data_dir: &Path) -> Self {
         Self(data_dir.join("unenclosed-agents.json"))
     }
@@ -115,12 +119,12 @@ impl RecordFile {
     ///
     /// # Errors
     /// Where it cannot be read.
-    pub(super) fn read(&self) -> io::Result<Option<Record>> {
+    pub(super) fn read(&self) -> io::Result<Option<GuardRecord>> {
         let text = match fs::read_to_string(&self.0) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             text => text?,
         };
-        let record: Record = serde_json::from_str(&text)?;
+        let record: GuardRecord = serde_json::from_str(&text)?;
         Ok((record.boot_id == boot_id()).then_some(record))
     }
 
@@ -128,8 +132,8 @@ impl RecordFile {
     ///
     /// # Errors
     /// What the system says.
-    pub(super) fn write(&self, keepers: Vec<Entered>) -> io::Result<()> {
-        let record = Record {
+    pub(super) fn write(&self, keepers: Vec<StartedGuard>) -> io::Result<()> {
+        let record = GuardRecord {
             boot_id: boot_id(),
             keepers,
         };
@@ -158,10 +162,13 @@ mod tests {
     #[test]
     fn what_ran_before_the_computer_started_is_not_in_doubt() {
         let scratch = crate::scratch::Scratch::new("unenclosed-agents");
-        let file = RecordFile::in_folder(scratch.path());
+        let file = GuardRecordFile::in_folder(scratch.path());
         assert!(file.read().unwrap().is_none());
-        file.write(vec![Entered::unknown()]).unwrap();
-        assert_eq!(file.read().unwrap().unwrap().keepers, [Entered::unknown()]);
+        file.write(vec![StartedGuard::unknown()]).unwrap();
+        assert_eq!(
+            file.read().unwrap().unwrap().keepers,
+            [StartedGuard::unknown()]
+        );
         let now = fs::read_to_string(&file.0).unwrap();
         fs::write(&file.0, now.replace(&boot_id(), "another-start")).unwrap();
         assert!(file.read().unwrap().is_none());

@@ -9,9 +9,9 @@ use std::{
 use rustix::time::{ClockId, clock_gettime};
 
 use super::{
-    Holder, Keeper, Whose,
-    lost_guards::Lost,
-    processes::{Process, State, Table, each_socket},
+    RegisteredGuard, SocketHolder, TreeOwner,
+    lost_guards::LostGuard,
+    processes::{Process, ProcessState, ProcessTable, each_socket},
 };
 use crate::peer_lookup::own_uid;
 
@@ -19,12 +19,12 @@ use crate::peer_lookup::own_uid;
 const ROUNDS_MAX: usize = 16;
 /// What a search may spend on the list of processes, in all rounds together, and on the descriptors
 /// of agents: they decide how many there are of either.
-const AGENTS: Budget = Budget {
+const AGENTS: SearchBudget = SearchBudget {
     entries: 32_000,
     time: Duration::from_millis(30),
 };
 /// What it may spend on all others.
-const OTHERS: Budget = Budget {
+const OTHERS: SearchBudget = SearchBudget {
     entries: 100_000,
     time: Duration::from_millis(250),
 };
@@ -34,16 +34,16 @@ const ENTRIES_A_LIST: usize = 8;
 
 /// What is known when a search begins.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) keepers: BTreeMap<u32, Keeper>,
-    pub(super) lost: Vec<Lost>,
+pub(super) struct SearchContext {
+    pub(super) keepers: BTreeMap<u32, RegisteredGuard>,
+    pub(super) lost: Vec<LostGuard>,
     /// Whether an agent that could connect to the server has run since the computer started.
     pub(super) was_open: bool,
     /// Who held the sockets of people before.
     pub(super) likely: VecDeque<Process>,
 }
 
-impl Known {
+impl SearchContext {
     /// Whether the same keepers are lost.
     pub(super) fn is_lost_alike(&self, other: &Self) -> bool {
         let keepers = |known: &Self| -> BTreeSet<Process> {
@@ -60,9 +60,9 @@ impl Known {
 
 /// What a search found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// By the inode.
-    pub(super) holders: BTreeMap<u64, Holder>,
+    pub(super) holders: BTreeMap<u64, SocketHolder>,
     /// Who held sockets and is no agent.
     pub(super) people: BTreeSet<Process>,
     /// Because of whom somebody is in doubt.
@@ -71,20 +71,20 @@ pub(super) struct Found {
 
 /// How much may be looked at.
 #[derive(Clone, Copy, Debug)]
-struct Budget {
+struct SearchBudget {
     entries: usize,
     time: Duration,
 }
 
 /// A budget that is being spent, in the time of this thread.
-struct Spending {
+struct BudgetMeter {
     entries_left: usize,
     end: Duration,
     is_over: bool,
 }
 
-impl Spending {
-    fn of(budget: Budget) -> Self {
+impl BudgetMeter {
+    fn of(budget: SearchBudget) -> Self {
         Self {
             entries_left: budget.entries,
             end: thread_time() + budget.time,
@@ -120,7 +120,7 @@ fn thread_time() -> Duration {
 
 /// What a look into one process showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Look {
+enum ProcessScan {
     Whole,
     Unreadable,
     /// It, or one of its threads, ended while it was looked into.
@@ -130,14 +130,14 @@ enum Look {
 /// Looks for the wanted sockets in these lists of descriptors.
 fn look(
     lists: impl IntoIterator<Item = std::path::PathBuf>,
-    spending: &mut Spending,
+    spending: &mut BudgetMeter,
     mut on_socket: impl FnMut(u64),
-) -> Look {
-    let mut outcome = Look::Whole;
+) -> ProcessScan {
+    let mut outcome = ProcessScan::Whole;
     for list in lists {
         // Opening a list is as much work as some entries, also where it is refused.
         if !spending.take_list() {
-            return Look::Unreadable;
+            return ProcessScan::Unreadable;
         }
         let looked = each_socket(&list, |inode| {
             if let Some(inode) = inode {
@@ -148,13 +148,13 @@ fn look(
         match looked {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                outcome = Look::Unreadable;
+                outcome = ProcessScan::Unreadable;
             }
-            Err(_) if outcome == Look::Unreadable => {}
-            Err(_) => outcome = Look::Changed,
+            Err(_) if outcome == ProcessScan::Unreadable => {}
+            Err(_) => outcome = ProcessScan::Changed,
         }
         if spending.is_over {
-            return Look::Unreadable;
+            return ProcessScan::Unreadable;
         }
     }
     outcome
@@ -162,37 +162,37 @@ fn look(
 
 fn look_into_threads(
     process: Process,
-    spending: &mut Spending,
+    spending: &mut BudgetMeter,
     on_socket: impl FnMut(u64),
-) -> Look {
+) -> ProcessScan {
     match process.descriptors_by_thread() {
         Ok(lists) => look(lists, spending, on_socket),
-        Err(_) => Look::Changed,
+        Err(_) => ProcessScan::Changed,
     }
 }
 
 /// Every process below `root` and below the keepers, which are left out, with whose it is by the
 /// nearest keeper above it, and whether it is enclosed.
 pub(super) fn below(
-    table: &Table,
+    table: &ProcessTable,
     root: u32,
-    keepers: &BTreeMap<u32, Keeper>,
-) -> BTreeMap<Process, (Holder, bool)> {
-    let by = |keeper: &Keeper| {
+    keepers: &BTreeMap<u32, RegisteredGuard>,
+) -> BTreeMap<Process, (SocketHolder, bool)> {
+    let by = |keeper: &RegisteredGuard| {
         let holder = match keeper.whose {
-            Whose::Agent(agent) => Holder::Agent(agent),
-            Whose::Nobody => Holder::Stray,
-            Whose::Browser => Holder::Browser,
+            TreeOwner::Agent(agent) => SocketHolder::Agent(agent),
+            TreeOwner::Nobody => SocketHolder::Stray,
+            TreeOwner::Browser => SocketHolder::Browser,
         };
         (holder, keeper.is_enclosed)
     };
     let mut found = BTreeMap::new();
     let mut passed: BTreeSet<u32> = keepers.keys().copied().chain([root]).collect();
     // A keeper is a place to begin by itself: systems may hide it from the list.
-    let mut above: Vec<(u32, (Holder, bool))> = keepers
+    let mut above: Vec<(u32, (SocketHolder, bool))> = keepers
         .iter()
         .map(|(pid, keeper)| (*pid, by(keeper)))
-        .chain([(root, (Holder::Stray, false))])
+        .chain([(root, (SocketHolder::Stray, false))])
         .collect();
     while let Some((parent, holder)) = above.pop() {
         for process in table.children(parent) {
@@ -209,12 +209,12 @@ pub(super) fn below(
 
 /// What the trees of agents showed.
 #[derive(Default)]
-struct Inside {
-    table: Table,
-    below: BTreeMap<Process, (Holder, bool)>,
-    holders: BTreeMap<u64, Holder>,
+struct TreeScan {
+    table: ProcessTable,
+    below: BTreeMap<Process, (SocketHolder, bool)>,
+    holders: BTreeMap<u64, SocketHolder>,
     /// Processes that a lost keeper kept, or may have kept.
-    suspects: BTreeMap<Process, (Holder, bool)>,
+    suspects: BTreeMap<Process, (SocketHolder, bool)>,
     /// Those that could not be looked into, of whoever is not enclosed or may have been an agent.
     unreadable: BTreeSet<Process>,
     /// Whether all trees of agents that run were looked at.
@@ -223,7 +223,7 @@ struct Inside {
     is_whole: bool,
 }
 
-impl Inside {
+impl TreeScan {
     /// Whether no agent that runs can hold a socket which was not found.
     fn is_clear_of_agents(&self) -> bool {
         let is_in_tree = |process: &Process| self.below.contains_key(process);
@@ -232,11 +232,11 @@ impl Inside {
 }
 
 /// Says who holds each of these sockets.
-pub(super) fn search(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Found {
+pub(super) fn search(known: &SearchContext, root: u32, wanted: &BTreeSet<u64>) -> SearchResult {
     let inside = inside(known, root, wanted);
-    let mut found = Found {
+    let mut found = SearchResult {
         holders: inside.holders.clone(),
-        ..Found::default()
+        ..SearchResult::default()
     };
     let mut left: BTreeSet<u64> = wanted.clone();
     left.retain(|inode| !found.holders.contains_key(inode));
@@ -245,7 +245,7 @@ pub(super) fn search(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Found 
         return found;
     }
     if !known.may_be_hidden() && !has_strays {
-        let outside = left.into_iter().map(|inode| (inode, Holder::Outside));
+        let outside = left.into_iter().map(|inode| (inode, SocketHolder::Outside));
         found.holders.extend(outside);
         return found;
     }
@@ -256,13 +256,13 @@ pub(super) fn search(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Found 
 /// Looks into the trees of agents, and then into whatever may have left them, until no new process
 /// appears there. What may have left them can be nearly all that the owner started since, so a
 /// budget that ends there says nothing against the trees.
-fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
-    let mut spending = Spending::of(AGENTS);
-    let mut inside = Inside::default();
+fn inside(known: &SearchContext, root: u32, wanted: &BTreeSet<u64>) -> TreeScan {
+    let mut spending = BudgetMeter::of(AGENTS);
+    let mut inside = TreeScan::default();
     let mut looked_at = BTreeSet::new();
     let mut unreadable = BTreeSet::new();
     for _ in 0..ROUNDS_MAX {
-        let Some(table) = Table::read(|| spending.take_list()) else {
+        let Some(table) = ProcessTable::read(|| spending.take_list()) else {
             break;
         };
         inside.below = below(&table, root, &known.keepers);
@@ -283,17 +283,17 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
             };
             let looked = match holder {
                 // Chromium's threads share one list, and there are hundreds of them.
-                Holder::Browser => look([process.descriptors()], &mut spending, note),
+                SocketHolder::Browser => look([process.descriptors()], &mut spending, note),
                 _ => look_into_threads(*process, &mut spending, note),
             };
             match looked {
-                Look::Whole => {}
-                Look::Unreadable if *is_enclosed => {}
-                Look::Unreadable => {
+                ProcessScan::Whole => {}
+                ProcessScan::Unreadable if *is_enclosed => {}
+                ProcessScan::Unreadable => {
                     unreadable.insert(*process);
                 }
                 // It may have handed a socket on to one that was looked at.
-                Look::Changed => looked_at.clear(),
+                ProcessScan::Changed => looked_at.clear(),
             }
             if spending.is_over {
                 inside.table = table;
@@ -323,12 +323,12 @@ fn inside(known: &Known, root: u32, wanted: &BTreeSet<u64>) -> Inside {
 
 /// Processes that a lost keeper kept, or may have kept.
 fn suspects(
-    known: &Known,
+    known: &SearchContext,
     root: u32,
-    table: &Table,
-    below: &BTreeMap<Process, (Holder, bool)>,
-    spending: &mut Spending,
-) -> BTreeMap<Process, (Holder, bool)> {
+    table: &ProcessTable,
+    below: &BTreeMap<Process, (SocketHolder, bool)>,
+    spending: &mut BudgetMeter,
+) -> BTreeMap<Process, (SocketHolder, bool)> {
     if known.lost.is_empty() {
         return BTreeMap::new();
     }
@@ -344,7 +344,7 @@ fn suspects(
             // Only the local browser's are found for sure.
             Some(left) => {
                 let living = left.living().into_iter().filter(is_outside);
-                suspects.extend(living.map(|process| (process, (Holder::Browser, false))));
+                suspects.extend(living.map(|process| (process, (SocketHolder::Browser, false))));
             }
             None => {
                 // Who a process may act as is read for as long as the budget lasts.
@@ -354,7 +354,7 @@ fn suspects(
                         && (!spending.take_list() || process.may_act_as(own))
                 };
                 for process in table.processes().filter(may_be_kept) {
-                    let holder = Holder::InDoubt {
+                    let holder = SocketHolder::InDoubt {
                         can_be_settled: true,
                     };
                     suspects.entry(process).or_insert((holder, false));
@@ -366,16 +366,22 @@ fn suspects(
 }
 
 /// Looks for what is left among the processes outside of every tree.
-fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, found: &mut Found) {
+fn outside(
+    known: &SearchContext,
+    root: u32,
+    inside: &TreeScan,
+    mut left: BTreeSet<u64>,
+    found: &mut SearchResult,
+) {
     let table = &inside.table;
     let is_outside = |process: &Process| {
         let stat = table.stat(process.pid);
         !inside.below.contains_key(process)
             && !inside.suspects.contains_key(process)
             && !known.keepers.contains_key(&process.pid)
-            && stat.is_some_and(|stat| stat.state != State::Ended)
+            && stat.is_some_and(|stat| stat.state != ProcessState::Ended)
     };
-    let mut spending = Spending::of(OTHERS);
+    let mut spending = BudgetMeter::of(OTHERS);
     let likely: Vec<Process> = known
         .likely
         .iter()
@@ -406,13 +412,13 @@ fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, f
                 // its first process when the own parent ends, and so leaves every tree.
                 if known.was_open && !process.is_in_our_namespace() {
                     found.suspects.insert(*process);
-                    let holder = Holder::InDoubt {
+                    let holder = SocketHolder::InDoubt {
                         can_be_settled: true,
                     };
                     found.holders.insert(inode, holder);
                 } else {
                     found.people.insert(*process);
-                    found.holders.insert(inode, Holder::Outside);
+                    found.holders.insert(inode, SocketHolder::Outside);
                 }
                 left.remove(&inode);
             };
@@ -420,7 +426,7 @@ fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, f
                 true => look_into_threads(*process, &mut spending, &mut note),
                 false => look([process.descriptors()], &mut spending, &mut note),
             };
-            if looked == Look::Unreadable {
+            if looked == ProcessScan::Unreadable {
                 unreadable.insert(*process);
             }
         }
@@ -429,13 +435,13 @@ fn outside(known: &Known, root: u32, inside: &Inside, mut left: BTreeSet<u64>, f
     unreadable.retain(|process| process.may_act_as(own));
     let is_all_seen = unreadable.is_empty() && !spending.is_over;
     let holder = match inside.is_whole && inside.unreadable.is_empty() {
-        true if is_all_seen => Holder::Nobody,
-        true if !known.was_open => Holder::Outside,
-        _ => Holder::InDoubt {
+        true if is_all_seen => SocketHolder::Nobody,
+        true if !known.was_open => SocketHolder::Outside,
+        _ => SocketHolder::InDoubt {
             can_be_settled: inside.is_clear_of_agents(),
         },
     };
-    if matches!(holder, Holder::InDoubt { .. }) && !left.is_empty() {
+    if matches!(holder, SocketHolder::InDoubt { .. }) && !left.is_empty() {
         found.suspects.extend(&inside.unreadable);
         found.suspects.extend(unreadable);
     }

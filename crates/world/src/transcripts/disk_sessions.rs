@@ -10,64 +10,64 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use guildhall_domain::{Moment, ids::SessionId, limits, session_tasks::Dialect};
+use guildhall_domain::{Timestamp, ids::SessionId, limits, session_tasks::TranscriptDialect};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{FOLDER_NAMES_MAX, each_rollout, open, projects};
-use crate::{agent_folders::Places, confined_fs::contained_folder::Beneath};
+use crate::{agent_folders::AgentFolders, confined_fs::contained_folder::ContainedFolder};
 
 /// Bytes of a transcript that are read to learn what session it is.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// A session that lies on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OnDisk {
+pub struct DiskSession {
     /// Its id.
     pub id: SessionId,
     /// Whose it is.
-    pub dialect: Dialect,
+    pub dialect: TranscriptDialect,
     /// Its folder as the agent wrote it; `""` when the head does not say.
     pub cwd: String,
     /// The first line of the first message; `""` when the head holds none.
     pub title: String,
     /// When it was begun.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was last written.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 /// What was read of transcripts before, so that each head is read once.
 #[derive(Debug, Default)]
-pub struct Heads {
+pub struct HeadCache {
     /// By device and inode. A std mutex: held for single look-ups.
-    known: Mutex<HashMap<(u64, u64), Known>>,
+    known: Mutex<HashMap<(u64, u64), CachedHead>>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedHead {
     /// Size and time of writing when it was read.
     stamp: (u64, i64),
-    head: Head,
+    head: TranscriptHead,
 }
 
 /// What the first lines say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Head {
+struct TranscriptHead {
     cwd: String,
     title: String,
-    created_at: Option<Moment>,
+    created_at: Option<Timestamp>,
 }
 
-impl Head {
+impl TranscriptHead {
     fn is_whole(&self) -> bool {
         !self.cwd.is_empty() && !self.title.is_empty() && self.created_at.is_some()
     }
 }
 
 /// A transcript, before it is known what it says.
-struct Candidate {
-    dialect: Dialect,
+struct TranscriptCandidate {
+    dialect: TranscriptDialect,
     path: PathBuf,
     id: SessionId,
     identity: (u64, u64),
@@ -78,10 +78,10 @@ struct Candidate {
 ///
 /// Of a transcript no more than its beginning is read, and that once. Reads the disk, so it is no
 /// call for an async thread.
-pub fn list(places: &Places, heads: &Heads) -> Vec<OnDisk> {
+pub fn list(places: &AgentFolders, heads: &HeadCache) -> Vec<DiskSession> {
     let mut candidates = Vec::new();
-    let claude = open(places, Dialect::Claude).ok();
-    let codex = open(places, Dialect::Codex).ok();
+    let claude = open(places, TranscriptDialect::Claude).ok();
+    let codex = open(places, TranscriptDialect::Codex).ok();
     if let Some(root) = &claude {
         each_claude(root, &mut candidates);
     }
@@ -93,7 +93,7 @@ pub fn list(places: &Places, heads: &Heads) -> Vec<OnDisk> {
             candidates.extend(candidate(
                 root,
                 path,
-                Dialect::Codex,
+                TranscriptDialect::Codex,
                 id.unwrap_or_default(),
             ));
             true
@@ -103,14 +103,14 @@ pub fn list(places: &Places, heads: &Heads) -> Vec<OnDisk> {
     candidates.truncate(limits::TRANSCRIPT_FILES_MAX);
     heads.read(candidates, |candidate| {
         let root = match candidate.dialect {
-            Dialect::Claude => claude.as_ref(),
-            Dialect::Codex => codex.as_ref(),
+            TranscriptDialect::Claude => claude.as_ref(),
+            TranscriptDialect::Codex => codex.as_ref(),
         };
         read_head(root?.file(&candidate.path).ok()?, candidate.dialect).ok()
     })
 }
 
-fn each_claude(root: &Beneath, candidates: &mut Vec<Candidate>) {
+fn each_claude(root: &ContainedFolder, candidates: &mut Vec<TranscriptCandidate>) {
     let mut left = FOLDER_NAMES_MAX;
     for project in projects(root) {
         let entries = root.list(&project, left).unwrap_or_default();
@@ -121,16 +121,21 @@ fn each_claude(root: &Beneath, candidates: &mut Vec<Candidate>) {
                 continue;
             };
             let path = project.join(&entry.name);
-            candidates.extend(candidate(root, &path, Dialect::Claude, id));
+            candidates.extend(candidate(root, &path, TranscriptDialect::Claude, id));
         }
     }
 }
 
-fn candidate(root: &Beneath, path: &Path, dialect: Dialect, id: &str) -> Option<Candidate> {
+fn candidate(
+    root: &ContainedFolder,
+    path: &Path,
+    dialect: TranscriptDialect,
+    id: &str,
+) -> Option<TranscriptCandidate> {
     let id = SessionId::parse(id)?;
     let metadata = root.file(path).ok()?.metadata().ok()?;
     let written_ms = metadata.mtime() * 1_000 + metadata.mtime_nsec() / 1_000_000;
-    Some(Candidate {
+    Some(TranscriptCandidate {
         dialect,
         path: path.to_owned(),
         id,
@@ -139,20 +144,20 @@ fn candidate(root: &Beneath, path: &Path, dialect: Dialect, id: &str) -> Option<
     })
 }
 
-impl Heads {
+impl HeadCache {
     fn read(
         &self,
-        candidates: Vec<Candidate>,
-        read: impl Fn(&Candidate) -> Option<Head>,
-    ) -> Vec<OnDisk> {
+        candidates: Vec<TranscriptCandidate>,
+        read: impl Fn(&TranscriptCandidate) -> Option<TranscriptHead>,
+    ) -> Vec<DiskSession> {
         let mut fresh = HashMap::with_capacity(candidates.len());
         let mut sessions = Vec::with_capacity(candidates.len());
         for candidate in candidates {
             // What cannot be read any more says nothing.
             let known = self.known(&candidate);
             let head = known.or_else(|| read(&candidate)).unwrap_or_default();
-            let updated_at = Moment::from_millis(candidate.stamp.1);
-            sessions.push(OnDisk {
+            let updated_at = Timestamp::from_millis(candidate.stamp.1);
+            sessions.push(DiskSession {
                 id: candidate.id,
                 dialect: candidate.dialect,
                 cwd: head.cwd.clone(),
@@ -161,7 +166,7 @@ impl Heads {
                 updated_at,
             });
             let stamp = candidate.stamp;
-            fresh.insert(candidate.identity, Known { stamp, head });
+            fresh.insert(candidate.identity, CachedHead { stamp, head });
         }
         // What is no longer there is forgotten.
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = fresh;
@@ -169,27 +174,27 @@ impl Heads {
     }
 
     /// What was read of it before, unless more may be known of it now.
-    fn known(&self, candidate: &Candidate) -> Option<Head> {
+    fn known(&self, candidate: &TranscriptCandidate) -> Option<TranscriptHead> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { stamp, head } = known.get(&candidate.identity)?;
+        let CachedHead { stamp, head } = known.get(&candidate.identity)?;
         // A transcript grows at its end alone.
         let is_grown = head.is_whole() && stamp.0 <= candidate.stamp.0;
         (is_grown || *stamp == candidate.stamp).then(|| head.clone())
     }
 }
 
-fn read_head(file: File, dialect: Dialect) -> io::Result<Head> {
+fn read_head(file: File, dialect: TranscriptDialect) -> io::Result<TranscriptHead> {
     let mut bytes = Vec::new();
     file.take(HEAD_BYTES).read_to_end(&mut bytes)?;
-    let mut head = Head::default();
+    let mut head = TranscriptHead::default();
     for line in bytes.split(|byte| *byte == b'\n') {
         // What cannot be read, or is cut by the bound, says nothing.
-        let Ok(line) = serde_json::from_slice::<Line<'_>>(line) else {
+        let Ok(line) = serde_json::from_slice::<TranscriptLine<'_>>(line) else {
             continue;
         };
         match dialect {
-            Dialect::Claude => line.tell_claude(&mut head),
-            Dialect::Codex => line.tell_codex(&mut head),
+            TranscriptDialect::Claude => line.tell_claude(&mut head),
+            TranscriptDialect::Codex => line.tell_codex(&mut head),
         }
         if head.is_whole() {
             break;
@@ -200,10 +205,10 @@ fn read_head(file: File, dialect: Dialect) -> io::Result<Head> {
 
 /// The members of a line of either dialect that say what session it is.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct TranscriptLine<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Cow<'a, str>,
-    timestamp: Option<Moment>,
+    timestamp: Option<Timestamp>,
     cwd: Option<String>,
     #[serde(rename = "isSidechain")]
     is_sidechain: Option<bool>,
@@ -216,7 +221,7 @@ struct Line<'a> {
 }
 
 #[derive(Deserialize)]
-struct Payload<'a> {
+struct LinePayload<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Cow<'a, str>,
     cwd: Option<String>,
@@ -228,13 +233,13 @@ struct Payload<'a> {
 }
 
 #[derive(Deserialize)]
-struct Words {
+struct TextBlock {
     #[serde(default)]
     text: String,
 }
 
-impl Line<'_> {
-    fn tell_claude(self, head: &mut Head) {
+impl TranscriptLine<'_> {
+    fn tell_claude(self, head: &mut TranscriptHead) {
         if self.is_sidechain == Some(true) || (self.kind != "user" && self.kind != "assistant") {
             return;
         }
@@ -243,14 +248,14 @@ impl Line<'_> {
             head.cwd = self.cwd.unwrap_or_default();
         }
         if self.kind == "user" && self.is_meta != Some(true) && head.title.is_empty() {
-            let payload = self.message.and_then(read::<Payload<'_>>);
+            let payload = self.message.and_then(read::<LinePayload<'_>>);
             head.title = title(payload.and_then(|payload| payload.content));
         }
     }
 
-    fn tell_codex(self, head: &mut Head) {
+    fn tell_codex(self, head: &mut TranscriptHead) {
         head.created_at = head.created_at.or(self.timestamp);
-        let Some(payload) = self.payload.and_then(read::<Payload<'_>>) else {
+        let Some(payload) = self.payload.and_then(read::<LinePayload<'_>>) else {
             return;
         };
         match (&*self.kind, &*payload.kind) {
@@ -283,7 +288,7 @@ fn title(content: Option<&RawValue>) -> String {
         Some(text) => vec![text],
         None => {
             let blocks: Vec<&RawValue> = read(content).unwrap_or_default();
-            let words = blocks.into_iter().filter_map(read::<Words>);
+            let words = blocks.into_iter().filter_map(read::<TextBlock>);
             words.map(|words| words.text).collect()
         }
     };

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, os::unix::fs::symlink};
 
-use guildhall_domain::{Moment, ids::SessionId};
+use guildhall_domain::{Timestamp, ids::SessionId};
 
 use super::*;
 use crate::scratch::Scratch;
@@ -11,17 +11,17 @@ const ID: &str = "5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913";
 const OTHER: &str = "019a0b1c-2d3e-7f40-8a5b-6c7d8e9f0a1b";
 const CLAUDE: &str = include_str!("../../../domain/tests/fixtures/claude.jsonl");
 const CODEX: &str = include_str!("../../../domain/tests/fixtures/codex.jsonl");
-const BOTH: [Dialect; 2] = [Dialect::Claude, Dialect::Codex];
+const BOTH: [TranscriptDialect; 2] = [TranscriptDialect::Claude, TranscriptDialect::Codex];
 
-struct Home {
+struct AgentHome {
     scratch: Scratch,
-    places: Places,
+    places: AgentFolders,
 }
 
-impl Home {
+impl AgentHome {
     fn new() -> Self {
         let scratch = Scratch::new("transcripts");
-        let places = Places::new(Some(scratch.path().to_owned()), None, None);
+        let places = AgentFolders::new(Some(scratch.path().to_owned()), None, None);
         Self { scratch, places }
     }
 
@@ -40,8 +40,8 @@ impl Home {
         Some(find(&self.places, &BOTH, &[id])?.path())
     }
 
-    fn follower(&self) -> Follower {
-        Follower::new(find(&self.places, &BOTH, &[ID]).unwrap())
+    fn follower(&self) -> TranscriptFollower {
+        TranscriptFollower::new(find(&self.places, &BOTH, &[ID]).unwrap())
     }
 }
 
@@ -52,7 +52,7 @@ fn todo(content: &str) -> String {
     )
 }
 
-fn subjects(follower: &mut Follower) -> Vec<String> {
+fn subjects(follower: &mut TranscriptFollower) -> Vec<String> {
     let tasks = follower.tasks().iter();
     tasks.map(|task| task.subject.clone()).collect()
 }
@@ -64,7 +64,7 @@ fn append(path: &Path, text: &[u8]) {
 
 #[test]
 fn a_transcript_is_found_by_its_name_in_the_runtimes_own_folder() {
-    let home = Home::new();
+    let home = AgentHome::new();
     assert_eq!(home.found(ID), None, "nothing is there yet");
     let claude = home.claude(CLAUDE);
     let name = format!("rollout-2026-02-03T10-00-00-{OTHER}.jsonl");
@@ -72,20 +72,20 @@ fn a_transcript_is_found_by_its_name_in_the_runtimes_own_folder() {
     home.write(".claude/projects/x/other.jsonl", CLAUDE);
     assert_eq!(home.found(ID), Some(claude.clone()));
     assert_eq!(home.found(OTHER), Some(codex));
-    assert_eq!(find(&home.places, &[Dialect::Codex], &[ID]), None);
+    assert_eq!(find(&home.places, &[TranscriptDialect::Codex], &[ID]), None);
     let by_either = find(&home.places, &BOTH, &["none", ID]).unwrap();
     assert_eq!(by_either.path(), claude);
     for name in ["", ".", "..", "../x/other", "x/other", "other\0", "*"] {
         assert_eq!(home.found(name), None, "{name}");
     }
-    let elsewhere = Places::new(None, Some(home.scratch.path().join(".claude")), None);
+    let elsewhere = AgentFolders::new(None, Some(home.scratch.path().join(".claude")), None);
     assert_eq!(find(&elsewhere, &BOTH, &[ID]).unwrap().path(), claude);
-    assert_eq!(find(&Places::default(), &BOTH, &[ID]), None);
+    assert_eq!(find(&AgentFolders::default(), &BOTH, &[ID]), None);
 }
 
 #[test]
 fn no_link_leads_out_of_the_runtimes_folder() {
-    let home = Home::new();
+    let home = AgentHome::new();
     let outside = home.write(&format!("outside/{ID}.jsonl"), CLAUDE);
     home.write(".claude/projects/real/x", "");
     symlink(
@@ -99,7 +99,7 @@ fn no_link_leads_out_of_the_runtimes_folder() {
         .join(format!(".claude/projects/real/{ID}.jsonl"));
     symlink(&outside, &link).unwrap();
     assert_eq!(home.found(ID), None);
-    assert_eq!(list(&home.places, &Heads::default()), []);
+    assert_eq!(list(&home.places, &HeadCache::default()), []);
     // One that stays inside is a file like any other.
     fs::remove_file(&link).unwrap();
     home.write(".claude/archive/a.jsonl", CLAUDE);
@@ -113,7 +113,7 @@ fn no_link_leads_out_of_the_runtimes_folder() {
 
 #[test]
 fn wherever_a_transcript_is_cut_reading_on_gives_the_tasks_of_the_whole() {
-    let home = Home::new();
+    let home = AgentHome::new();
     let text: String = CLAUDE
         .lines()
         .skip(20)
@@ -145,7 +145,7 @@ fn wherever_a_transcript_is_cut_reading_on_gives_the_tasks_of_the_whole() {
 
 #[test]
 fn an_unfinished_last_line_waits_and_one_that_is_too_long_is_skipped() {
-    let home = Home::new();
+    let home = AgentHome::new();
     let path = home.claude(todo("a"));
     let mut follower = home.follower();
     let b = todo("b");
@@ -179,7 +179,7 @@ fn an_unfinished_last_line_waits_and_one_that_is_too_long_is_skipped() {
 
 #[test]
 fn a_file_that_is_shorter_or_another_is_read_anew() {
-    let home = Home::new();
+    let home = AgentHome::new();
     let path = home.claude(todo("a") + &todo("b"));
     let mut follower = home.follower();
     follower.read_on().unwrap();
@@ -205,7 +205,7 @@ fn a_file_that_is_shorter_or_another_is_read_anew() {
 
 #[test]
 fn sessions_on_disk_are_listed_by_their_first_words() {
-    let home = Home::new();
+    let home = AgentHome::new();
     let claude = home.claude(CLAUDE);
     let name = format!("rollout-2026-02-03T10-00-00-{OTHER}.jsonl");
     let codex = home.write(&format!(".codex/sessions/2026/02/03/{name}"), CODEX);
@@ -220,39 +220,39 @@ fn sessions_on_disk_are_listed_by_their_first_words() {
     for (path, seconds) in [(&claude, 10), (&codex, 30), (&bare, 20)] {
         at(path, seconds);
     }
-    let moment = |text: &str| serde_json::from_str::<Moment>(&format!("\"{text}\"")).unwrap();
-    let of_codex = OnDisk {
+    let moment = |text: &str| serde_json::from_str::<Timestamp>(&format!("\"{text}\"")).unwrap();
+    let of_codex = DiskSession {
         id: SessionId::parse(OTHER).unwrap(),
-        dialect: Dialect::Codex,
+        dialect: TranscriptDialect::Codex,
         cwd: "/projects/tally".to_owned(),
         title: "Count the words of every file".to_owned(),
         created_at: moment("2026-02-03T10:00:00Z"),
-        updated_at: Moment::from_millis(30_000),
+        updated_at: Timestamp::from_millis(30_000),
     };
-    let of_nobody = OnDisk {
+    let of_nobody = DiskSession {
         id: SessionId::parse(empty).unwrap(),
-        dialect: Dialect::Claude,
+        dialect: TranscriptDialect::Claude,
         cwd: String::new(),
         title: String::new(),
-        created_at: Moment::from_millis(20_000),
-        updated_at: Moment::from_millis(20_000),
+        created_at: Timestamp::from_millis(20_000),
+        updated_at: Timestamp::from_millis(20_000),
     };
-    let of_claude = OnDisk {
+    let of_claude = DiskSession {
         id: SessionId::parse(ID).unwrap(),
-        dialect: Dialect::Claude,
+        dialect: TranscriptDialect::Claude,
         created_at: moment("2026-02-03T09:00:00Z"),
-        updated_at: Moment::from_millis(10_000),
+        updated_at: Timestamp::from_millis(10_000),
         ..of_codex.clone()
     };
-    let heads = Heads::default();
+    let heads = HeadCache::default();
     let expected = [of_codex.clone(), of_nobody, of_claude.clone()];
     assert_eq!(list(&home.places, &heads), expected);
     // What is known of a beginning stays known while the file grows.
     append(&claude, b"{}\n");
     at(&claude, 40);
     fs::remove_file(bare).unwrap();
-    let grown = OnDisk {
-        updated_at: Moment::from_millis(40_000),
+    let grown = DiskSession {
+        updated_at: Timestamp::from_millis(40_000),
         ..of_claude
     };
     assert_eq!(list(&home.places, &heads), [grown, of_codex]);

@@ -6,44 +6,44 @@ use std::time::Duration;
 use guildhall_domain::connectors::{
     classification::Classification,
     mcp_operations::operations,
-    operations::{Binding, Operation},
-    send_result::Sent,
-    toolkits::{Auth, Slug, Toolkit},
+    operations::{Operation, OperationBinding},
+    send_result::SendResult,
+    toolkits::{Toolkit, ToolkitAuth, ToolkitSlug},
 };
 use guildhall_world::{
-    connectors::{Credentials, Sending, Services},
-    http_client::{Outgoing, OwnPorts},
-    mcp::Target,
+    connectors::{AccountCredentials, OutgoingOperation, ServiceClients},
+    http_client::{HttpClient, ListenerPorts},
+    mcp::ServerTarget,
 };
 use serde_json::{Value, json};
 
 use crate::{
     fake_agents::PATIENCE,
     mcp_connections::map,
-    reference_server::{Server, over_http, over_sse},
+    reference_server::{ReferenceServer, over_http, over_sse},
 };
 
 /// A service, and the ways to it.
-struct Service {
-    services: Services,
+struct ReferenceService {
+    services: ServiceClients,
     toolkit: Toolkit,
     listed: Vec<Operation>,
-    _server: Server,
+    _server: ReferenceServer,
 }
 
-impl Service {
-    async fn at(server: Server) -> Self {
-        let (Target::Http(address) | Target::Sse(address)) = &server.target else {
+impl ReferenceService {
+    async fn at(server: ReferenceServer) -> Self {
+        let (ServerTarget::Http(address) | ServerTarget::Sse(address)) = &server.target else {
             panic!("it has an address");
         };
         let toolkit = Toolkit {
-            slug: Slug::parse("x").unwrap(),
+            slug: ToolkitSlug::parse("x").unwrap(),
             display_name: "X".to_owned(),
             description: String::new(),
             document_url: None,
             base_url: None,
             url: Some(address.url.clone()),
-            auth: Auth::None,
+            auth: ToolkitAuth::None,
             account: None,
             overrides: Default::default(),
             version: "1".to_owned(),
@@ -52,8 +52,10 @@ impl Service {
             left_out_count: 0,
             has_credential: false,
         };
-        let services = Services::new(&Outgoing::open(OwnPorts::default()).unwrap());
-        let tools = services.tools(&toolkit, &Credentials::None, PATIENCE).await;
+        let services = ServiceClients::new(&HttpClient::open(ListenerPorts::default()).unwrap());
+        let tools = services
+            .tools(&toolkit, &AccountCredentials::None, PATIENCE)
+            .await;
         let listed = operations(&tools.unwrap());
         assert!(listed.left_out.is_empty(), "{:?}", listed.left_out);
         Self {
@@ -64,16 +66,16 @@ impl Service {
         }
     }
 
-    async fn send(&self, tool: &str, arguments: Value, within: Duration) -> Sent {
+    async fn send(&self, tool: &str, arguments: Value, within: Duration) -> SendResult {
         let arguments = map(arguments);
-        let binding = Binding::Mcp {
+        let binding = OperationBinding::Mcp {
             tool: tool.to_owned(),
         };
-        let sending = Sending {
+        let sending = OutgoingOperation {
             toolkit: &self.toolkit,
             binding: &binding,
             arguments: &arguments,
-            credentials: &Credentials::None,
+            credentials: &AccountCredentials::None,
             key: Some("guildhall:1"),
             within,
         };
@@ -81,13 +83,13 @@ impl Service {
     }
 }
 
-async fn tells_what_tools_say(service: &Service) {
+async fn tells_what_tools_say(service: &ReferenceService) {
     let class = |name: &str| {
         let found = service.listed.iter().find(|it| it.slug == name);
         found.unwrap().classification
     };
     assert_eq!(class("echo"), Classification::Read);
-    let echoed = |text: &str| Sent::Done {
+    let echoed = |text: &str| SendResult::Done {
         data: Some(json!({"content": [{"type": "text", "text": format!("Echo: {text}")}]})),
     };
     let said = service.send("echo", json!({"message": "hi"}), PATIENCE);
@@ -100,7 +102,7 @@ async fn tells_what_tools_say(service: &Service) {
     let weather = service
         .send("get-structured-content", weather, PATIENCE)
         .await;
-    let Sent::Done {
+    let SendResult::Done {
         data: Some(weather),
     } = weather
     else {
@@ -110,7 +112,7 @@ async fn tells_what_tools_say(service: &Service) {
     // A tool that says no, and a name that is none.
     for (tool, arguments) in [("get-sum", json!({"a": "x"})), ("no-such-tool", json!({}))] {
         let no = service.send(tool, arguments, PATIENCE).await;
-        let Sent::Refused {
+        let SendResult::Refused {
             status: None,
             message,
             ..
@@ -128,15 +130,15 @@ async fn tells_what_tools_say(service: &Service) {
         Duration::from_secs(1),
     );
     let lost = slow.await;
-    assert!(matches!(lost, Sent::Lost { .. }), "{lost:?}");
+    assert!(matches!(lost, SendResult::Lost { .. }), "{lost:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_over_streamable_http_are_told_as_they_answer() {
-    tells_what_tools_say(&Service::at(over_http()).await).await;
+    tells_what_tools_say(&ReferenceService::at(over_http()).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tools_over_two_endpoints_are_told_as_they_answer() {
-    tells_what_tools_say(&Service::at(over_sse()).await).await;
+    tells_what_tools_say(&ReferenceService::at(over_sse()).await).await;
 }

@@ -4,11 +4,11 @@ use std::{future::Future, path::PathBuf, time::Duration};
 
 use guildhall_world::{
     acp::{
-        AgentLink, Ended, How, Initialized, Launch, LinkError, OpenSession, Opened, Piece,
-        PromptEnd, Said, Update, launch,
+        AgentCallError, AgentCapabilities, AgentConnection, AgentExit, AgentLaunch, AgentMessage,
+        AgentUpdate, OpenMode, OpenSessionRequest, OpenedSession, PromptPart, PromptResult, launch,
     },
     enclosure::Enclosure,
-    process_guard::KeeperCommand,
+    process_guard::GuardCommand,
     process_tree::ProcessTrees,
 };
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -21,13 +21,13 @@ pub(crate) fn puppet() -> PathBuf {
 }
 
 /// What starts `program` below the puppet's keeper, with only `PATH` in its environment.
-pub(crate) fn launch_of(program: PathBuf, args: &[&str]) -> Launch {
-    Launch {
+pub(crate) fn launch_of(program: PathBuf, args: &[&str]) -> AgentLaunch {
+    AgentLaunch {
         program,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         cwd: std::env::temp_dir(),
         env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
-        keeper: KeeperCommand {
+        keeper: GuardCommand {
             program: puppet(),
             args: vec!["keeper".into()],
         },
@@ -38,15 +38,15 @@ pub(crate) fn launch_of(program: PathBuf, args: &[&str]) -> Launch {
 }
 
 /// A running puppet.
-pub(crate) struct Puppet {
-    pub(crate) link: AgentLink,
-    pub(crate) heard: mpsc::Receiver<Said>,
-    running: JoinHandle<Ended>,
+pub(crate) struct FakeAgentProcess {
+    pub(crate) link: AgentConnection,
+    pub(crate) heard: mpsc::Receiver<AgentMessage>,
+    running: JoinHandle<AgentExit>,
 }
 
-impl Puppet {
+impl FakeAgentProcess {
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
-    pub(crate) async fn start(launch_: Launch) -> Self {
+    pub(crate) async fn start(launch_: AgentLaunch) -> Self {
         let (link, heard, running) = launch(launch_).await.unwrap();
         Self {
             link,
@@ -67,16 +67,19 @@ impl Puppet {
         puppet
     }
 
-    pub(crate) async fn greet(&self) -> Initialized {
+    pub(crate) async fn greet(&self) -> AgentCapabilities {
         soon(self.link.initialize()).await.unwrap()
     }
 
-    pub(crate) async fn new_session(&self) -> Opened {
-        self.open_session(How::New).await.unwrap()
+    pub(crate) async fn new_session(&self) -> OpenedSession {
+        self.open_session(OpenMode::New).await.unwrap()
     }
 
-    pub(crate) async fn open_session(&self, how: How) -> Result<Opened, LinkError> {
-        let ask = OpenSession {
+    pub(crate) async fn open_session(
+        &self,
+        how: OpenMode,
+    ) -> Result<OpenedSession, AgentCallError> {
+        let ask = OpenSessionRequest {
             cwd: std::env::temp_dir(),
             how,
             mcp_servers: Vec::new(),
@@ -84,16 +87,16 @@ impl Puppet {
         soon(self.link.open(ask)).await
     }
 
-    pub(crate) async fn prompt(&self, text: &str) -> Result<PromptEnd, LinkError> {
+    pub(crate) async fn prompt(&self, text: &str) -> Result<PromptResult, AgentCallError> {
         let pieces = vec![
-            Piece::Context("frame".to_owned()),
-            Piece::Text(text.to_owned()),
+            PromptPart::Context("frame".to_owned()),
+            PromptPart::Text(text.to_owned()),
         ];
         soon(self.link.prompt("one", pieces)).await
     }
 
     /// What it says next; an `Ask` is the test's own to wait for.
-    pub(crate) async fn hear(&mut self) -> Said {
+    pub(crate) async fn hear(&mut self) -> AgentMessage {
         soon(self.heard.recv())
             .await
             .expect("the agent says something")
@@ -102,8 +105,8 @@ impl Puppet {
     /// The next text, past everything else.
     pub(crate) async fn hear_text(&mut self) -> String {
         loop {
-            if let Said::Update {
-                update: Update::Text(text),
+            if let AgentMessage::Update {
+                update: AgentUpdate::Text(text),
                 ..
             } = self.hear().await
             {
@@ -112,7 +115,7 @@ impl Puppet {
         }
     }
 
-    pub(crate) async fn ended(self) -> Ended {
+    pub(crate) async fn ended(self) -> AgentExit {
         soon(self.running).await.unwrap()
     }
 }

@@ -6,10 +6,11 @@ use guildhall_domain::ids::AgentId;
 use guildhall_world::{
     enclosure::Enclosure,
     mcp::{
-        Asking, Client, Connected, Elicitation, Elicited, Ended, Greeting, Hooks, Lifecycle,
-        McpError, Notices, Target, connect,
+        ClientCallbacks, ConnectOptions, ConnectedServer, ConnectionEnd, ElicitationRequest,
+        ElicitationResult, InitializeMode, McpClient, McpError, RawNotifications, RequestOptions,
+        ServerTarget, connect,
     },
-    process_guard::KeeperCommand,
+    process_guard::GuardCommand,
     process_tree::ProcessTrees,
 };
 use serde_json::{Map, Value};
@@ -18,29 +19,32 @@ use tokio::task::JoinHandle;
 use crate::fake_agents::{PATIENCE, puppet, soon};
 
 /// A connection beside the test.
-pub(crate) struct Talk {
-    pub(crate) client: Client,
-    pub(crate) notices: Notices,
-    running: JoinHandle<Ended>,
+pub(crate) struct DrivenMcpConnection {
+    pub(crate) client: McpClient,
+    pub(crate) notices: RawNotifications,
+    running: JoinHandle<ConnectionEnd>,
 }
 
-impl Talk {
+impl DrivenMcpConnection {
     /// Connects to a server that nothing is known of.
-    pub(crate) async fn with(target: &Target, hooks: Hooks) -> Result<Self, McpError> {
+    pub(crate) async fn with(
+        target: &ServerTarget,
+        hooks: ClientCallbacks,
+    ) -> Result<Self, McpError> {
         Self::greeted(target, hooks, None).await
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
     pub(crate) async fn greeted(
-        target: &Target,
-        hooks: Hooks,
-        lifecycle: Option<Lifecycle>,
+        target: &ServerTarget,
+        hooks: ClientCallbacks,
+        lifecycle: Option<InitializeMode>,
     ) -> Result<Self, McpError> {
-        let greeting = Greeting {
+        let greeting = ConnectOptions {
             lifecycle,
             within: PATIENCE,
         };
-        let Connected {
+        let ConnectedServer {
             client,
             notices,
             running,
@@ -53,7 +57,11 @@ impl Talk {
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> Result<Value, McpError> {
-        soon(self.client.call(name, map(arguments), Asking::default())).await
+        soon(
+            self.client
+                .call(name, map(arguments), RequestOptions::default()),
+        )
+        .await
     }
 
     /// The text of a tool's answer.
@@ -62,7 +70,7 @@ impl Talk {
         answer["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) async fn ended(self) -> Ended {
+    pub(crate) async fn ended(self) -> ConnectionEnd {
         soon(self.running).await.unwrap()
     }
 }
@@ -75,7 +83,7 @@ pub(crate) fn map(arguments: Value) -> Map<String, Value> {
 }
 
 /// A program below the puppet's keeper, with only `PATH` in its environment.
-pub(crate) fn stdio(program: PathBuf, args: &[&str]) -> Target {
+pub(crate) fn stdio(program: PathBuf, args: &[&str]) -> ServerTarget {
     stdio_in(program, args, None, ProcessTrees::default())
 }
 
@@ -84,14 +92,14 @@ pub(crate) fn stdio_in(
     args: &[&str],
     agent: Option<AgentId>,
     trees: ProcessTrees,
-) -> Target {
-    Target::Stdio {
+) -> ServerTarget {
+    ServerTarget::Stdio {
         program,
         name: None,
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         env: vec![("PATH".to_owned(), std::env::var("PATH").unwrap())],
         cwd: std::env::temp_dir(),
-        keeper: KeeperCommand {
+        keeper: GuardCommand {
             program: puppet(),
             args: vec!["keeper".into()],
         },
@@ -102,8 +110,10 @@ pub(crate) fn stdio_in(
 }
 
 /// Hooks that answer each question by `answer`, with the temporary folder as root.
-pub(crate) fn hooks(answer: impl Fn(Elicitation) -> Elicited + Send + Sync + 'static) -> Hooks {
-    Hooks {
+pub(crate) fn hooks(
+    answer: impl Fn(ElicitationRequest) -> ElicitationResult + Send + Sync + 'static,
+) -> ClientCallbacks {
+    ClientCallbacks {
         root: Some("/tmp/the root".into()),
         elicit: Some(Arc::new(move |elicitation| {
             let answer = answer(elicitation);
@@ -113,8 +123,8 @@ pub(crate) fn hooks(answer: impl Fn(Elicitation) -> Elicited + Send + Sync + 'st
 }
 
 /// So long and no longer.
-pub(crate) fn at_most(seconds: u64) -> Greeting {
-    Greeting {
+pub(crate) fn at_most(seconds: u64) -> ConnectOptions {
+    ConnectOptions {
         lifecycle: None,
         within: Duration::from_secs(seconds),
     }

@@ -6,9 +6,9 @@ use std::{
 };
 
 use guildhall_domain::ids::AgentId;
-use guildhall_world::acp::{EndKind, launch};
+use guildhall_world::acp::{ExitCause, launch};
 
-use crate::fake_agents::{PATIENCE, Puppet, launch_of, lives, puppet, soon};
+use crate::fake_agents::{FakeAgentProcess, PATIENCE, launch_of, lives, puppet, soon};
 
 /// A keeper of a shell that runs `script`, as a server starts one.
 fn kept(script: &str) -> (Child, impl Iterator<Item = String>) {
@@ -130,11 +130,11 @@ fn a_killed_server_leaves_nothing_alive() {
 
 #[tokio::test]
 async fn the_end_of_an_agent_is_noticed_whoever_brings_it_about() {
-    let puppet = Puppet::open().await;
+    let puppet = FakeAgentProcess::open().await;
     let keeper = puppet.link.keeper_pid();
     kill(child_of(keeper));
     let ended = puppet.ended().await;
-    assert_eq!((ended.kind, ended.code), (EndKind::Exited, Some(137)));
+    assert_eq!((ended.kind, ended.code), (ExitCause::Exited, Some(137)));
     assert!(!lives(keeper));
 }
 
@@ -143,13 +143,13 @@ async fn a_killed_keeper_leaves_nothing_alive_that_carries_the_agents_token() {
     let mut ask = launch_of(puppet(), &["agent"]);
     let token = format!("gha_of_{}", std::process::id());
     ask.env.push(("GUILDHALL_AGENT_TOKEN".to_owned(), token));
-    let puppet = Puppet::start(ask).await;
+    let puppet = FakeAgentProcess::start(ask).await;
     puppet.greet().await;
     let keeper = puppet.link.keeper_pid();
     let agent = child_of(keeper);
     kill(keeper);
     let ended = puppet.ended().await;
-    assert_eq!((ended.kind, ended.code), (EndKind::Lost, Some(137)));
+    assert_eq!((ended.kind, ended.code), (ExitCause::Lost, Some(137)));
     assert!(!lives(agent));
 }
 
@@ -172,7 +172,7 @@ async fn a_keeper_stands_in_the_trees_as_long_as_it_lives() {
     ask.agent = Some(AgentId::from_bytes([1; 16]));
     let trees = ask.trees.clone();
     assert!(trees.is_empty());
-    let puppet = Puppet::start(ask).await;
+    let puppet = FakeAgentProcess::start(ask).await;
     assert!(!trees.is_empty());
     puppet.link.stop();
     soon(puppet.ended()).await;

@@ -8,15 +8,18 @@ use std::{
 
 use guildhall_domain::mcp_tools;
 use guildhall_world::{
-    http_client::{Outgoing, OwnPorts},
-    mcp::{Address, Asking, Bearer, Elicited, Hooks, Lifecycle, McpError, Target, Waits, check},
+    http_client::{HttpClient, ListenerPorts},
+    mcp::{
+        ClientCallbacks, ElicitationResult, InitializeMode, McpError, RequestOptions,
+        RequestTimeouts, ServerAddress, ServerTarget, SharedBearerToken, check,
+    },
 };
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::{
     fake_agents::{PATIENCE, lives, soon},
-    mcp_connections::{Talk, at_most, hooks, map, stdio},
+    mcp_connections::{DrivenMcpConnection, at_most, hooks, map, stdio},
 };
 
 /// Where `cargo xtask counterparts install` put it.
@@ -39,12 +42,12 @@ fn node() -> PathBuf {
 }
 
 /// The server, and what ends it with the test.
-pub(crate) struct Server {
-    pub(crate) target: Target,
+pub(crate) struct ReferenceServer {
+    pub(crate) target: ServerTarget,
     process: Option<Child>,
 }
 
-impl Drop for Server {
+impl Drop for ReferenceServer {
     fn drop(&mut self) {
         if let Some(mut process) = self.process.take() {
             // It may have ended by itself.
@@ -54,9 +57,9 @@ impl Drop for Server {
     }
 }
 
-fn over_stdio() -> Server {
+fn over_stdio() -> ReferenceServer {
     let program = program();
-    Server {
+    ReferenceServer {
         target: stdio(node(), &[program.to_str().unwrap(), "stdio"]),
         process: None,
     }
@@ -88,42 +91,48 @@ fn at_port(word: &str) -> (Child, u16) {
     (process, port.expect("it listens"))
 }
 
-fn address(port: u16, path: &str) -> Address {
-    Address {
+fn address(port: u16, path: &str) -> ServerAddress {
+    ServerAddress {
         url: format!("http://127.0.0.1:{port}{path}"),
         headers: Vec::new(),
-        bearer: Bearer::default(),
-        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
+        bearer: SharedBearerToken::default(),
+        outgoing: HttpClient::open(ListenerPorts::default()).unwrap(),
     }
 }
 
-pub(crate) fn over_http() -> Server {
+pub(crate) fn over_http() -> ReferenceServer {
     let (process, port) = at_port("streamableHttp");
-    Server {
-        target: Target::Http(address(port, "/mcp")),
+    ReferenceServer {
+        target: ServerTarget::Http(address(port, "/mcp")),
         process: Some(process),
     }
 }
 
-pub(crate) fn over_sse() -> Server {
+pub(crate) fn over_sse() -> ReferenceServer {
     let (process, port) = at_port("sse");
-    Server {
-        target: Target::Sse(address(port, "/sse")),
+    ReferenceServer {
+        target: ServerTarget::Sse(address(port, "/sse")),
         process: Some(process),
     }
 }
 
 /// Everything a server does for us, whatever it is reached over.
-async fn keeps_its_promises(server: &Server) {
+async fn keeps_its_promises(server: &ReferenceServer) {
     let hooks = hooks(|asked| {
         assert_eq!(asked.params["requestedSchema"]["type"], "object");
-        Elicited::Accept(json!({"name": "Ada", "check": true}))
+        ElicitationResult::Accept(json!({"name": "Ada", "check": true}))
     });
-    let talk = Talk::with(&server.target, hooks).await.unwrap();
+    let talk = DrivenMcpConnection::with(&server.target, hooks)
+        .await
+        .unwrap();
     let said = talk.client.server();
     assert_eq!(
         (said.name.as_str(), said.lifecycle, said.revision.as_str()),
-        ("mcp-servers/everything", Lifecycle::Handshake, "2025-11-25")
+        (
+            "mcp-servers/everything",
+            InitializeMode::Handshake,
+            "2025-11-25"
+        )
     );
     assert_eq!(said.capabilities["tools"]["listChanged"], true);
 
@@ -176,16 +185,16 @@ async fn keeps_its_promises(server: &Server) {
     assert!(ended.is_asked);
 }
 
-async fn reports_progress(talk: &Talk) {
+async fn reports_progress(talk: &DrivenMcpConnection) {
     let (tell, mut told) = mpsc::channel(16);
-    let asking = Asking {
+    let asking = RequestOptions {
         progress: Some(tell),
         // Longer than a step, shorter than all of them.
-        waits: Waits {
+        waits: RequestTimeouts {
             idle: Duration::from_millis(800),
             total: PATIENCE,
         },
-        ..Asking::default()
+        ..RequestOptions::default()
     };
     let arguments = map(json!({"duration": 1.5, "steps": 3}));
     let name = "trigger-long-running-operation";
@@ -199,16 +208,16 @@ async fn reports_progress(talk: &Talk) {
     assert!(told.recv().await.is_none());
 }
 
-async fn takes_questions_back(talk: &Talk) {
-    let asking = Asking {
-        waits: Waits::at_most(Duration::from_millis(100)),
-        ..Asking::default()
+async fn takes_questions_back(talk: &DrivenMcpConnection) {
+    let asking = RequestOptions {
+        waits: RequestTimeouts::at_most(Duration::from_millis(100)),
+        ..RequestOptions::default()
     };
     let arguments = map(json!({"duration": 60, "steps": 1}));
     let name = "trigger-long-running-operation";
     let late = soon(talk.client.call(name, arguments.clone(), asking)).await;
     assert_eq!(late, Err(McpError::Timeout));
-    let call = talk.client.call(name, arguments, Asking::default());
+    let call = talk.client.call(name, arguments, RequestOptions::default());
     let dropped = tokio::time::timeout(Duration::from_millis(50), call).await;
     assert!(dropped.is_err());
     // And nothing of it holds up the next.
@@ -218,9 +227,13 @@ async fn takes_questions_back(talk: &Talk) {
     );
 }
 
-async fn passes_on_what_it_does_not_know(talk: &Talk) {
-    let ask =
-        |method: &'static str, params| soon(talk.client.forward(method, params, Asking::default()));
+async fn passes_on_what_it_does_not_know(talk: &DrivenMcpConnection) {
+    let ask = |method: &'static str, params| {
+        soon(
+            talk.client
+                .forward(method, params, RequestOptions::default()),
+        )
+    };
     let prompts = ask("prompts/list", None).await.unwrap();
     assert!(!prompts["prompts"].as_array().unwrap().is_empty());
     let name = prompts["prompts"][0]["name"].clone();
@@ -252,7 +265,7 @@ async fn everything_over_two_endpoints() {
 #[tokio::test]
 async fn a_check_lists_the_tools_over_each_transport() {
     for server in [over_stdio(), over_http(), over_sse()] {
-        let checked = check(&server.target, Hooks::default(), at_most(20)).await;
+        let checked = check(&server.target, ClientCallbacks::default(), at_most(20)).await;
         let tools = checked.tools.unwrap();
         assert!(tools.iter().any(|tool| tool.name == "echo"));
         assert_eq!(checked.server.unwrap().name, "mcp-servers/everything");
@@ -263,11 +276,13 @@ async fn a_check_lists_the_tools_over_each_transport() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_killed_ends_what_was_asked_of_it() {
     let server = over_stdio();
-    let talk = Talk::with(&server.target, Hooks::default()).await.unwrap();
+    let talk = DrivenMcpConnection::with(&server.target, ClientCallbacks::default())
+        .await
+        .unwrap();
     let keeper = talk.client.keeper_pid().unwrap();
     let arguments = map(json!({"duration": 60, "steps": 1}));
     let name = "trigger-long-running-operation";
-    let call = talk.client.call(name, arguments, Asking::default());
+    let call = talk.client.call(name, arguments, RequestOptions::default());
     let kill = async {
         // Behind the call, because it is asked later.
         talk.text("echo", json!({"message": "there"})).await;
@@ -298,7 +313,7 @@ async fn a_server_that_is_gone_from_its_address_cannot_be_reached() {
     let mut process = server.process.take().unwrap();
     process.kill().unwrap();
     process.wait().unwrap();
-    let checked = check(&server.target, Hooks::default(), at_most(10)).await;
+    let checked = check(&server.target, ClientCallbacks::default(), at_most(10)).await;
     assert!(
         matches!(checked.tools, Err(McpError::Unreachable(_))),
         "{checked:?}"

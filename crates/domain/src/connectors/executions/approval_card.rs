@@ -3,15 +3,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Facts;
+use super::AuthorizationFacts;
 use crate::{agents::Agent, mcp_servers::approval_card::legible};
 
 /// The card of an operation with these arguments.
 ///
 /// Control and bidirectional characters are shown escaped. The arguments are shown whole: a person
 /// who says yes has to see all that is destroyed.
-pub fn of(agent: &Agent, facts: &Facts, arguments: &Map<String, Value>) -> Value {
-    let Facts {
+pub fn of(agent: &Agent, facts: &AuthorizationFacts, arguments: &Map<String, Value>) -> Value {
+    let AuthorizationFacts {
         connection,
         revision,
         ..
@@ -33,8 +33,8 @@ pub fn of(agent: &Agent, facts: &Facts, arguments: &Map<String, Value>) -> Value
 }
 
 /// One line of it.
-pub fn summary(agent: &Agent, facts: &Facts) -> String {
-    let Facts {
+pub fn summary(agent: &Agent, facts: &AuthorizationFacts) -> String {
+    let AuthorizationFacts {
         connection,
         revision,
         ..
@@ -75,7 +75,7 @@ fn members(object: &Map<String, Value>) -> Value {
 mod tests {
     use super::*;
     use crate::{
-        Moment,
+        Timestamp,
         agents::{AgentState, ResponseMode},
         connectors::executions::tests::facts,
         ids::{AgentId, AuthorId},
@@ -120,8 +120,8 @@ mod tests {
             enclosed: true,
             state: AgentState::Ready,
             live_process: false,
-            created_at: Moment::from_millis(0),
-            updated_at: Moment::from_millis(0),
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
         };
         let last = "x".repeat(CONNECTOR_ARGUMENT_BYTES_MAX - 100);
         let arguments = json!({"first": 1, "last": [last]});

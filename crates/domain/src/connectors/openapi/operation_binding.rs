@@ -6,12 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Auth, Budget, Resolving,
-    schemas::{Dialect, Schemas},
+    ReadBudget, ReferenceResolver, ToolkitAuth,
+    schemas::{OpenapiVersion, SchemaCollector},
 };
 use crate::connectors::{
-    operations::{BodyMedia, HttpBinding, Method, Operation, Parameter, ParameterPlace, Style},
-    toolkits::KeyPlace,
+    operations::{
+        BodyEncoding, HttpBinding, HttpMethod, Operation, OperationParameter, ParameterLocation,
+        ParameterStyle,
+    },
+    toolkits::KeyLocation,
 };
 
 /// The header by which a service knows a repeat.
@@ -36,26 +39,26 @@ const OF_TRANSPORT: [&str; 12] = [
 
 /// How an operation is asked.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct BoundOperation {
     pub(super) input_schema: Value,
     pub(super) binding: HttpBinding,
 }
 
 /// A parameter on its way, by its name and place.
-struct Found<'a> {
+struct FoundParameter<'a> {
     parameter: &'a Value,
     name: &'a str,
-    place: ParameterPlace,
+    place: ParameterLocation,
     is_required: bool,
 }
 
 /// What every operation is read by.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'a> {
-    pub(super) resolving: Resolving<'a>,
-    pub(super) dialect: Dialect,
-    pub(super) auth: &'a Auth,
-    pub(super) budget: &'a Budget<'a>,
+pub(super) struct OperationReader<'a> {
+    pub(super) resolving: ReferenceResolver<'a>,
+    pub(super) dialect: OpenapiVersion,
+    pub(super) auth: &'a ToolkitAuth,
+    pub(super) budget: &'a ReadBudget<'a>,
 }
 
 /// Reads how an operation is asked.
@@ -63,12 +66,13 @@ pub(super) struct Reader<'a> {
 /// # Errors
 /// Why it cannot be asked, for people.
 pub(super) fn read(
-    reader: Reader<'_>,
-    (method, path): (Method, &str),
+    reader: OperationReader<'_>,
+    (method, path): (HttpMethod, &str),
     (item, operation): (&Value, &Value),
-) -> Result<Asked, String> {
-    let mut schemas = Schemas::new(reader.resolving.document, reader.dialect, reader.budget);
-    let mut arguments = Arguments::default();
+) -> Result<BoundOperation, String> {
+    let mut schemas =
+        SchemaCollector::new(reader.resolving.document, reader.dialect, reader.budget);
+    let mut arguments = ArgumentsSchema::default();
     let (found, takes_key) = parameters(reader, (item, operation))?;
     check_path(path, &found)?;
     let body = body(reader, method, operation)?;
@@ -81,7 +85,7 @@ pub(super) fn read(
         let mut schema = schemas.take(schema)?;
         describe(&mut schema, found.parameter);
         arguments.add(&argument, schema, found.is_required);
-        sent.push(Parameter {
+        sent.push(OperationParameter {
             argument,
             name: found.name.to_owned(),
             place: found.place,
@@ -101,7 +105,7 @@ pub(super) fn read(
             Some(body.media)
         }
     };
-    Ok(Asked {
+    Ok(BoundOperation {
         input_schema: arguments.done(schemas.defs()?),
         binding: HttpBinding {
             method,
@@ -115,12 +119,12 @@ pub(super) fn read(
 
 /// The arguments of an operation as one object.
 #[derive(Default)]
-struct Arguments {
+struct ArgumentsSchema {
     properties: Map<String, Value>,
     required: Vec<String>,
 }
 
-impl Arguments {
+impl ArgumentsSchema {
     fn add(&mut self, name: &str, schema: Value, is_required: bool) {
         self.properties.insert(name.to_owned(), schema);
         if is_required {
@@ -146,9 +150,9 @@ impl Arguments {
 
 /// The parameters that arguments go to, and whether a key for repeats is one of those declared.
 fn parameters<'a>(
-    reader: Reader<'a>,
+    reader: OperationReader<'a>,
     (item, operation): (&'a Value, &'a Value),
-) -> Result<(Vec<Found<'a>>, bool), String> {
+) -> Result<(Vec<FoundParameter<'a>>, bool), String> {
     // Those of the operation take the place of the path's.
     let mut all: BTreeMap<(&str, &str), &Value> = BTreeMap::new();
     for holder in [item, operation] {
@@ -172,50 +176,50 @@ fn parameters<'a>(
     for ((name, place), parameter) in all {
         let is_required = parameter.get("required") == Some(&Value::Bool(true));
         let place = match place {
-            "path" => ParameterPlace::Path,
-            "query" => ParameterPlace::Query,
-            "header" => ParameterPlace::Header,
+            "path" => ParameterLocation::Path,
+            "query" => ParameterLocation::Query,
+            "header" => ParameterLocation::Header,
             _ if is_required => return Err(format!("it needs the {place} parameter {name}")),
             _ => continue,
         };
-        if place == ParameterPlace::Header && name.eq_ignore_ascii_case(KEY_HEADER) {
+        if place == ParameterLocation::Header && name.eq_ignore_ascii_case(KEY_HEADER) {
             takes_key = true;
             continue;
         }
         if is_of_sign_in(reader.auth, place, name) || is_of_openapi(place, name) {
             continue;
         }
-        if place == ParameterPlace::Header && !is_header(name) {
+        if place == ParameterLocation::Header && !is_header(name) {
             match is_required {
                 true => return Err(format!("it needs the header {name}")),
                 false => continue,
             }
         }
-        found.push(Found {
+        found.push(FoundParameter {
             parameter,
             name,
             place,
-            is_required: is_required || place == ParameterPlace::Path,
+            is_required: is_required || place == ParameterLocation::Path,
         });
     }
     Ok((found, takes_key))
 }
 
 /// Whether signing in writes it.
-fn is_of_sign_in(auth: &Auth, place: ParameterPlace, name: &str) -> bool {
+fn is_of_sign_in(auth: &ToolkitAuth, place: ParameterLocation, name: &str) -> bool {
     match (auth, place) {
-        (Auth::ApiKey { r#in, name: of, .. }, _) => match (r#in, place) {
-            (KeyPlace::Header, ParameterPlace::Header) => of.eq_ignore_ascii_case(name),
-            (KeyPlace::Query, ParameterPlace::Query) => of == name,
+        (ToolkitAuth::ApiKey { r#in, name: of, .. }, _) => match (r#in, place) {
+            (KeyLocation::Header, ParameterLocation::Header) => of.eq_ignore_ascii_case(name),
+            (KeyLocation::Query, ParameterLocation::Query) => of == name,
             _ => false,
         },
-        (Auth::None | Auth::Oauth2(_), _) => false,
+        (ToolkitAuth::None | ToolkitAuth::Oauth2(_), _) => false,
     }
 }
 
-fn is_of_openapi(place: ParameterPlace, name: &str) -> bool {
+fn is_of_openapi(place: ParameterLocation, name: &str) -> bool {
     let folded = name.to_ascii_lowercase();
-    place == ParameterPlace::Header && OF_OPENAPI.contains(&folded.as_str())
+    place == ParameterLocation::Header && OF_OPENAPI.contains(&folded.as_str())
 }
 
 /// Whether an argument may be sent as a header of this name.
@@ -229,7 +233,7 @@ pub(in crate::connectors) fn is_header(name: &str) -> bool {
 }
 
 /// Holds the names in a path's braces against its parameters.
-fn check_path(path: &str, found: &[Found<'_>]) -> Result<(), String> {
+fn check_path(path: &str, found: &[FoundParameter<'_>]) -> Result<(), String> {
     if path.contains(['?', '#']) {
         return Err("its path holds a query".to_owned());
     }
@@ -246,7 +250,7 @@ fn check_path(path: &str, found: &[Found<'_>]) -> Result<(), String> {
     }
     let known: BTreeSet<&str> = found
         .iter()
-        .filter(|found| found.place == ParameterPlace::Path)
+        .filter(|found| found.place == ParameterLocation::Path)
         .map(|found| found.name)
         .collect();
     match named.symmetric_difference(&known).next() {
@@ -256,7 +260,7 @@ fn check_path(path: &str, found: &[Found<'_>]) -> Result<(), String> {
 }
 
 /// The argument of each parameter: its name, with its place before it where two share one.
-fn argument_names(found: &[Found<'_>], has_body: bool) -> Result<Vec<String>, String> {
+fn argument_names(found: &[FoundParameter<'_>], has_body: bool) -> Result<Vec<String>, String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for found in found {
         *counts.entry(found.name).or_default() += 1;
@@ -268,9 +272,9 @@ fn argument_names(found: &[Found<'_>], has_body: bool) -> Result<Vec<String>, St
         .iter()
         .map(|found| {
             let place = match found.place {
-                ParameterPlace::Path => "path",
-                ParameterPlace::Query => "query",
-                ParameterPlace::Header => "header",
+                ParameterLocation::Path => "path",
+                ParameterLocation::Query => "query",
+                ParameterLocation::Header => "header",
             };
             match counts.get(found.name) {
                 Some(2..) => format!("{place}_{}", found.name),
@@ -287,7 +291,9 @@ fn argument_names(found: &[Found<'_>], has_body: bool) -> Result<Vec<String>, St
 
 /// The schema of a parameter and how it is written; `None` for one that can be left out, because
 /// it is written in a way that is not known here.
-fn written<'a>(found: &Found<'a>) -> Result<Option<(&'a Value, Style, bool)>, String> {
+fn written<'a>(
+    found: &FoundParameter<'a>,
+) -> Result<Option<(&'a Value, ParameterStyle, bool)>, String> {
     const ANY: &Value = &Value::Bool(true);
     let parameter = found.parameter;
     if let Some(content) = parameter.get("content") {
@@ -296,34 +302,36 @@ fn written<'a>(found: &Found<'a>) -> Result<Option<(&'a Value, Style, bool)>, St
         return match media {
             Some((name, media)) if is_json(name) => Ok(Some((
                 media.get("schema").unwrap_or(ANY),
-                Style::Json,
+                ParameterStyle::Json,
                 false,
             ))),
             _ => unknown(found),
         };
     }
     let usual = match found.place {
-        ParameterPlace::Path | ParameterPlace::Header => "simple",
-        ParameterPlace::Query => "form",
+        ParameterLocation::Path | ParameterLocation::Header => "simple",
+        ParameterLocation::Query => "form",
     };
     let named = parameter.get("style").map_or(Some(usual), Value::as_str);
     let style = match (found.place, named) {
-        (ParameterPlace::Path | ParameterPlace::Header, Some("simple")) => Style::Simple,
-        (ParameterPlace::Query, Some("form")) => Style::Form,
-        (ParameterPlace::Query, Some("spaceDelimited")) => Style::SpaceDelimited,
-        (ParameterPlace::Query, Some("pipeDelimited")) => Style::PipeDelimited,
-        (ParameterPlace::Query, Some("deepObject")) => Style::DeepObject,
+        (ParameterLocation::Path | ParameterLocation::Header, Some("simple")) => {
+            ParameterStyle::Simple
+        }
+        (ParameterLocation::Query, Some("form")) => ParameterStyle::Form,
+        (ParameterLocation::Query, Some("spaceDelimited")) => ParameterStyle::SpaceDelimited,
+        (ParameterLocation::Query, Some("pipeDelimited")) => ParameterStyle::PipeDelimited,
+        (ParameterLocation::Query, Some("deepObject")) => ParameterStyle::DeepObject,
         _ => return unknown(found),
     };
     let explode = match parameter.get("explode") {
         Some(Value::Bool(explode)) => *explode,
-        _ => style == Style::Form,
+        _ => style == ParameterStyle::Form,
     };
     let schema = parameter.get("schema").unwrap_or(ANY);
     Ok(Some((schema, style, explode)))
 }
 
-fn unknown<T>(found: &Found<'_>) -> Result<Option<T>, String> {
+fn unknown<T>(found: &FoundParameter<'_>) -> Result<Option<T>, String> {
     match found.is_required {
         true => Err(format!(
             "its parameter {} is written in a way that is not known here",
@@ -334,14 +342,14 @@ fn unknown<T>(found: &Found<'_>) -> Result<Option<T>, String> {
 }
 
 /// A body on its way.
-struct Body<'a> {
+struct BodySchema<'a> {
     whole: &'a Value,
     schema: Option<&'a Value>,
-    media: BodyMedia,
+    media: BodyEncoding,
     is_required: bool,
 }
 
-impl BodyMedia {
+impl BodyEncoding {
     /// The schema of a body that nobody describes.
     fn any(&self) -> Value {
         match self {
@@ -353,10 +361,10 @@ impl BodyMedia {
 }
 
 fn body<'a>(
-    reader: Reader<'a>,
-    method: Method,
+    reader: OperationReader<'a>,
+    method: HttpMethod,
     operation: &'a Value,
-) -> Result<Option<Body<'a>>, String> {
+) -> Result<Option<BodySchema<'a>>, String> {
     let Some(whole) = operation.get("requestBody") else {
         return Ok(None);
     };
@@ -366,14 +374,16 @@ fn body<'a>(
     reader.budget.spend(content.map_or(0, Map::len))?;
     let known = match method {
         // Nobody agrees on what a body would mean there.
-        Method::Get | Method::Head => None,
-        Method::Post | Method::Put | Method::Patch | Method::Delete => content.and_then(best),
+        HttpMethod::Get | HttpMethod::Head => None,
+        HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch | HttpMethod::Delete => {
+            content.and_then(best)
+        }
     };
     match known {
         Some((name, media)) => {
             let encoding = media.get("encoding").and_then(Value::as_object);
             reader.budget.spend(encoding.map_or(0, Map::len))?;
-            Ok(Some(Body {
+            Ok(Some(BodySchema {
                 whole,
                 schema: media.get("schema"),
                 media: body_media(name, media),
@@ -408,15 +418,15 @@ fn best(content: &Map<String, Value>) -> Option<(&String, &Value)> {
     Some(known.min_by_key(|(rank, _)| *rank)?.1)
 }
 
-fn body_media(name: &str, media: &Value) -> BodyMedia {
+fn body_media(name: &str, media: &Value) -> BodyEncoding {
     let name = plain(name);
     match name.as_str() {
-        "application/x-www-form-urlencoded" => BodyMedia::Form { deep: deep(media) },
-        "text/plain" => BodyMedia::Text { media_type: name },
-        "*/*" | "application/*" => BodyMedia::Json {
+        "application/x-www-form-urlencoded" => BodyEncoding::Form { deep: deep(media) },
+        "text/plain" => BodyEncoding::Text { media_type: name },
+        "*/*" | "application/*" => BodyEncoding::Json {
             media_type: "application/json".to_owned(),
         },
-        _ => BodyMedia::Json { media_type: name },
+        _ => BodyEncoding::Json { media_type: name },
     }
 }
 

@@ -21,14 +21,14 @@ const REFERENCE_BYTE_OF_ALL: usize = 4;
 
 /// What may still be read, in bytes.
 #[derive(Debug)]
-pub(super) struct Budget<'a> {
+pub(super) struct ReadBudget<'a> {
     /// Turns true when nobody waits for the document any more.
     stop: &'a AtomicBool,
     operation: Cell<usize>,
     all: Cell<usize>,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> ReadBudget<'a> {
     pub(super) fn new(stop: &'a AtomicBool) -> Self {
         Self {
             stop,

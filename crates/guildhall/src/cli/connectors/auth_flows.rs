@@ -7,17 +7,17 @@ use guildhall_world::ids;
 use serde_json::{Value, json};
 
 use crate::cli::{
-    cli_context::Desk,
+    cli_context::CliContext,
     failure::Failure,
-    output::{Cell, View},
+    output::{CellSource, TableLayout},
     request_bodies::given,
-    request_target::Target,
+    request_target::RequestTarget,
     terminal_input,
 };
 
 /// A wish for a connection.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Connect {
+pub(crate) struct ConnectArgs {
     /// The provider instance's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     provider: String,
@@ -28,18 +28,18 @@ pub(crate) struct Connect {
     #[arg(long)]
     label: Option<String>,
     #[command(flatten)]
-    key: Key,
+    key: StartKeyArgs,
 }
 
 /// What makes a sign-in begin once, however often it is asked for.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Key {
+pub(crate) struct StartKeyArgs {
     /// Key of an earlier try: with it the same sign-in is answered [default: a new key]
     #[arg(long, value_name = "KEY")]
     key: Option<String>,
 }
 
-impl Key {
+impl StartKeyArgs {
     pub(super) fn text(&self) -> String {
         let given = self.key.clone();
         given.unwrap_or_else(|| ids::new().to_string())
@@ -56,22 +56,22 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Example:\n  guildhall connections flows show 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Show(Flow),
+    Show(FlowArg),
     /// Gives the key that the service is shown
     #[command(
         after_help = "The key comes from a file, or `-` for standard input.\n\nExample:\n  pass show service | guildhall connections flows key 0192f0c1-2d3e-7abc-8def-0123456789ab --secret-file -"
     )]
-    Key(EnterKey),
+    Key(EnterKeyArgs),
     /// Cancels a sign-in
     #[command(
         after_help = "Example:\n  guildhall connections flows cancel 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Cancel(Flow),
+    Cancel(FlowArg),
 }
 
 /// One sign-in.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Flow {
+pub(crate) struct FlowArg {
     /// The sign-in's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     flow: String,
@@ -79,60 +79,69 @@ pub(crate) struct Flow {
 
 /// A key for a service.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct EnterKey {
+pub(crate) struct EnterKeyArgs {
     #[command(flatten)]
-    flow: Flow,
+    flow: FlowArg,
     /// The file that holds the key, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     secret_file: PathBuf,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("flows"),
     id: "/flowId",
     columns: &[
-        ("SERVICE", Cell::At("/toolkit")),
-        ("STATE", Cell::At("/state")),
-        ("TO DO", Cell::At("/step")),
-        ("UNTIL", Cell::At("/expiresAt")),
-        ("ID", Cell::At("/flowId")),
+        ("SERVICE", CellSource::At("/toolkit")),
+        ("STATE", CellSource::At("/state")),
+        ("TO DO", CellSource::At("/step")),
+        ("UNTIL", CellSource::At("/expiresAt")),
+        ("ID", CellSource::At("/flowId")),
     ],
 };
 
-const FLOW: View = View {
+const FLOW: TableLayout = TableLayout {
     list: None,
     id: "/flowId",
     columns: &[
-        ("Sign-in", Cell::At("/flowId")),
-        ("Service", Cell::At("/toolkit")),
-        ("State", Cell::At("/state")),
-        ("To do", Cell::At("/step")),
-        ("Open this", Cell::At("/authorizeUrl")),
-        ("Type this", Cell::At("/userCode")),
-        ("There", Cell::At("/verificationUri")),
-        ("Connection", Cell::At("/connectionId")),
-        ("Why", Cell::At("/reason")),
-        ("Until", Cell::At("/expiresAt")),
+        ("Sign-in", CellSource::At("/flowId")),
+        ("Service", CellSource::At("/toolkit")),
+        ("State", CellSource::At("/state")),
+        ("To do", CellSource::At("/step")),
+        ("Open this", CellSource::At("/authorizeUrl")),
+        ("Type this", CellSource::At("/userCode")),
+        ("There", CellSource::At("/verificationUri")),
+        ("Connection", CellSource::At("/connectionId")),
+        ("Why", CellSource::At("/reason")),
+        ("Until", CellSource::At("/expiresAt")),
     ],
 };
 
-pub(super) async fn connect(desk: &Desk, ask: Connect) -> Result<(), Failure> {
+pub(super) async fn connect(desk: &CliContext, ask: ConnectArgs) -> Result<(), Failure> {
     let body = given(json!({
         "providerInstanceId": ask.provider,
         "toolkit": ask.toolkit,
         "label": ask.label,
         "idempotencyKey": ask.key.text(),
     }));
-    begun(desk, &Target::new("/api/connectors/connections"), &body).await
+    begun(
+        desk,
+        &RequestTarget::new("/api/connectors/connections"),
+        &body,
+    )
+    .await
 }
 
 /// Begins a sign-in and shows it.
-pub(super) async fn begun(desk: &Desk, target: &Target, body: &Value) -> Result<(), Failure> {
+pub(super) async fn begun(
+    desk: &CliContext,
+    target: &RequestTarget,
+    body: &Value,
+) -> Result<(), Failure> {
     let answer = desk.post_anew(target, Some(body)).await?;
     desk.output.show(&answer, &FLOW)
 }
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::List => desk
             .output
@@ -161,10 +170,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     }
 }
 
-fn all() -> Target {
-    Target::new("/api/connectors/authentication-flows")
+fn all() -> RequestTarget {
+    RequestTarget::new("/api/connectors/authentication-flows")
 }
 
-fn target(ask: &Flow) -> Target {
+fn target(ask: &FlowArg) -> RequestTarget {
     all().then(&ask.flow)
 }

@@ -10,13 +10,13 @@ use crate::cli::{common_args::word, failure::Failure, terminal_input};
 
 /// How a server is reached.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Connection {
+pub(crate) struct ConnectionArgs {
     /// The server's address, an http or https URL
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     address: Option<String>,
     /// How the address is spoken with [default: http]
     #[arg(long, value_enum, requires = "address", conflicts_with = "command")]
-    transport: Option<Remote>,
+    transport: Option<RemoteTransport>,
     /// A variable and its value; whoever lists processes sees it
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "address")]
     env: Vec<String>,
@@ -57,14 +57,14 @@ pub(crate) struct Connection {
 
 /// How an address is spoken with.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Remote {
+enum RemoteTransport {
     /// Streamable HTTP.
     Http,
     /// The older transport of two endpoints.
     Sse,
 }
 
-impl Connection {
+impl ConnectionArgs {
     /// The connection that was named, if any was.
     ///
     /// # Errors

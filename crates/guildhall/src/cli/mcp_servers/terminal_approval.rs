@@ -5,23 +5,23 @@ use clap::Args;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::Waiting;
+use super::ApprovalWaitArgs;
 use crate::cli::{
     approval_cards,
     approvals::{beginning, seen_as},
-    cli_context::Desk,
+    cli_context::CliContext,
     failure::Failure,
-    http_client::{Answer, Gated},
+    http_client::{ApprovalOptions, HttpResponse},
     output,
-    request_target::Target,
+    request_target::RequestTarget,
     terminal_input,
 };
 
 /// How a command with a card comes by a person's yes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Approving {
+pub(crate) struct TerminalApprovalArgs {
     #[command(flatten)]
-    pub(super) waiting: Waiting,
+    pub(super) waiting: ApprovalWaitArgs,
     /// Approve it, as its owner: the first 8 or more characters of the digest that its card shows
     #[arg(
         long,
@@ -33,19 +33,19 @@ pub(crate) struct Approving {
 }
 
 /// A change of tool servers on its way.
-pub(super) struct Change<'a> {
+pub(super) struct GatedChange<'a> {
     pub(super) method: Method,
-    pub(super) target: &'a Target,
+    pub(super) target: &'a RequestTarget,
     pub(super) body: Option<&'a Value>,
-    pub(super) gated: Gated,
+    pub(super) gated: ApprovalOptions,
 }
 
-impl Change<'_> {
+impl GatedChange<'_> {
     /// Sends it, and holds it where somebody else says yes to it.
     ///
     /// # Errors
-    /// Those of [`Desk::gated`].
-    pub(super) async fn send(&self, desk: &Desk) -> Result<Answer, Failure> {
+    /// Those of [`CliContext::gated`].
+    pub(super) async fn send(&self, desk: &CliContext) -> Result<HttpResponse, Failure> {
         let (method, gated) = (self.method.clone(), self.gated.clone());
         desk.gated(method, self.target, self.body, gated).await
     }
@@ -54,13 +54,13 @@ impl Change<'_> {
     /// who can say it.
     ///
     /// # Errors
-    /// Those of [`Desk::gated`]; [`Failure::Unapproved`] when nobody said yes,
+    /// Those of [`CliContext::gated`]; [`Failure::Unapproved`] when nobody said yes,
     /// [`Failure::Usage`] when it was said to another card, or no was.
     pub(super) async fn send_with_card(
         mut self,
-        desk: &Desk,
+        desk: &CliContext,
         yes: Option<&str>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<HttpResponse, Failure> {
         if !decides(desk).await? {
             return self.send(desk).await;
         }
@@ -72,7 +72,7 @@ impl Change<'_> {
         let required: Value = asked.json()?;
         let word = |name: &str| required[name].as_str().unwrap_or_default();
         self.gated.token = Some(word("approvalToken").to_owned());
-        let ask = Target::new("/api/approvals").then(word("approvalId"));
+        let ask = RequestTarget::new("/api/approvals").then(word("approvalId"));
         let card = desk.get(&ask).await?;
         let approval: Value = card.json()?;
         if let Some(seen) = yes {
@@ -109,8 +109,11 @@ impl Change<'_> {
 }
 
 /// Whether the caller is who says yes: the owner, and none of the owner's programs.
-async fn decides(desk: &Desk) -> Result<bool, Failure> {
-    let whoami: Value = desk.get(&Target::new("/api/auth/whoami")).await?.json()?;
+async fn decides(desk: &CliContext) -> Result<bool, Failure> {
+    let whoami: Value = desk
+        .get(&RequestTarget::new("/api/auth/whoami"))
+        .await?
+        .json()?;
     let caller = &whoami["caller"];
     Ok(caller["kind"] == "owner" && caller["credential"] != "api-key")
 }

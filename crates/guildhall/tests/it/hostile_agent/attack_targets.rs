@@ -10,11 +10,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::workspace::Workspace;
+use crate::workspace::ServerWithFolder;
 
 /// An unattended agent that runs commands, and all it would like to get at.
-pub(crate) struct Stage<'a> {
-    t: &'a Workspace,
+pub(crate) struct AttackTargets<'a> {
+    t: &'a ServerWithFolder,
     /// The session whose commands are hostile.
     pub(crate) own: String,
     /// Another agent's folder.
@@ -25,15 +25,15 @@ pub(crate) struct Stage<'a> {
     /// What the intruder knows, without its requests.
     pub(crate) orders: Value,
     /// A program of the owner in namespaces of its own, which the intruder may enter.
-    _sandbox: Option<Sandbox>,
+    _sandbox: Option<SandboxProcess>,
 }
 
 const TOUCH: &str = r#"#call run_command {"command":["touch","fell"]}"#;
 const FORM: &str = r#"#ask {"type":"object","properties":{"way":{"type":"string"}}}"#;
 
-impl<'a> Stage<'a> {
+impl<'a> AttackTargets<'a> {
     /// With orders for the listener at this address.
-    pub(crate) fn set(t: &'a Workspace, url: &str) -> Self {
+    pub(crate) fn set(t: &'a ServerWithFolder, url: &str) -> Self {
         let folder = t.folder.with_file_name("other");
         fs::create_dir_all(&folder).unwrap();
         let own = t.unattended();
@@ -56,7 +56,7 @@ impl<'a> Stage<'a> {
         let mine = mint(&format!("/api/agents/{ada}/tokens"));
         let others = mint(&format!("/api/agents/{bob}/tokens"));
         let key = mint("/api/auth/keys");
-        let sandbox = Sandbox::start();
+        let sandbox = SandboxProcess::start();
         let orders = json!({"port": url.rsplit(':').next(), "url": url,
             "data": t.data_dir(), "binary": env!("CARGO_BIN_EXE_guildhall"),
             "own": mine["token"], "other": others["token"], "key": key["key"],
@@ -280,9 +280,9 @@ fn part(list: &Value, members: &[&str]) -> Value {
 
 /// A program of the owner in a user and a process namespace of its own, such as a browser's
 /// sandbox or a container; any program of the same user may enter them.
-struct Sandbox(Child);
+struct SandboxProcess(Child);
 
-impl Sandbox {
+impl SandboxProcess {
     /// None where the system lets nobody make such namespaces.
     fn start() -> Option<Self> {
         let mut child = Command::new("unshare")
@@ -307,7 +307,7 @@ impl Sandbox {
     }
 }
 
-impl Drop for Sandbox {
+impl Drop for SandboxProcess {
     fn drop(&mut self) {
         // One that never ran has ended.
         let _ = self.0.kill();
@@ -316,7 +316,7 @@ impl Drop for Sandbox {
 }
 
 /// The local token as every program of this user can read it; one that is none in mode `local`.
-pub(crate) fn local_token(t: &Workspace) -> String {
+pub(crate) fn local_token(t: &ServerWithFolder) -> String {
     let file = fs::read(t.server.discovery_file()).unwrap();
     let file: Value = serde_json::from_slice(&file).unwrap();
     let token = file["localToken"].as_str();
@@ -326,7 +326,7 @@ pub(crate) fn local_token(t: &Workspace) -> String {
 }
 
 /// The cookie of a browser that the owner trusts, `name=value`, as it lies in its profile.
-fn trusted_cookie(t: &Workspace) -> String {
+fn trusted_cookie(t: &ServerWithFolder) -> String {
     let (status, link) = t.server.ask("POST", "/api/auth/open", Some(&json!({})));
     assert_eq!(status, 201, "{link}");
     t.server.cookie("GET", &text(&link, "path"), None)

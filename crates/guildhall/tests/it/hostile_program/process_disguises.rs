@@ -19,7 +19,7 @@ use rustix::process::{
 
 /// What is so with the process while it asks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Amid {
+pub(crate) enum ProcessDisguise {
     /// It has more descriptors than the server looks at.
     ManyDescriptors,
     /// Nobody may look into it but root.
@@ -34,11 +34,11 @@ pub(crate) enum Amid {
 
 /// Ends what was begun when it is dropped.
 #[expect(dead_code, reason = "held until they are dropped")]
-pub(super) enum Begun {
+pub(super) enum ActiveDisguise {
     Nothing,
     Descriptors(Vec<OwnedFd>),
-    Stopped(Stopped),
-    Starting(Starting),
+    Stopped(StoppedProcess),
+    Starting(ProcessStarter),
 }
 
 /// More than the server looks at in all processes of agents together.
@@ -46,24 +46,26 @@ const DESCRIPTORS: u64 = 17_000;
 /// At most 15 bytes; the system puts brackets around it.
 const ODD_NAME: &str = "x) S 1 1 1 (x";
 
-impl Amid {
+impl ProcessDisguise {
     /// `server` is the process of the server.
     ///
     /// # Errors
     /// What the system says; `Unsupported` where this computer cannot do it.
-    pub(super) fn begin(self, server: i32) -> io::Result<Begun> {
+    pub(super) fn begin(self, server: i32) -> io::Result<ActiveDisguise> {
         match self {
-            Self::ManyDescriptors => many_descriptors().map(Begun::Descriptors),
+            Self::ManyDescriptors => many_descriptors().map(ActiveDisguise::Descriptors),
             Self::NotDumpable => {
                 set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-                Ok(Begun::Nothing)
+                Ok(ActiveDisguise::Nothing)
             }
-            Self::StoppedKeeper => Stopped::new(keeper_below(server)).map(Begun::Stopped),
+            Self::StoppedKeeper => {
+                StoppedProcess::new(keeper_below(server)).map(ActiveDisguise::Stopped)
+            }
             Self::OddName => {
                 fs::write("/proc/self/comm", ODD_NAME)?;
-                Ok(Begun::Nothing)
+                Ok(ActiveDisguise::Nothing)
             }
-            Self::ShortLived => Ok(Begun::Starting(Starting::begin())),
+            Self::ShortLived => Ok(ActiveDisguise::Starting(ProcessStarter::begin())),
         }
     }
 }
@@ -104,9 +106,9 @@ fn parent(process: i32) -> i32 {
 }
 
 /// A process that is stopped; dropped, it goes on.
-pub(super) struct Stopped(Pid);
+pub(super) struct StoppedProcess(Pid);
 
-impl Stopped {
+impl StoppedProcess {
     /// # Errors
     /// What the system says.
     pub(super) fn new(process: i32) -> io::Result<Self> {
@@ -116,7 +118,7 @@ impl Stopped {
     }
 }
 
-impl Drop for Stopped {
+impl Drop for StoppedProcess {
     fn drop(&mut self) {
         // One that has ended cannot go on.
         let _ = kill_process(self.0, Signal::CONT);
@@ -124,12 +126,12 @@ impl Drop for Stopped {
 }
 
 /// Threads that start processes until it is dropped.
-pub(super) struct Starting {
+pub(super) struct ProcessStarter {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Starting {
+impl ProcessStarter {
     fn begin() -> Self {
         let is_over = Arc::<AtomicBool>::default();
         let start = |_| {
@@ -146,7 +148,7 @@ impl Starting {
     }
 }
 
-impl Drop for Starting {
+impl Drop for ProcessStarter {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {

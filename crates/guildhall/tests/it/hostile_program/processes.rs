@@ -24,14 +24,14 @@ use rustix::{
 };
 
 use super::{
-    Amid, Answer, FOUND, Orders, UNREAD, exchange, handed, has_unread, on_one, process_disguises,
-    read_answer, sockets, this, this_by, wait_until,
+    AttackOrders, FOUND, ProcessDisguise, StatusAndBody, UNREAD, exchange, handed, has_unread,
+    on_one, process_disguises, read_answer, sockets, this, this_by, wait_until,
 };
 
-impl Orders {
+impl AttackOrders {
     /// The request leaves the kernel only after the last descriptor of its connection went into
     /// a message between two sockets, and the answer is read when it is there.
-    pub(super) fn hidden(&self, at: usize, lines: &[&str]) -> io::Result<Answer> {
+    pub(super) fn hidden(&self, at: usize, lines: &[&str]) -> io::Result<StatusAndBody> {
         let mut socket = self.connect()?;
         set_tcp_cork(&socket, true)?;
         let inode = fs::metadata(format!("/proc/self/fd/{}", socket.as_raw_fd()))?.ino();
@@ -65,7 +65,7 @@ impl Orders {
         read_answer(&mut BufReader::new(TcpStream::from(found.unwrap())))
     }
 
-    pub(super) fn during(&self, amid: Amid, lines: &[&str]) {
+    pub(super) fn during(&self, amid: ProcessDisguise, lines: &[&str]) {
         let server = self.0["server"].as_i64().unwrap();
         let begun = amid.begin(i32::try_from(server).unwrap());
         if let Err(error) = &begun
@@ -96,7 +96,7 @@ impl Orders {
 
     /// The request leaves the kernel only after a child that is stopped has its connection alone,
     /// and the child goes on when the answer is there.
-    pub(super) fn held_by_stopped(&self, at: usize) -> io::Result<Answer> {
+    pub(super) fn held_by_stopped(&self, at: usize) -> io::Result<StatusAndBody> {
         let mut socket = self.connect()?;
         set_tcp_cork(&socket, true)?;
         let inode = fs::metadata(format!("/proc/self/fd/{}", socket.as_raw_fd()))?.ino();
@@ -113,9 +113,9 @@ impl Orders {
     }
 
     /// The server is stopped until the connection is closed at this end.
-    pub(super) fn ended(&self, at: usize) -> io::Result<Answer> {
+    pub(super) fn ended(&self, at: usize) -> io::Result<StatusAndBody> {
         let mut socket = self.connect()?;
-        let server = process_disguises::Stopped::new(
+        let server = process_disguises::StoppedProcess::new(
             self.0["server"].as_i64().unwrap().try_into().unwrap(),
         )?;
         socket.write_all(self.request(at, &[]).as_bytes())?;
@@ -130,7 +130,7 @@ impl Orders {
     pub(super) fn together(&self) {
         let count = self.requests().len();
         let begin = Barrier::new(count);
-        let mut answers: Vec<io::Result<Answer>> = thread::scope(|scope| {
+        let mut answers: Vec<io::Result<StatusAndBody>> = thread::scope(|scope| {
             let one = |at| {
                 let begin = &begin;
                 scope.spawn(move || {

@@ -4,7 +4,7 @@ use serde_json::json;
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Happens {
+pub(super) enum CallTreatment {
     /// A person is asked.
     Asks,
     /// It runs without a question.
@@ -13,15 +13,15 @@ pub(super) enum Happens {
     Refused,
 }
 
-use Happens::{Asks, Refused, Runs};
+use CallTreatment::{Asks, Refused, Runs};
 
 /// What is particular to one agent.
 #[derive(Clone, Copy)]
-pub(super) struct Facts {
+pub(super) struct AgentDifferences {
     /// Rows that are about another agent, or about what this one has no way to do.
     pub(super) not_its_rows: &'static [u32],
     /// For each mode that is a degree of trust: what becomes of an edit and of a shell call.
-    pub(super) modes: &'static [(&'static str, Happens, Happens)],
+    pub(super) modes: &'static [(&'static str, CallTreatment, CallTreatment)],
     /// A mode that needs a word, beyond those it reports at once, and the variable that brings it.
     pub(super) wide_mode: Option<(&'static str, Option<(&'static str, &'static str)>)>,
     /// Variables its own shell adds; a name that ends in `*` is a family.
@@ -36,7 +36,7 @@ pub(super) struct Facts {
     pub(super) terminal: (&'static str, &'static [&'static str]),
 }
 
-pub(super) fn of(agent: &str) -> Facts {
+pub(super) fn of(agent: &str) -> AgentDifferences {
     match agent {
         "claude-code" => CLAUDE_CODE,
         "codex" => CODEX,
@@ -45,7 +45,7 @@ pub(super) fn of(agent: &str) -> Facts {
     }
 }
 
-const CLAUDE_CODE: Facts = Facts {
+const CLAUDE_CODE: AgentDifferences = AgentDifferences {
     not_its_rows: &[],
     modes: &[
         ("default", Asks, Asks),
@@ -81,7 +81,7 @@ const CLAUDE_CODE: Facts = Facts {
     ),
 };
 
-const CODEX: Facts = Facts {
+const CODEX: AgentDifferences = AgentDifferences {
     // Its model is not offered tools that our own server lists only later, also not after the
     // session was taken up again.
     not_its_rows: &[15, 20],
@@ -119,7 +119,7 @@ const CODEX: Facts = Facts {
     ),
 };
 
-const OPENCODE: Facts = Facts {
+const OPENCODE: AgentDifferences = AgentDifferences {
     not_its_rows: &[15],
     modes: &[("build", Asks, Asks)],
     wide_mode: None,

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::{
     permission_rows::modes_of,
-    real_agent_server::{PATIENCE, Stage},
+    real_agent_server::{PATIENCE, RealAgentServer},
 };
 use crate::workspace::until;
 
 /// Row 1.
-pub(super) fn it_is_the_pinned_version_and_every_mode_is_known(stage: &mut Stage) {
+pub(super) fn it_is_the_pinned_version_and_every_mode_is_known(stage: &mut RealAgentServer) {
     let (t, kind) = (stage.t(), stage.agent.name.as_str());
     let check = format!("/api/runtimes/{kind}/check");
     let (status, checked) = t.server.ask("POST", &check, None);
@@ -49,7 +49,7 @@ pub(super) fn it_is_the_pinned_version_and_every_mode_is_known(stage: &mut Stage
 
 /// Row 12: for Claude Code against the list it keeps itself. Codex offers its tool for plans to
 /// no model it does not know, so its own record of the session is written on in its shape.
-pub(super) fn its_list_of_tasks_is_told(stage: &mut Stage) {
+pub(super) fn its_list_of_tasks_is_told(stage: &mut RealAgentServer) {
     let mut talk = stage.talk();
     if stage.facts.tasks.is_empty() {
         talk.send(&["#say Hello."]);
@@ -161,7 +161,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Row 13.
-pub(super) fn a_session_of_its_own_command_line_is_listed(stage: &mut Stage) {
+pub(super) fn a_session_of_its_own_command_line_is_listed(stage: &mut RealAgentServer) {
     let folder = stage.folder("terminal");
     let (program, words) = stage.facts.terminal;
     let own = stage.agent.program.ancestors();
@@ -213,7 +213,7 @@ pub(super) fn a_session_of_its_own_command_line_is_listed(stage: &mut Stage) {
 }
 
 /// Row 14.
-pub(super) fn its_commands_and_those_of_the_folder_are_merged(stage: &mut Stage) {
+pub(super) fn its_commands_and_those_of_the_folder_are_merged(stage: &mut RealAgentServer) {
     let folder = stage.folder("commands");
     let commands = folder.join(".claude/commands");
     fs::create_dir_all(&commands).unwrap();

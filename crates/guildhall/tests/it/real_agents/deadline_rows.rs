@@ -2,18 +2,18 @@
 
 use std::os::unix::fs::symlink;
 
-use guildhall_domain::runtimes::Definition;
+use guildhall_domain::runtimes::RuntimeDefinition;
 use guildhall_fake_llm::{FakeLlm, real_agents::RealAgent};
-use guildhall_testkit::{Stream, TestHall};
+use guildhall_testkit::{SseClient, TestHall};
 use serde_json::{Value, json};
 
-use super::real_agent_server::{INJECTED, Stage};
+use super::real_agent_server::{INJECTED, RealAgentServer};
 
 /// How long an ask waits for a person, in seconds.
 const LONGEST: i64 = 4 * 60 * 60;
 
 /// Row 5: what nobody answers in time is refused, and the agent is told so.
-pub(super) fn an_ask_that_nobody_answers_in_time_is_refused(stage: &mut Stage) {
+pub(super) fn an_ask_that_nobody_answers_in_time_is_refused(stage: &mut RealAgentServer) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(let_it_expire(&stage.agent, &stage.llm));
 }
@@ -53,7 +53,7 @@ async fn let_it_expire(agent: &RealAgent, llm: &FakeLlm) {
     t.close().await;
 }
 
-fn definition(t: &TestHall, agent: &RealAgent, folder: &str, llm: &FakeLlm) -> Definition {
+fn definition(t: &TestHall, agent: &RealAgent, folder: &str, llm: &FakeLlm) -> RuntimeDefinition {
     let home = t.home();
     let mut env = agent
         .set_up(&home, folder.as_ref(), &llm.address())
@@ -67,7 +67,7 @@ fn definition(t: &TestHall, agent: &RealAgent, folder: &str, llm: &FakeLlm) -> D
         ("TMPDIR".to_owned(), home),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
     ]);
-    Definition {
+    RuntimeDefinition {
         kind: agent.name.clone(),
         command: agent.program.to_str().map(str::to_owned),
         args: Some(agent.arguments.clone()),
@@ -77,7 +77,7 @@ fn definition(t: &TestHall, agent: &RealAgent, folder: &str, llm: &FakeLlm) -> D
 }
 
 /// Reads on to an event.
-async fn next(stream: &mut Stream, name: &str) -> Value {
+async fn next(stream: &mut SseClient, name: &str) -> Value {
     loop {
         let frame = stream.next().await;
         if frame.event == name {

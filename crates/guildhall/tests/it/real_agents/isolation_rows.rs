@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, net::TcpStream, path::Path, time::Duration}
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
-use super::real_agent_server::{self, SECRETS, Stage};
+use super::real_agent_server::{self, RealAgentServer, SECRETS};
 use crate::workspace::until;
 
 /// How long what was stopped may take to be gone.
@@ -33,7 +33,7 @@ done
 
 /// Row 16: the agent asks for another session's yes, a person's name and a token, in the plain
 /// and in a session of its own without its variables.
-pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut Stage) {
+pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut RealAgentServer) {
     let t = stage.t();
     let mut asking = stage.talk();
     asking.send(&[&stage.agent.shell("touch sneaked.txt")]);
@@ -92,7 +92,7 @@ pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut Stage) {
 }
 
 /// Row 17.
-pub(super) fn its_shell_sees_only_what_is_listed(stage: &mut Stage) {
+pub(super) fn its_shell_sees_only_what_is_listed(stage: &mut RealAgentServer) {
     let t = stage.t();
     let mut talk = stage.talk();
     talk.run(&stage.agent.shell("env > env.txt"));
@@ -142,7 +142,7 @@ pub(super) fn its_shell_sees_only_what_is_listed(stage: &mut Stage) {
 }
 
 /// Row 18: the server stops, and with it everything it started.
-pub(super) fn nothing_is_left(stage: &mut Stage) {
+pub(super) fn nothing_is_left(stage: &mut RealAgentServer) {
     stage.talk().send(&["#say Last."]);
     let before = stage.home_before.clone();
     let t = stage.take();

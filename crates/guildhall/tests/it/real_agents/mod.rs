@@ -18,14 +18,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use guildhall_fake_llm::real_agents::{RealAgent, pinned};
 
-use real_agent_server::Stage;
+use real_agent_server::RealAgentServer;
 
 /// A row of the suite: its number, and what shows it.
-type Row = (u32, fn(&mut Stage));
+type SuiteRow = (u32, fn(&mut RealAgentServer));
 
 /// Every row, in the order that keeps one from disturbing another: what an agent is allowed for
 /// good comes late, and what must hold after all comes last.
-const ROWS: &[Row] = &[
+const ROWS: &[SuiteRow] = &[
     (
         1,
         agent_state_rows::it_is_the_pinned_version_and_every_mode_is_known,
@@ -71,7 +71,7 @@ const ROWS: &[Row] = &[
 
 /// How one row went.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Went {
+enum RowResult {
     Well,
     Badly,
     /// It failed, as the pins say it would.
@@ -102,24 +102,24 @@ fn play(name: &str) {
     let only = std::env::var("GUILDHALL_ROWS").unwrap_or_default();
     let only: Vec<u32> = only.split(',').filter_map(|row| row.parse().ok()).collect();
     let rows = rows.filter(|(row, _)| only.is_empty() || only.contains(row));
-    let mut stage = Stage::open(agent.clone(), facts);
+    let mut stage = RealAgentServer::open(agent.clone(), facts);
     let mut results = Vec::new();
     for (row, shows) in rows {
         let start = std::time::Instant::now();
         let went_well = catch_unwind(AssertUnwindSafe(|| shows(&mut stage))).is_ok();
         let must_pass = !agent.expected_failures.contains(row);
         let went = match (went_well, must_pass) {
-            (true, true) => Went::Well,
-            (false, true) => Went::Badly,
-            (false, false) => Went::AsExpected,
-            (true, false) => Went::Unexpectedly,
+            (true, true) => RowResult::Well,
+            (false, true) => RowResult::Badly,
+            (false, false) => RowResult::AsExpected,
+            (true, false) => RowResult::Unexpectedly,
         };
         eprintln!(
             "{name} row {row}: {} in {:.1} s",
             went.word(),
             start.elapsed().as_secs_f64()
         );
-        if went == Went::Badly {
+        if went == RowResult::Badly {
             eprintln!("{}", stage.account());
         }
         results.push((*row, went));
@@ -136,14 +136,14 @@ fn play(name: &str) {
         foreign.is_empty(),
         "{name} used a key that is none of the test's: {foreign:?}"
     );
-    let is_good = |went: Went| matches!(went, Went::Well | Went::AsExpected);
+    let is_good = |went: RowResult| matches!(went, RowResult::Well | RowResult::AsExpected);
     assert!(
         results.iter().all(|(_, went)| is_good(*went)),
         "see the report above"
     );
 }
 
-impl Went {
+impl RowResult {
     fn word(self) -> &'static str {
         match self {
             Self::Well => "passed",
@@ -155,7 +155,7 @@ impl Went {
 }
 
 /// One line for each outcome: how many rows, and which.
-fn report(agent: &RealAgent, results: &[(u32, Went)]) -> String {
+fn report(agent: &RealAgent, results: &[(u32, RowResult)]) -> String {
     let mut text = format!(
         "{} {}: {} rows ran",
         agent.name,
@@ -163,10 +163,10 @@ fn report(agent: &RealAgent, results: &[(u32, Went)]) -> String {
         results.len()
     );
     for went in [
-        Went::Well,
-        Went::AsExpected,
-        Went::Unexpectedly,
-        Went::Badly,
+        RowResult::Well,
+        RowResult::AsExpected,
+        RowResult::Unexpectedly,
+        RowResult::Badly,
     ] {
         let rows = results.iter().filter(|(_, it)| *it == went);
         let rows: Vec<_> = rows.map(|(row, _)| row.to_string()).collect();

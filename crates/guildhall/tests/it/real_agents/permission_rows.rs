@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::{
-    agent_differences::Happens,
+    agent_differences::CallTreatment,
     isolation_rows,
-    real_agent_server::{Next, Stage, Talk},
+    real_agent_server::{RealAgentServer, SessionReader, TurnStop},
 };
-use crate::workspace::Workspace;
+use crate::workspace::ServerWithFolder;
 
 /// Row 2.
-pub(super) fn an_approved_call_happens(stage: &mut Stage) {
+pub(super) fn an_approved_call_happens(stage: &mut RealAgentServer) {
     let mut talk = stage.talk();
     talk.send(&[&stage.agent.shell("touch yes.txt")]);
     let card = talk.card();
@@ -29,7 +29,7 @@ pub(super) fn an_approved_call_happens(stage: &mut Stage) {
 }
 
 /// Row 3.
-pub(super) fn a_denied_call_does_not_happen(stage: &mut Stage) {
+pub(super) fn a_denied_call_does_not_happen(stage: &mut RealAgentServer) {
     let mut talk = stage.talk();
     talk.send(&[&stage.agent.shell("touch no.txt")]);
     let card = talk.card();
@@ -45,7 +45,9 @@ pub(super) fn a_denied_call_does_not_happen(stage: &mut Stage) {
 }
 
 /// Row 4.
-pub(super) fn a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue(stage: &mut Stage) {
+pub(super) fn a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue(
+    stage: &mut RealAgentServer,
+) {
     for keep in [false, true] {
         let mut talk = stage.talk();
         talk.send(&[&stage.agent.shell("touch cancelled.txt")]);
@@ -69,7 +71,7 @@ pub(super) fn a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue(stage: 
 }
 
 /// Row 6: what was approved after the server came back runs once without another question.
-pub(super) fn an_ask_outlives_the_server_and_is_granted_once(stage: &mut Stage) {
+pub(super) fn an_ask_outlives_the_server_and_is_granted_once(stage: &mut RealAgentServer) {
     let once = stage.agent.shell("echo ran >> once.txt");
     let other = stage.agent.shell("echo other >> once.txt");
     let mut talk = stage.talk();
@@ -81,7 +83,7 @@ pub(super) fn an_ask_outlives_the_server_and_is_granted_once(stage: &mut Stage) 
     assert_eq!(listed.len(), 1, "{listed:?}");
     assert_eq!(listed[0]["id"], card["id"]);
     assert_eq!(listed[0]["detached"], true);
-    let mut talk = Talk::again(stage.t(), known);
+    let mut talk = SessionReader::again(stage.t(), known);
     assert_eq!(talk.end()["outcome"], "interrupted");
     talk.approve(&card);
     // It is told so; the model of the tests does nothing without a directive.
@@ -108,7 +110,7 @@ pub(super) fn an_ask_outlives_the_server_and_is_granted_once(stage: &mut Stage) 
 }
 
 /// Row 7.
-pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut Stage) {
+pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut RealAgentServer) {
     let mut talk = stage.talk();
     talk.send(&["#say One."]);
     talk.end();
@@ -146,7 +148,7 @@ pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut Stage) {
 }
 
 /// Row 8: in a folder of its own, since an agent may keep the rule there.
-pub(super) fn always_covers_the_equal_call_alone(stage: &mut Stage) {
+pub(super) fn always_covers_the_equal_call_alone(stage: &mut RealAgentServer) {
     let folder = stage.folder("always");
     let mut talk = stage.talk_in(&folder);
     // A call that makes no file, since Claude Code takes an `always` there for its whole folder;
@@ -169,16 +171,16 @@ pub(super) fn always_covers_the_equal_call_alone(stage: &mut Stage) {
 }
 
 /// Row 9: by the facts, and the facts by what the modes say of themselves.
-pub(super) fn each_mode_asks_as_it_says(stage: &mut Stage) {
+pub(super) fn each_mode_asks_as_it_says(stage: &mut RealAgentServer) {
     let modes = modes_of(stage.t(), &stage.agent.name);
     let trusted = modes.iter().filter(|mode| mode["axis"] == "trust");
     for mode in trusted {
         let id = mode["id"].as_str().unwrap();
         let known = stage.facts.modes.iter().find(|(known, ..)| *known == id);
         let (_, edit, shell) = known.unwrap_or_else(|| panic!("the mode {id} stands in no row"));
-        let is_kept = |happens: Happens| match mode["asks"].as_str().unwrap() {
-            "always" => happens != Happens::Runs,
-            "never" => happens != Happens::Asks,
+        let is_kept = |happens: CallTreatment| match mode["asks"].as_str().unwrap() {
+            "always" => happens != CallTreatment::Runs,
+            "never" => happens != CallTreatment::Asks,
             _ => true,
         };
         assert!(
@@ -190,7 +192,7 @@ pub(super) fn each_mode_asks_as_it_says(stage: &mut Stage) {
         let folder = stage.t().folder.to_str().unwrap().to_owned();
         let write = format!("node -e \"require('fs').writeFileSync('{shelled}','')\"");
         let ask = json!({"permissionMode": id, "acknowledgedAutonomy": true});
-        let mut talk = Talk::open(stage.t(), &stage.agent.name, &stage.t().folder, &ask);
+        let mut talk = SessionReader::open(stage.t(), &stage.agent.name, &stage.t().folder, &ask);
         let seen = [
             happens(
                 stage,
@@ -204,22 +206,27 @@ pub(super) fn each_mode_asks_as_it_says(stage: &mut Stage) {
     }
 }
 
-fn happens(stage: &Stage, talk: &mut Talk<'_>, call: &str, file: &str) -> Happens {
+fn happens(
+    stage: &RealAgentServer,
+    talk: &mut SessionReader<'_>,
+    call: &str,
+    file: &str,
+) -> CallTreatment {
     talk.send(&[call]);
     match talk.next() {
-        Next::Card(card) => {
+        TurnStop::Card(card) => {
             talk.decide("deny", &card, &json!({}));
             talk.end();
             assert_eq!(stage.t().file(file), None, "nothing after a no");
-            Happens::Asks
+            CallTreatment::Asks
         }
-        Next::End(_) if stage.t().file(file).is_some() => Happens::Runs,
-        Next::End(_) => Happens::Refused,
+        TurnStop::End(_) if stage.t().file(file).is_some() => CallTreatment::Runs,
+        TurnStop::End(_) => CallTreatment::Refused,
     }
 }
 
 /// Row 10.
-pub(super) fn the_widest_mode_needs_a_word(stage: &mut Stage) {
+pub(super) fn the_widest_mode_needs_a_word(stage: &mut RealAgentServer) {
     match stage.facts.wide_mode {
         Some((mode, None)) => needs_a_word(stage, stage.t(), mode),
         Some((mode, Some(variable))) => needs_a_word(stage, &stage.another(variable), mode),
@@ -227,7 +234,7 @@ pub(super) fn the_widest_mode_needs_a_word(stage: &mut Stage) {
     }
 }
 
-fn needs_a_word(stage: &Stage, t: &Workspace, mode: &str) {
+fn needs_a_word(stage: &RealAgentServer, t: &ServerWithFolder, mode: &str) {
     let kind = &stage.agent.name;
     let (_, checked) = t
         .server
@@ -241,7 +248,7 @@ fn needs_a_word(stage: &Stage, t: &Workspace, mode: &str) {
         (status, &refused["code"]),
         (428, &json!("AUTONOMY_NOT_ACKNOWLEDGED"))
     );
-    let mut talk = Talk::open(t, kind, &t.folder, &json!({}));
+    let mut talk = SessionReader::open(t, kind, &t.folder, &json!({}));
     let path = format!("/api/sessions/{}", talk.id);
     let (status, _) = t
         .server
@@ -264,7 +271,7 @@ fn needs_a_word(stage: &Stage, t: &Workspace, mode: &str) {
 }
 
 /// An agent without such a mode takes none by any name, and goes on asking.
-fn has_no_wide_mode(stage: &Stage) {
+fn has_no_wide_mode(stage: &RealAgentServer) {
     let modes = modes_of(stage.t(), &stage.agent.name);
     let is_wide = |mode: &&Value| {
         mode["stop"] == "autonomy" || (mode["asks"] == "never" && mode["reach"] != "read")
@@ -285,7 +292,7 @@ fn has_no_wide_mode(stage: &Stage) {
 }
 
 /// Row 15, of Claude Code.
-pub(super) fn a_question_is_answered(stage: &mut Stage) {
+pub(super) fn a_question_is_answered(stage: &mut RealAgentServer) {
     let mut talk = stage.talk();
     let form = json!({"questions": [{"question": "Which colour?", "header": "Colour",
         "multiSelect": false, "options": [
@@ -310,7 +317,7 @@ pub(super) fn a_question_is_answered(stage: &mut Stage) {
     assert!(told.iter().any(|text| text.contains("Blue")), "{told:?}");
 }
 
-pub(super) fn modes_of(t: &Workspace, kind: &str) -> Vec<Value> {
+pub(super) fn modes_of(t: &ServerWithFolder, kind: &str) -> Vec<Value> {
     let (_, all) = t.server.ask("GET", "/api/capabilities", None);
     let modes = &all["capabilities"][kind]["permissionModes"]["values"];
     modes.as_array().unwrap().clone()

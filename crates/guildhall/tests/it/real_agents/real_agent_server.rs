@@ -11,8 +11,8 @@ use guildhall_fake_llm::{FakeLlm, real_agents::RealAgent};
 use guildhall_world::chromium;
 use serde_json::{Value, json};
 
-use super::agent_differences::Facts;
-use crate::workspace::{Workspace, until};
+use super::agent_differences::AgentDifferences;
+use crate::workspace::{ServerWithFolder, until};
 
 /// A variable that guildhall sets itself.
 pub(super) const INJECTED: &str = "OPENCODE_CONFIG_CONTENT";
@@ -28,17 +28,17 @@ pub(super) const SECRETS: [(&str, &str); 4] = [
 ];
 
 /// A server, an agent, and the model it asks.
-pub(super) struct Stage {
+pub(super) struct RealAgentServer {
     pub(super) agent: RealAgent,
-    pub(super) facts: Facts,
+    pub(super) facts: AgentDifferences,
     pub(super) llm: FakeLlm,
     /// Files of the real home that agents keep, before the suite.
     pub(super) home_before: Vec<String>,
-    t: Option<Workspace>,
+    t: Option<ServerWithFolder>,
 }
 
-impl Stage {
-    pub(super) fn open(agent: RealAgent, facts: Facts) -> Self {
+impl RealAgentServer {
+    pub(super) fn open(agent: RealAgent, facts: AgentDifferences) -> Self {
         let llm = FakeLlm::start().unwrap();
         let t = open(&agent, &llm, None);
         Self {
@@ -51,12 +51,12 @@ impl Stage {
     }
 
     /// The server and its folder.
-    pub(super) fn t(&self) -> &Workspace {
+    pub(super) fn t(&self) -> &ServerWithFolder {
         self.t.as_ref().expect("the server runs")
     }
 
     /// Another server, whose agent has one more variable.
-    pub(super) fn another(&self, variable: (&str, &str)) -> Workspace {
+    pub(super) fn another(&self, variable: (&str, &str)) -> ServerWithFolder {
         open(&self.agent, &self.llm, Some(variable))
     }
 
@@ -67,7 +67,7 @@ impl Stage {
     }
 
     /// Takes the server away, for good.
-    pub(super) fn take(&mut self) -> Workspace {
+    pub(super) fn take(&mut self) -> ServerWithFolder {
         self.t.take().expect("the server runs")
     }
 
@@ -81,13 +81,13 @@ impl Stage {
     }
 
     /// A session in the main folder, in the mode that asks.
-    pub(super) fn talk(&self) -> Talk<'_> {
-        Talk::open(self.t(), &self.agent.name, &self.t().folder, &json!({}))
+    pub(super) fn talk(&self) -> SessionReader<'_> {
+        SessionReader::open(self.t(), &self.agent.name, &self.t().folder, &json!({}))
     }
 
     /// A session in another folder.
-    pub(super) fn talk_in(&self, folder: &Path) -> Talk<'_> {
-        Talk::open(self.t(), &self.agent.name, folder, &json!({}))
+    pub(super) fn talk_in(&self, folder: &Path) -> SessionReader<'_> {
+        SessionReader::open(self.t(), &self.agent.name, folder, &json!({}))
     }
 
     /// Waits until the agent itself wrote down that it said this. It does so a little after a
@@ -144,7 +144,7 @@ fn transcripts(folder: &Path) -> String {
         .collect()
 }
 
-fn open(agent: &RealAgent, llm: &FakeLlm, more: Option<(&str, &str)>) -> Workspace {
+fn open(agent: &RealAgent, llm: &FakeLlm, more: Option<(&str, &str)>) -> ServerWithFolder {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut env = vec![("PATH", path.as_str()), ("LANG", "C.UTF-8")];
     env.extend(SECRETS);
@@ -152,7 +152,7 @@ fn open(agent: &RealAgent, llm: &FakeLlm, more: Option<(&str, &str)>) -> Workspa
         env.push(("GUILDHALL_BROWSER_NO_SANDBOX", "1"));
     }
     let what = format!("real-{}", agent.name);
-    Workspace::open_bare(&what, &env, |home, folder| {
+    ServerWithFolder::open_bare(&what, &env, |home, folder| {
         let mut variables = agent.set_up(home, folder, &llm.address()).unwrap();
         variables.retain(|(name, _)| name != INJECTED);
         variables.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -191,7 +191,7 @@ pub(super) fn real_home() -> Vec<String> {
 
 /// What comes next in a turn.
 #[derive(Debug)]
-pub(super) enum Next {
+pub(super) enum TurnStop {
     /// A card.
     Card(Value),
     /// The turn's end.
@@ -199,8 +199,8 @@ pub(super) enum Next {
 }
 
 /// A session, read on from where its reader is; closed when dropped.
-pub(super) struct Talk<'a> {
-    t: &'a Workspace,
+pub(super) struct SessionReader<'a> {
+    t: &'a ServerWithFolder,
     pub(super) id: String,
     /// The session as it was opened.
     pub(super) opened: Value,
@@ -210,9 +210,9 @@ pub(super) struct Talk<'a> {
     is_kept: bool,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> SessionReader<'a> {
     /// Opens a session with these members beside folder and runtime.
-    pub(super) fn open(t: &'a Workspace, kind: &str, folder: &Path, more: &Value) -> Self {
+    pub(super) fn open(t: &'a ServerWithFolder, kind: &str, folder: &Path, more: &Value) -> Self {
         let mut body = json!({"cwd": folder, "runtime": kind});
         let members = more.as_object().unwrap().clone();
         body.as_object_mut().unwrap().extend(members);
@@ -229,9 +229,9 @@ impl<'a> Talk<'a> {
     }
 
     /// Goes on with a session of before, at whatever comes next.
-    pub(super) fn again(t: &'a Workspace, known: Known) -> Self {
+    pub(super) fn again(t: &'a ServerWithFolder, known: SavedSession) -> Self {
         let opened = t.look(&known.id);
-        let Known { id, seq, seen } = known;
+        let SavedSession { id, seq, seen } = known;
         Self {
             t,
             id,
@@ -242,10 +242,10 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Leaves the session open, for [`Talk::again`].
-    pub(super) fn keep(mut self) -> Known {
+    /// Leaves the session open, for [`SessionReader::again`].
+    pub(super) fn keep(mut self) -> SavedSession {
         self.is_kept = true;
-        Known {
+        SavedSession {
             id: self.id.clone(),
             seq: self.seq,
             seen: self.seen.clone(),
@@ -270,16 +270,16 @@ impl<'a> Talk<'a> {
     }
 
     /// Reads on to the next card or the turn's end.
-    pub(super) fn next(&mut self) -> Next {
+    pub(super) fn next(&mut self) -> TurnStop {
         let seen = self.seen.clone();
         let next = self.until(|name, data| match name {
             "interaction_opened" if !seen.contains(data["interaction"]["id"].as_str().unwrap()) => {
-                Some(Next::Card(data["interaction"].clone()))
+                Some(TurnStop::Card(data["interaction"].clone()))
             }
-            "turn_ended" => Some(Next::End(data.clone())),
+            "turn_ended" => Some(TurnStop::End(data.clone())),
             _ => None,
         });
-        if let Next::Card(card) = &next {
+        if let TurnStop::Card(card) = &next {
             self.seen.insert(card["id"].as_str().unwrap().to_owned());
         }
         next
@@ -287,15 +287,17 @@ impl<'a> Talk<'a> {
 
     pub(super) fn card(&mut self) -> Value {
         match self.next() {
-            Next::Card(card) => card,
-            Next::End(end) => panic!("the turn ended without a card: {end}; {:?}", self.calls()),
+            TurnStop::Card(card) => card,
+            TurnStop::End(end) => {
+                panic!("the turn ended without a card: {end}; {:?}", self.calls())
+            }
         }
     }
 
     pub(super) fn end(&mut self) -> Value {
         match self.next() {
-            Next::End(end) => end,
-            Next::Card(card) => panic!("an unexpected card: {card}"),
+            TurnStop::End(end) => end,
+            TurnStop::Card(card) => panic!("an unexpected card: {card}"),
         }
     }
 
@@ -359,13 +361,13 @@ impl<'a> Talk<'a> {
 }
 
 /// A session that is gone on with later.
-pub(super) struct Known {
+pub(super) struct SavedSession {
     pub(super) id: String,
     seq: u64,
     seen: BTreeSet<String>,
 }
 
-impl Drop for Talk<'_> {
+impl Drop for SessionReader<'_> {
     fn drop(&mut self) {
         if !self.is_kept {
             let path = format!("/api/sessions/{}", self.id);

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::real_agent_server::{Next, PATIENCE, Stage, Talk};
-use crate::{test_sites::Site, workspace::until};
+use super::real_agent_server::{PATIENCE, RealAgentServer, SessionReader, TurnStop};
+use crate::{test_sites::TestSite, workspace::until};
 
 /// Row 19: the house's own tools, over the bridge that the agent starts.
-pub(super) fn it_posts_with_the_houses_own_tools(stage: &mut Stage) {
+pub(super) fn it_posts_with_the_houses_own_tools(stage: &mut RealAgentServer) {
     let (_, listed) = stage.t().server.ask("GET", "/api/rooms", None);
     let mut rooms = listed["rooms"].as_array().unwrap().iter();
     let team = rooms.find(|room| room["wellKnown"] == "team").unwrap()["id"].clone();
@@ -16,8 +16,8 @@ pub(super) fn it_posts_with_the_houses_own_tools(stage: &mut Stage) {
     talk.send(&[&format!("#call {tool} {post}")]);
     let end = loop {
         match talk.next() {
-            Next::Card(card) => talk.approve(&card),
-            Next::End(end) => break end,
+            TurnStop::Card(card) => talk.approve(&card),
+            TurnStop::End(end) => break end,
         }
     };
     assert_eq!(end["outcome"], "end_turn", "{end}; {}", talk.words());
@@ -36,7 +36,7 @@ pub(super) fn it_posts_with_the_houses_own_tools(stage: &mut Stage) {
 /// Row 11: a server of its own, added while its session is open, is there on the next turn and
 /// is called over the gateway; what it asks is a question of the session that called, also where
 /// another one was opened after it.
-pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut Stage) {
+pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut RealAgentServer) {
     let script = stage.t().folder.join("notes-server.js");
     std::fs::write(&script, crate::mcp_gateway::SERVER).unwrap();
     let heard = stage.t().scratch.path().join("notes-heard");
@@ -68,8 +68,8 @@ pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut Stage) {
 
 /// Row 20: in a tab that a person shares with its session it reads a page, fills its form and sends
 /// it.
-pub(super) fn it_fills_a_form_in_a_shared_tab(stage: &mut Stage) {
-    let site = Site::page(
+pub(super) fn it_fills_a_form_in_a_shared_tab(stage: &mut RealAgentServer) {
+    let site = TestSite::page(
         "<title>form</title><form method=post action=/told><input name=name aria-label=Name>\
          <button>Send</button></form>",
     );
@@ -109,17 +109,17 @@ pub(super) fn it_fills_a_form_in_a_shared_tab(stage: &mut Stage) {
 }
 
 /// How many questions come in a turn with one call, which goes well.
-fn asked_in(talk: &mut Talk<'_>, line: &str) -> usize {
+fn asked_in(talk: &mut SessionReader<'_>, line: &str) -> usize {
     talk.send(&[line]);
     let mut questions = 0;
     let end = loop {
         match talk.next() {
-            Next::Card(card) if card["kind"] == "question" => {
+            TurnStop::Card(card) if card["kind"] == "question" => {
                 questions += 1;
                 talk.decide("submit-answers", &card, &json!({"decline": true}));
             }
-            Next::Card(card) => talk.approve(&card),
-            Next::End(end) => break end,
+            TurnStop::Card(card) => talk.approve(&card),
+            TurnStop::End(end) => break end,
         }
     };
     assert_eq!(end["outcome"], "end_turn", "{end}; {}", talk.words());

@@ -3,28 +3,31 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use guildhall_domain::{
-    Error, Moment, Refusal, Result,
+    Error, Refusal, Result, Timestamp,
     agents::NewAgent,
-    approvals::{Approval, ApprovalState, ApprovalsAsk, Capability, Required, Wanted},
+    approvals::{
+        Approval, ApprovalRequest, ApprovalRequirement, ApprovalState, ApprovalsQuery, Capability,
+    },
     callers::{AnyCaller, Caller, Credential, Gate, Identity, Owner, OwnerDecider},
     ids::AgentId,
     runtimes::profiles,
 };
 use guildhall_store::events::{self, PageSize};
 use guildhall_world::{
-    agent_folders::Places, enclosure::Enclosure, process_guard::KeeperCommand,
-    runtime_programs::Programs, scratch::Scratch,
+    agent_folders::AgentFolders, enclosure::Enclosure, process_guard::GuardCommand,
+    runtime_programs::ProgramSearch, scratch::Scratch,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::super::{Listening, Permit, Presented};
+use super::super::{ClientPresence, Permit, PresentedApproval};
 use crate::{
-    Auth, Clock, Hall, Opening, idempotency::Once, launch_config::Launching, retention::Retention,
+    AuthConfig, Clock, Hall, HallConfig, idempotency::IdempotentWrite, launch_config::LaunchConfig,
+    retention::EventRetention,
 };
 
 /// A hall without a front door, and an agent in it.
-pub(crate) struct Stage {
+pub(crate) struct HallWithAgent {
     pub(crate) hall: Hall,
     pub(crate) clock: Clock,
     pub(super) agent: Caller,
@@ -32,21 +35,21 @@ pub(crate) struct Stage {
 }
 
 async fn open(scratch: &Path, clock: &Clock) -> Hall {
-    let nothing = KeeperCommand {
+    let nothing = GuardCommand {
         program: "/nonexistent".into(),
         args: Vec::new(),
     };
-    Hall::open(Opening {
+    Hall::open(HallConfig {
         data_dir: scratch.join("data"),
         database: scratch.join("data/hall.db"),
         clock: clock.clone(),
         roots: vec![scratch.join("work")],
         runtimes: profiles(&[]).unwrap(),
-        programs: Programs {
+        programs: ProgramSearch {
             own: "/nonexistent".into(),
             path: "/nonexistent".into(),
         },
-        launching: Launching {
+        launching: LaunchConfig {
             url: String::new(),
             agent_url: String::new(),
             environment: BTreeMap::new(),
@@ -54,26 +57,26 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
             enclosure: Enclosure::off(),
             bridge: "/nonexistent".into(),
         },
-        places: Places::new(None, None, None),
-        auth: Auth::Local,
+        places: AgentFolders::new(None, None, None),
+        auth: AuthConfig::Local,
         configured: Vec::new(),
         streams: Default::default(),
-        retention: Retention::default(),
-        previews: crate::PreviewDoors::new(Vec::new(), 0),
-        own_ports: guildhall_world::http_client::OwnPorts::default(),
+        retention: EventRetention::default(),
+        previews: crate::PreviewListenerConfig::new(Vec::new(), 0),
+        own_ports: guildhall_world::http_client::ListenerPorts::default(),
         browser: Default::default(),
     })
     .await
     .unwrap()
 }
 
-impl Stage {
+impl HallWithAgent {
     pub(crate) async fn set() -> Self {
         let scratch = Scratch::new("permits");
         for folder in ["work", "data"] {
             std::fs::create_dir(scratch.path().join(folder)).unwrap();
         }
-        let clock = Clock::scripted(Moment::from_millis(1_790_000_000_000));
+        let clock = Clock::scripted(Timestamp::from_millis(1_790_000_000_000));
         let hall = open(scratch.path(), &clock).await;
         let mut stage = Self {
             agent: owner(&hall).await,
@@ -91,7 +94,9 @@ impl Stage {
         let mut new = NewAgent::named(name.to_owned());
         new.cwd = cwd.to_str().unwrap().to_owned();
         let by = Owner::admit(owner(&self.hall).await).unwrap();
-        let agent = self.hall.register_agent(&by, new, Once::without_key());
+        let agent = self
+            .hall
+            .register_agent(&by, new, IdempotentWrite::without_key());
         let agent = agent.await.unwrap();
         Caller {
             identity: Identity::Agent(agent.id),
@@ -113,24 +118,24 @@ impl Stage {
 
     /// What the agent is answered at once.
     pub(super) async fn ask(&self, input: Value, token: Option<&str>) -> Result<Permit> {
-        let presented = Presented {
+        let presented = PresentedApproval {
             token: token.map(str::to_owned),
             wait: Some(0),
-            listening: Listening::default(),
+            listening: ClientPresence::default(),
         };
         let wanted = wanted(Some(self.id()), input);
         self.hall.permit(&self.agent, wanted, presented).await
     }
 
     /// The same, where a person must allow it first.
-    pub(super) async fn required(&self, input: Value, token: Option<&str>) -> Required {
+    pub(super) async fn required(&self, input: Value, token: Option<&str>) -> ApprovalRequirement {
         required(self.ask(input, token).await)
     }
 
     pub(super) async fn grant(&self, approval: &Approval) -> Result<Approval> {
         let by = OwnerDecider::admit(owner(&self.hall).await).unwrap();
         let digest = approval.digest.clone();
-        let once = Once::without_key();
+        let once = IdempotentWrite::without_key();
         self.hall
             .grant_approval(&by, approval.id, digest, once)
             .await
@@ -138,7 +143,7 @@ impl Stage {
 
     pub(super) async fn deny(&self, approval: &Approval, reason: &str) -> Result<Approval> {
         let by = OwnerDecider::admit(owner(&self.hall).await).unwrap();
-        let once = Once::without_key();
+        let once = IdempotentWrite::without_key();
         self.hall
             .deny_approval(&by, approval.id, reason.to_owned(), once)
             .await
@@ -163,7 +168,7 @@ impl Stage {
     }
 
     pub(super) async fn pending(&self) -> Vec<Approval> {
-        let ask = ApprovalsAsk {
+        let ask = ApprovalsQuery {
             state: ApprovalState::Pending,
             kind: None,
             agent: None,
@@ -228,8 +233,8 @@ pub(super) fn begin<T: Send + 'static>(
     async move { begun.join_next().await.unwrap().unwrap() }
 }
 
-pub(super) fn wanted(agent: Option<AgentId>, input: Value) -> Wanted {
-    Wanted {
+pub(super) fn wanted(agent: Option<AgentId>, input: Value) -> ApprovalRequest {
+    ApprovalRequest {
         capability: Capability::McpAdd,
         agent_id: agent,
         session_id: None,
@@ -241,7 +246,7 @@ pub(super) fn wanted(agent: Option<AgentId>, input: Value) -> Wanted {
     }
 }
 
-pub(super) fn required(answer: Result<Permit>) -> Required {
+pub(super) fn required(answer: Result<Permit>) -> ApprovalRequirement {
     match answer {
         Err(Error::Refusal(Refusal::ApprovalRequired(required))) => *required,
         other => panic!("{other:?}"),

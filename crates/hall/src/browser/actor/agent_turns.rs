@@ -2,22 +2,26 @@
 
 use guildhall_domain::{
     Result,
-    browser::{Denied, Next},
+    browser::{ActionDecision, ToolDenial},
     ids::{SessionId, TabId},
 };
 use tokio::sync::oneshot;
 
 use super::Actor;
-use crate::browser::agent_access::{Look, Turn, Waiting};
+use crate::browser::agent_access::{ControlTurn, TabAccess, WaitingAction};
 
 impl Actor {
     /// What the agent of a session may look at.
-    pub(super) fn look(&self, session: SessionId, tab: Option<TabId>) -> Result<Look, Denied> {
+    pub(super) fn look(
+        &self,
+        session: SessionId,
+        tab: Option<TabId>,
+    ) -> Result<TabAccess, ToolDenial> {
         let is_shared = self.machine.session() == Some(session) && self.machine.connected().is_ok();
         let process = self.process.as_ref().filter(|_| is_shared);
-        let process = process.ok_or(Denied::NotShared)?;
+        let process = process.ok_or(ToolDenial::NotShared)?;
         if self.machine.is_paused() {
-            return Err(Denied::Paused);
+            return Err(ToolDenial::Paused);
         }
         let selected = self.tabs.selected();
         let selected = selected.filter(|tab| self.tabs.reached(*tab).is_some());
@@ -26,9 +30,9 @@ impl Actor {
             Some(tab) => self.tabs.reached(tab).map(|tab| tab.id),
             None => selected.or_else(first),
         };
-        Ok(Look {
+        Ok(TabAccess {
             chromium: process.chromium.clone(),
-            tab: chosen.ok_or(Denied::TabNotFound)?,
+            tab: chosen.ok_or(ToolDenial::TabNotFound)?,
             reach: self.tabs.shared().cloned().collect(),
             selected,
         })
@@ -39,11 +43,11 @@ impl Actor {
         &mut self,
         session: SessionId,
         tab: Option<TabId>,
-        reply: oneshot::Sender<Result<(Look, Turn), Denied>>,
+        reply: oneshot::Sender<Result<(TabAccess, ControlTurn), ToolDenial>>,
     ) {
         let allowed = self.look(session, tab).and_then(|look| {
             if !self.rate.take(self.begun.elapsed()) {
-                return Err(Denied::RateLimited);
+                return Err(ToolDenial::RateLimited);
             }
             Ok(look.tab)
         });
@@ -51,7 +55,7 @@ impl Actor {
             Ok(tab) => {
                 self.acting.last += 1;
                 let ticket = self.acting.last;
-                let waiting = Waiting {
+                let waiting = WaitingAction {
                     session,
                     tab,
                     reply,
@@ -68,11 +72,11 @@ impl Actor {
     }
 
     /// Does what is next for those who wait.
-    pub(super) fn give_turns(&mut self, next: Vec<Next>) {
+    pub(super) fn give_turns(&mut self, next: Vec<ActionDecision>) {
         for next in next {
             match next {
-                Next::Run(ticket) => self.give_turn(ticket),
-                Next::PersonActive(ticket) => self.deny(ticket, Denied::PersonActive),
+                ActionDecision::Run(ticket) => self.give_turn(ticket),
+                ActionDecision::PersonActive(ticket) => self.deny(ticket, ToolDenial::PersonActive),
             }
         }
     }
@@ -80,7 +84,7 @@ impl Actor {
     fn give_turn(&mut self, ticket: u64) {
         let over = self.turns_over.clone();
         match self.acting.waiting.remove(&ticket) {
-            Some(Waiting {
+            Some(WaitingAction {
                 session,
                 tab,
                 reply,
@@ -88,7 +92,7 @@ impl Actor {
                 // What was shared when it was asked for need not be so any more.
                 let look = self.look(session, Some(tab));
                 // A turn that nobody takes, or may take, is over as it is dropped.
-                let turn = Turn { ticket, over };
+                let turn = ControlTurn { ticket, over };
                 let _ = reply.send(look.map(|look| (look, turn)));
             }
             None => {
@@ -99,23 +103,23 @@ impl Actor {
     }
 
     /// Takes note that the agent of a session opened a tab.
-    pub(super) fn adopt(&mut self, session: SessionId, tab: TabId) -> Result<(), Denied> {
+    pub(super) fn adopt(&mut self, session: SessionId, tab: TabId) -> Result<(), ToolDenial> {
         if self.machine.session() != Some(session) {
-            return Err(Denied::NotShared);
+            return Err(ToolDenial::NotShared);
         }
-        self.tabs.adopt(tab).map_err(|_| Denied::TabNotFound)?;
+        self.tabs.adopt(tab).map_err(|_| ToolDenial::TabNotFound)?;
         self.guard();
         Ok(())
     }
 
     /// Sends everybody away who waits.
-    pub(super) fn refuse_waiting(&mut self, denied: Denied) {
+    pub(super) fn refuse_waiting(&mut self, denied: ToolDenial) {
         for ticket in self.control.refuse_all() {
             self.deny(ticket, denied);
         }
     }
 
-    fn deny(&mut self, ticket: u64, denied: Denied) {
+    fn deny(&mut self, ticket: u64, denied: ToolDenial) {
         if let Some(waiting) = self.acting.waiting.remove(&ticket) {
             // Who asked may be gone.
             let _ = waiting.reply.send(Err(denied));

@@ -5,12 +5,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use guildhall_domain::{
     Refusal,
-    browser::{Event, Facts, Holder},
-    errors::Thing,
+    browser::{ControlHolder, MachineEvent, PageState},
+    errors::ResourceKind,
     ids::TabId,
     limits,
 };
-use guildhall_world::chromium::Happening;
+use guildhall_world::chromium::BrowserEvent;
 use tokio::time::Instant;
 
 use super::{Actor, process_lifecycle::PING_EVERY};
@@ -31,32 +31,32 @@ impl Actor {
         }
     }
 
-    pub(super) fn hear(&mut self, happening: Happening) {
+    pub(super) fn hear(&mut self, happening: BrowserEvent) {
         let process = self.process.as_ref().map(|process| process.id);
         if process.is_none() || self.machine.connection() != process {
             // One that was given up, and is on its way out.
             return;
         }
         match happening {
-            Happening::Ready(version) => {
-                self.due.push_back(Event::Attached(version));
+            BrowserEvent::Ready(version) => {
+                self.due.push_back(MachineEvent::Attached(version));
                 self.alarms.ping = Some(Instant::now() + PING_EVERY);
                 self.measure();
             }
-            Happening::TabOpened { tab, opener } => self.tab_opened(tab, opener),
-            Happening::TabChanged { tab, page } => self.tab_changed(tab, page),
-            Happening::NewDocument(tab) => self.document_came(tab),
-            Happening::TabClosed(tab) => self.tab_closed(tab),
-            Happening::Frame(frame) => {
+            BrowserEvent::TabOpened { tab, opener } => self.tab_opened(tab, opener),
+            BrowserEvent::TabChanged { tab, page } => self.tab_changed(tab, page),
+            BrowserEvent::NewDocument(tab) => self.document_came(tab),
+            BrowserEvent::TabClosed(tab) => self.tab_closed(tab),
+            BrowserEvent::Frame(frame) => {
                 self.cinema.show(frame, self.hall.now(), Instant::now());
             }
-            Happening::HumanInput(_) => {
+            BrowserEvent::HumanInput(_) => {
                 // What an agent does in a window looks the same.
-                if self.control.holder() != Holder::Agent {
+                if self.control.holder() != ControlHolder::Agent {
                     self.human();
                 }
             }
-            Happening::Visible(tab) => {
+            BrowserEvent::Visible(tab) => {
                 // One that is gone again was visible for nobody.
                 let _ = self.tabs.select(tab);
                 self.measure();
@@ -77,7 +77,7 @@ impl Actor {
         self.guard();
     }
 
-    pub(super) fn tab_changed(&mut self, tab: TabId, page: Facts) {
+    pub(super) fn tab_changed(&mut self, tab: TabId, page: PageState) {
         let now = Instant::now();
         let questions = self.questions.entry(tab).or_default();
         let until = |asked: bool, known: Option<Instant>, wait: Duration| {
@@ -111,10 +111,10 @@ impl Actor {
         self.questions.remove(&tab);
         self.cinema.forget(tab);
         for waits in self.typing.forget(tab) {
-            self.say_typed(waits, Err(Refusal::NotFound(Thing::Tab).into()));
+            self.say_typed(waits, Err(Refusal::NotFound(ResourceKind::Tab).into()));
         }
         if gone.was_last_shared {
-            self.due.push_back(Event::SharedTabsGone);
+            self.due.push_back(MachineEvent::SharedTabsGone);
         }
         if self.is_window() || self.machine.connected().is_err() {
             return;

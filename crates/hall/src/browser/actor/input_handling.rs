@@ -3,16 +3,16 @@
 use futures_util::FutureExt;
 use guildhall_domain::{
     Error, Refusal, Result,
-    browser::{Step, Steps, Viewport},
-    ids::{ConnectionId, TabId},
+    browser::{InputStep, InputSteps, Viewport},
+    ids::{BrowserConnectionId, TabId},
     limits,
 };
 
 use super::Actor;
 use crate::browser::{
-    input_queue::{Typed, Waits},
+    input_queue::{InputWaiter, QueuedInput},
     jobs,
-    screencast::{Said, ViewerId},
+    screencast::{ViewerId, ViewerUpdate},
 };
 
 impl Actor {
@@ -23,21 +23,21 @@ impl Actor {
     }
 
     /// Lets go of what somebody held down who is gone.
-    pub(super) fn let_go(&mut self, tab: TabId, steps: &[Step]) {
+    pub(super) fn let_go(&mut self, tab: TabId, steps: &[InputStep]) {
         let everywhere = Viewport {
             width: u32::MAX,
             height: u32::MAX,
             scale: 1.0,
         };
         for some in steps.chunks(*limits::BROWSER_STEPS.end()) {
-            if let Ok(steps) = Steps::checked(some.to_vec(), everywhere) {
-                let waits = Waits::Nobody;
-                self.take_typed(tab, Typed { steps, waits });
+            if let Ok(steps) = InputSteps::checked(some.to_vec(), everywhere) {
+                let waits = InputWaiter::Nobody;
+                self.take_typed(tab, QueuedInput { steps, waits });
             }
         }
     }
 
-    pub(super) fn take_typed(&mut self, tab: TabId, typed: Typed) {
+    pub(super) fn take_typed(&mut self, tab: TabId, typed: QueuedInput) {
         self.human();
         match self.typing.add(tab, typed) {
             Ok(Some(now)) => self.do_typed(tab, now),
@@ -46,8 +46,8 @@ impl Actor {
         }
     }
 
-    pub(super) fn do_typed(&mut self, tab: TabId, typed: Typed) {
-        let Typed { steps, waits } = typed;
+    pub(super) fn do_typed(&mut self, tab: TabId, typed: QueuedInput) {
+        let QueuedInput { steps, waits } = typed;
         match &self.process {
             Some(process) => {
                 let chromium = process.chromium.clone();
@@ -58,20 +58,21 @@ impl Actor {
         }
     }
 
-    pub(super) fn say_typed(&self, waits: Waits, answer: Result<()>) {
+    pub(super) fn say_typed(&self, waits: InputWaiter, answer: Result<()>) {
         match waits {
-            Waits::Nobody => {}
-            Waits::Route(reply) => {
+            InputWaiter::Nobody => {}
+            InputWaiter::Route(reply) => {
                 // Who asked may be gone.
                 let _ = reply.send(answer);
             }
-            Waits::Viewer(viewer, id) => {
+            InputWaiter::Viewer(viewer, id) => {
                 let refused = match answer {
                     Ok(()) => None,
                     Err(Error::Refusal(refusal)) => Some(refusal),
                     Err(_) => Some(Refusal::BrowserTimeout),
                 };
-                self.cinema.tell(viewer, Said::Typed { id, refused });
+                self.cinema
+                    .tell(viewer, ViewerUpdate::Typed { id, refused });
             }
         }
     }
@@ -85,7 +86,7 @@ impl Actor {
     pub(super) fn may_type(
         &self,
         tab: TabId,
-        connection: Option<ConnectionId>,
+        connection: Option<BrowserConnectionId>,
     ) -> Result<(), Refusal> {
         self.tabs.get(tab)?;
         let present = self.machine.connected()?;
@@ -102,17 +103,17 @@ impl Actor {
         &mut self,
         viewer: ViewerId,
         (id, view): (u32, u32),
-        steps: Vec<Step>,
+        steps: Vec<InputStep>,
     ) {
-        let waits = Waits::Viewer(viewer, id);
+        let waits = InputWaiter::Viewer(viewer, id);
         let checked = self.cinema.tab_of(viewer, view).and_then(|tab| {
             self.may_type(tab, self.machine.connection())?;
-            Ok((tab, Steps::checked(steps, self.viewport)?))
+            Ok((tab, InputSteps::checked(steps, self.viewport)?))
         });
         match checked {
             Ok((tab, steps)) => {
                 self.cinema.note(viewer, steps.all());
-                self.take_typed(tab, Typed { steps, waits });
+                self.take_typed(tab, QueuedInput { steps, waits });
             }
             Err(refusal) => self.say_typed(waits, Err(refusal.into())),
         }

@@ -5,19 +5,19 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use guildhall_domain::{
     Error, Refusal,
-    browser::{CloseReason, Effect, Event, Status, Tabs},
-    ids::ConnectionId,
+    browser::{BrowserStatus, CloseReason, MachineEffect, MachineEvent, Tabs},
+    ids::BrowserConnectionId,
     limits,
 };
-use guildhall_world::chromium::{BrowserError, Ended};
+use guildhall_world::chromium::{BrowserError, ChromiumExit};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{Actor, Process};
+use super::{Actor, BrowserProcess};
 use crate::{
     Hall,
     browser::{
-        jobs::{self, Done},
-        launch::{self, Begun},
+        jobs::{self, JobOutcome},
+        launch::{self, LaunchOutcome},
         refused,
     },
 };
@@ -38,20 +38,22 @@ impl Actor {
         }
     }
 
-    pub(super) fn begun(&mut self, begun: Begun) {
+    pub(super) fn begun(&mut self, begun: LaunchOutcome) {
         self.beginning = None;
         match begun {
-            Begun::Found => self.due.push_back(Event::Prepared),
-            Begun::Failed(failure) => self.due.push_back(Event::CheckFailed(failure)),
-            Begun::Process(chromium, happenings, running) => {
-                let id = Hall::new_id(ConnectionId::from_bytes);
+            LaunchOutcome::Found => self.due.push_back(MachineEvent::Prepared),
+            LaunchOutcome::Failed(failure) => {
+                self.due.push_back(MachineEvent::CheckFailed(failure))
+            }
+            LaunchOutcome::Process(chromium, happenings, running) => {
+                let id = Hall::new_id(BrowserConnectionId::from_bytes);
                 let (tell, ended) = oneshot::channel();
                 let tasks = self.hall.tasks();
                 tasks.spawn("local browser process", self.hall.now(), async move {
                     // The actor goes only behind the process.
                     let _ = tell.send(running.await);
                 });
-                self.process = Some(Process {
+                self.process = Some(BrowserProcess {
                     id,
                     chromium,
                     happenings,
@@ -59,7 +61,7 @@ impl Actor {
                     ended,
                 });
                 self.alarms.launch = Some(Instant::now() + LAUNCH_MAX);
-                self.due.push_back(Event::Started(id));
+                self.due.push_back(MachineEvent::Started(id));
             }
         }
     }
@@ -69,23 +71,23 @@ impl Actor {
     pub(super) fn fell_silent(&mut self) {
         let process = self.process.as_ref().map(|process| process.id);
         if process.is_some() && self.machine.connection() == process && !self.is_window() {
-            self.due.push_back(Event::Silent);
+            self.due.push_back(MachineEvent::Silent);
         }
     }
 
     /// The process has ended, with everything it started.
-    pub(super) fn ended(&mut self, ended: Option<&Ended>) {
+    pub(super) fn ended(&mut self, ended: Option<&ChromiumExit>) {
         self.catch_up();
         let process = self.process.take();
         (self.alarms.kill, self.alarms.ping) = (None, None);
         self.film.end();
         let is_meant = process.is_some_and(|one| self.machine.connection() == Some(one.id));
-        let is_told = self.machine.status() == Status::Failed;
+        let is_told = self.machine.status() == BrowserStatus::Failed;
         let code = ended.filter(|ended| !ended.is_garbage);
         let code = code.and_then(|ended| ended.code);
         if let Some(ended) = ended
             && (is_meant || is_told)
-            && !matches!(self.machine.status(), Status::Closing)
+            && !matches!(self.machine.status(), BrowserStatus::Closing)
         {
             let (words, is_garbage) = (&ended.last_words, ended.is_garbage);
             tracing::warn!(
@@ -96,7 +98,7 @@ impl Actor {
             );
         }
         if is_meant {
-            self.due.push_back(Event::Ended(code));
+            self.due.push_back(MachineEvent::Ended(code));
         }
         self.forget_tabs();
     }
@@ -136,11 +138,11 @@ impl Actor {
         let is_due = |alarm: Option<Instant>| alarm.is_some_and(|at| at <= now);
         if is_due(self.alarms.launch) {
             self.alarms.launch = None;
-            self.due.push_back(Event::LaunchOverdue);
+            self.due.push_back(MachineEvent::LaunchOverdue);
         }
         if is_due(self.alarms.kill) {
             self.alarms.kill = None;
-            self.carry_out(Effect::Kill);
+            self.carry_out(MachineEffect::Kill);
         }
         if is_due(self.alarms.ping) {
             self.alarms.ping = None;
@@ -151,7 +153,7 @@ impl Actor {
         let idle = self.hall.inner.browser.how.idle;
         if is_due(self.alarms.lonely.map(|since| since + idle)) {
             self.alarms.lonely = None;
-            self.due.push_back(Event::Close(CloseReason::Idle));
+            self.due.push_back(MachineEvent::Close(CloseReason::Idle));
         }
         let next = self.control.passed(self.begun.elapsed());
         self.give_turns(next);
@@ -168,11 +170,11 @@ impl Actor {
         for (tab, questions) in &mut self.questions {
             if is_due(questions.dialog) {
                 questions.dialog = None;
-                over.push((*tab, jobs::Question::Dialog));
+                over.push((*tab, jobs::UnansweredPrompt::Dialog));
             }
             if is_due(questions.auth) {
                 questions.auth = None;
-                over.push((*tab, jobs::Question::Auth));
+                over.push((*tab, jobs::UnansweredPrompt::Auth));
             }
         }
         for (tab, question) in over {
@@ -188,16 +190,16 @@ impl Actor {
             }
             // Its end is told by itself.
             Err(BrowserError::Gone) => {}
-            Err(_) => self.due.push_back(Event::Silent),
+            Err(_) => self.due.push_back(MachineEvent::Silent),
         }
     }
 
-    pub(super) fn done(&mut self, done: Done) {
+    pub(super) fn done(&mut self, done: JobOutcome) {
         // What a job's end means rests on what happened before.
         self.catch_up();
         match done {
-            Done::Nothing => {}
-            Done::Opened { shared, shows } => {
+            JobOutcome::Nothing => {}
+            JobOutcome::Opened { shared, shows } => {
                 if let Some(tab) = shows {
                     // One that is gone again is shown to nobody.
                     let _ = self.tabs.select(tab);
@@ -205,21 +207,21 @@ impl Actor {
                 if let Some(tab) = shared
                     && self.machine.session().is_some()
                 {
-                    self.carry_out(Effect::Share(Some(tab)));
+                    self.carry_out(MachineEffect::Share(Some(tab)));
                 }
             }
-            Done::Measured(viewport) => self.viewport = viewport,
-            Done::Pinged(of, answer) => {
+            JobOutcome::Measured(viewport) => self.viewport = viewport,
+            JobOutcome::Pinged(of, answer) => {
                 if self.process.as_ref().map(|process| process.id) == Some(of) {
                     self.pinged(&answer);
                 }
             }
-            Done::Filmed(of, filmed) => {
+            JobOutcome::Filmed(of, filmed) => {
                 let is_present = self.process.as_ref().map(|process| process.id) == Some(of);
                 let filmed = if is_present { filmed } else { Ok(None) };
                 self.film.changed(filmed, Instant::now());
             }
-            Done::Typed(tab, waits, answer) => {
+            JobOutcome::Typed(tab, waits, answer) => {
                 if self.tabs.get(tab).is_ok() {
                     self.human();
                 }

@@ -3,24 +3,26 @@
 use futures_util::FutureExt;
 use guildhall_domain::{
     Refusal, Result,
-    browser::{Address, CloseReason, Denied, Effect, Event, KeptTab, Open},
+    browser::{
+        BrowserAddress, CloseReason, MachineEffect, MachineEvent, OpenRequest, SavedTab, ToolDenial,
+    },
     ids::AuthorId,
 };
 use tokio::time::Instant;
 
 use super::Actor;
 use crate::browser::{
-    actor_requests::{Ask, Deed, Need, Reached, Reply},
-    input_queue::{Typed, Waits},
+    actor_requests::{ActorRequest, BrowserAction, ChromiumAccess, ChromiumNeed, ReplySender},
+    input_queue::{InputWaiter, QueuedInput},
     jobs, launch,
-    screencast::{ViewAsk, ViewerId},
+    screencast::{ViewRequest, ViewerId},
 };
 
 impl Actor {
-    pub(super) async fn answer(&mut self, ask: Ask) {
+    pub(super) async fn answer(&mut self, ask: ActorRequest) {
         self.catch_up();
         match ask {
-            Ask::Do { deed, by, reply } => {
+            ActorRequest::Do { deed, by, reply } => {
                 let done = self.deed(deed, by).await;
                 self.follow_up().await;
                 let answer = match done {
@@ -29,11 +31,11 @@ impl Actor {
                 };
                 give(reply, answer);
             }
-            Ask::Reach { need, reply } => {
+            ActorRequest::Reach { need, reply } => {
                 let reached = self.reach(need);
                 give(reply, reached);
             }
-            Ask::Settle { shows, gone, reply } => {
+            ActorRequest::Settle { shows, gone, reply } => {
                 if let Some(tab) = gone {
                     self.tab_closed(tab);
                 }
@@ -46,40 +48,42 @@ impl Actor {
                 let state = self.flush().await;
                 give(reply, Ok(state));
             }
-            Ask::Input {
+            ActorRequest::Input {
                 tab,
                 connection,
                 steps,
                 reply,
             } => match self.may_type(tab, connection) {
                 Ok(()) => {
-                    let waits = Waits::Route(reply);
-                    self.take_typed(tab, Typed { steps, waits });
+                    let waits = InputWaiter::Route(reply);
+                    self.take_typed(tab, QueuedInput { steps, waits });
                 }
                 Err(refusal) => give(reply, Err(refusal.into())),
             },
-            Ask::Enter { reply } => {
+            ActorRequest::Enter { reply } => {
                 for viewer in self.cinema.absent() {
                     self.leave(viewer);
                 }
                 let entered = self.cinema.enter();
                 give(reply, entered.map_err(Into::into));
             }
-            Ask::View(viewer, ask) => self.turn(viewer, ask),
-            Ask::Seen(viewer, sequence) => {
+            ActorRequest::View(viewer, ask) => self.turn(viewer, ask),
+            ActorRequest::Seen(viewer, sequence) => {
                 for frame in self.cinema.seen(viewer, sequence, Instant::now()) {
                     self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
                 }
             }
-            Ask::Typed {
+            ActorRequest::Typed {
                 viewer,
                 id,
                 view,
                 steps,
             } => self.viewer_types(viewer, (id, view), steps),
-            Ask::SessionEnded(session) => self.due.push_back(Event::SessionEnded(session)),
-            Ask::Cursor(said) => self.cinema.tell_all(&said),
-            Ask::Look {
+            ActorRequest::SessionEnded(session) => {
+                self.due.push_back(MachineEvent::SessionEnded(session))
+            }
+            ActorRequest::Cursor(said) => self.cinema.tell_all(&said),
+            ActorRequest::Look {
                 session,
                 tab,
                 reply,
@@ -87,12 +91,12 @@ impl Actor {
                 // Who asked may be gone.
                 let _ = reply.send(self.look(session, tab));
             }
-            Ask::Act {
+            ActorRequest::Act {
                 session,
                 tab,
                 reply,
             } => self.act(session, tab, reply),
-            Ask::Adopt {
+            ActorRequest::Adopt {
                 session,
                 tab,
                 reply,
@@ -103,38 +107,40 @@ impl Actor {
         }
     }
 
-    pub(super) async fn deed(&mut self, deed: Deed, by: AuthorId) -> Result<()> {
+    pub(super) async fn deed(&mut self, deed: BrowserAction, by: AuthorId) -> Result<()> {
         let event = match deed {
-            Deed::Open(ask) => {
-                let open = Open {
+            BrowserAction::Open(ask) => {
+                let open = OpenRequest {
                     mode: ask.mode,
                     session: ask.session,
                     url: ask.url,
                     tabs: self.kept_tabs(),
                 };
-                let event = Event::Open(open);
+                let event = MachineEvent::Open(open);
                 let (_, effects) = self.machine.next(event.clone(), self.hall.now())?;
-                let starts = effects.iter().any(|one| matches!(one, Effect::Start(_)));
+                let starts = effects
+                    .iter()
+                    .any(|one| matches!(one, MachineEffect::Start(_)));
                 // What is left of our own is waited for.
                 if starts && self.process.is_none() && launch::is_profile_in_use(&self.hall).await {
                     return Err(Refusal::BrowserProfileInUse.into());
                 }
                 event
             }
-            Deed::Prepare { download } => Event::Prepare { download },
-            Deed::Close => Event::Close(CloseReason::Person),
-            Deed::Share { session, tab } => {
+            BrowserAction::Prepare { download } => MachineEvent::Prepare { download },
+            BrowserAction::Close => MachineEvent::Close(CloseReason::Person),
+            BrowserAction::Share { session, tab } => {
                 if let Some(tab) = tab {
                     self.tabs.get(tab)?;
                 }
-                Event::Share { session, tab }
+                MachineEvent::Share { session, tab }
             }
-            Deed::Pause(paused) => {
+            BrowserAction::Pause(paused) => {
                 self.machine.connected()?;
                 if paused {
-                    self.refuse_waiting(Denied::Paused);
+                    self.refuse_waiting(ToolDenial::Paused);
                 }
-                Event::Pause(paused)
+                MachineEvent::Pause(paused)
             }
         };
         self.alarms.lonely = None;
@@ -142,11 +148,11 @@ impl Actor {
     }
 
     /// The tabs that can be opened again.
-    pub(super) fn kept_tabs(&self) -> Vec<KeptTab> {
+    pub(super) fn kept_tabs(&self) -> Vec<SavedTab> {
         let tabs = self.tabs.all().iter();
         tabs.filter_map(|tab| {
-            let address = Address::typed(&tab.page.url).ok()?;
-            (address != Address::blank()).then_some(KeptTab {
+            let address = BrowserAddress::typed(&tab.page.url).ok()?;
+            (address != BrowserAddress::blank()).then_some(SavedTab {
                 address,
                 shared: tab.shared,
             })
@@ -154,8 +160,8 @@ impl Actor {
         .collect()
     }
 
-    pub(super) fn reach(&mut self, need: Need) -> Result<Reached> {
-        if let Need::Tab(tab) | Need::Size(tab, _) = need {
+    pub(super) fn reach(&mut self, need: ChromiumNeed) -> Result<ChromiumAccess> {
+        if let ChromiumNeed::Tab(tab) | ChromiumNeed::Size(tab, _) = need {
             self.tabs.get(tab)?;
         }
         self.machine.connected()?;
@@ -165,19 +171,21 @@ impl Actor {
             .map(|process| process.chromium.clone());
         let chromium = chromium.ok_or(Refusal::BrowserNotConnected)?;
         match need {
-            Need::Tab(_) => {}
-            Need::Room => self.tabs.has_room()?,
-            Need::Size(..) if self.is_window() => return Err(Refusal::BrowserWrongMode.into()),
-            Need::Size(_, viewport) => self.viewport = viewport,
+            ChromiumNeed::Tab(_) => {}
+            ChromiumNeed::Room => self.tabs.has_room()?,
+            ChromiumNeed::Size(..) if self.is_window() => {
+                return Err(Refusal::BrowserWrongMode.into());
+            }
+            ChromiumNeed::Size(_, viewport) => self.viewport = viewport,
         }
         self.alarms.lonely = None;
-        Ok(Reached {
+        Ok(ChromiumAccess {
             chromium,
             is_last: !self.is_window() && self.tabs.all().len() == 1,
         })
     }
 
-    pub(super) fn turn(&mut self, viewer: ViewerId, ask: Option<ViewAsk>) {
+    pub(super) fn turn(&mut self, viewer: ViewerId, ask: Option<ViewRequest>) {
         let connection = self.machine.connected().ok();
         let known = ask.filter(|ask| self.tabs.get(ask.tab).is_ok());
         let view = known.zip(connection).filter(|_| !self.is_window());
@@ -193,7 +201,7 @@ impl Actor {
     }
 }
 
-fn give<T>(reply: Reply<T>, answer: Result<T>) {
+fn give<T>(reply: ReplySender<T>, answer: Result<T>) {
     // Who asked may be gone.
     let _ = reply.send(answer);
 }

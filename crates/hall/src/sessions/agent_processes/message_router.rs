@@ -6,16 +6,16 @@ use std::{
 };
 
 use guildhall_domain::ids::{AgentId, SessionId};
-use guildhall_world::acp::{Said, Update};
+use guildhall_world::acp::{AgentMessage, AgentUpdate};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Seats, lock};
+use super::{ProcessSessions, lock};
 use crate::Hall;
 
 /// Hands what one process says to the sessions it is said in.
-pub(super) struct Desk {
-    pub(super) seats: Arc<Mutex<Seats>>,
-    pub(super) said: mpsc::Receiver<Said>,
+pub(super) struct MessageRouter {
+    pub(super) seats: Arc<Mutex<ProcessSessions>>,
+    pub(super) said: mpsc::Receiver<AgentMessage>,
     pub(super) asked: mpsc::Receiver<oneshot::Sender<()>>,
     pub(super) hall: Hall,
     pub(super) agent: AgentId,
@@ -23,7 +23,7 @@ pub(super) struct Desk {
     pub(super) cwd: String,
 }
 
-impl Desk {
+impl MessageRouter {
     /// Hands on until the process says nothing any more.
     ///
     /// A barrier is answered when what lay here as it came is handed on: an agent that never
@@ -55,21 +55,21 @@ impl Desk {
         }
     }
 
-    async fn hand_on(&self, said: Said) {
+    async fn hand_on(&self, said: AgentMessage) {
         let (native, update) = match &said {
-            Said::Update { session, update } => (session, Some(update)),
-            Said::Ask { session, .. } => (session, None),
+            AgentMessage::Update { session, update } => (session, Some(update)),
+            AgentMessage::Ask { session, .. } => (session, None),
         };
         let (session, inbox) = {
             let mut seats = lock(&self.seats);
             let session = seats.session_of(native);
-            if let (None, Some(Update::Commands(commands))) = (session, update) {
+            if let (None, Some(AgentUpdate::Commands(commands))) = (session, update) {
                 seats.keep_early(native, commands);
             }
             let listener = seats.inboxes.get(native);
             (session, listener.map(|(_, inbox)| inbox.clone()))
         };
-        if let (Some(session), Some(Update::Commands(commands))) = (session, update) {
+        if let (Some(session), Some(AgentUpdate::Commands(commands))) = (session, update) {
             let noted =
                 self.hall
                     .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());

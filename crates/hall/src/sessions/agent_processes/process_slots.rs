@@ -13,23 +13,23 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Process, lock};
+use super::{AgentProcess, lock};
 use crate::Hall;
 
 /// All agent processes of this server.
 #[derive(Default)]
-pub(crate) struct Processes {
+pub(crate) struct AgentProcesses {
     /// The place of each agent that has one; what is said of a process changes under this lock
     /// alone. A std mutex: held for single look-ups and never over an await.
-    slots: Mutex<HashMap<AgentId, Slot>>,
+    slots: Mutex<HashMap<AgentId, ProcessSlot>>,
     /// Told whenever a place changes or goes.
     pub(super) changed: Notify,
 }
 
 /// The place of one agent's process. It is there while somebody uses it or its process lives.
 #[derive(Default)]
-struct Slot {
-    life: Life,
+struct ProcessSlot {
+    life: ProcessState,
     /// Turns that run in it or wait for it.
     users: usize,
     /// When the last of them left; `None` before the first did.
@@ -38,18 +38,21 @@ struct Slot {
 
 /// Where an agent's process is in its life: starting, running, stopping, gone.
 #[derive(Default)]
-enum Life {
+enum ProcessState {
     /// There is none.
     #[default]
     Gone,
     /// It is being started and greeted.
     Starting {
-        stop: Stop,
+        stop: StopSender,
         /// How the start ended, told once.
-        told: watch::Receiver<Option<Started>>,
+        told: watch::Receiver<Option<StartResult>>,
     },
     /// It takes turns.
-    Running { stop: Stop, process: Process },
+    Running {
+        stop: StopSender,
+        process: AgentProcess,
+    },
     /// Its end began, and takes until nothing of its tree lives.
     Stopping {
         /// Whether it ever ran.
@@ -58,62 +61,66 @@ enum Life {
 }
 
 /// Whether a process could be started, or why not, for a person.
-pub(super) type Started = Result<(), String>;
+pub(super) type StartResult = Result<(), String>;
 /// Turns true when a process shall end.
-pub(super) type Stop = Arc<watch::Sender<bool>>;
+pub(super) type StopSender = Arc<watch::Sender<bool>>;
 
-impl Slot {
+impl ProcessSlot {
     /// Begins to end the process, if there is one.
     fn stop(&mut self) {
         let (stop, has_run) = match &self.life {
-            Life::Gone | Life::Stopping { .. } => return,
-            Life::Starting { stop, .. } => (stop, false),
-            Life::Running { stop, process } => {
+            ProcessState::Gone | ProcessState::Stopping { .. } => return,
+            ProcessState::Starting { stop, .. } => (stop, false),
+            ProcessState::Running { stop, process } => {
                 process.link.stop();
                 (stop, true)
             }
         };
         stop.send_replace(true);
-        self.life = Life::Stopping { has_run };
+        self.life = ProcessState::Stopping { has_run };
     }
 
     fn is_idle(&self) -> bool {
-        self.users == 0 && matches!(self.life, Life::Running { .. })
+        self.users == 0 && matches!(self.life, ProcessState::Running { .. })
     }
 }
 /// A place for an agent's process, and the right to use what runs in it; dropped, the process
 /// may idle, and one that is still being started is given up.
-pub(crate) struct Use {
+pub(crate) struct ProcessLease {
     pub(super) agent: AgentId,
     pub(super) hall: Hall,
 }
 
-impl Drop for Use {
+impl Drop for ProcessLease {
     fn drop(&mut self) {
         self.hall.inner.processes.leave(self.agent);
     }
 }
-impl Processes {
+impl AgentProcesses {
     /// The agents of which a process runs now.
     pub(crate) fn live(&self) -> HashSet<AgentId> {
         let slots = lock(&self.slots);
         let live = slots.iter().filter(|(_, slot)| match slot.life {
-            Life::Running { .. } | Life::Stopping { has_run: true } => true,
-            Life::Gone | Life::Starting { .. } | Life::Stopping { has_run: false } => false,
+            ProcessState::Running { .. } | ProcessState::Stopping { has_run: true } => true,
+            ProcessState::Gone
+            | ProcessState::Starting { .. }
+            | ProcessState::Stopping { has_run: false } => false,
         });
         live.map(|(agent, _)| *agent).collect()
     }
 
     /// Begins to end an agent's process, also one that is still being started.
     pub(crate) fn stop(&self, agent: AgentId) {
-        self.change(agent, Slot::stop);
+        self.change(agent, ProcessSlot::stop);
     }
 
     /// The agent's process, where one runs.
-    pub(super) fn running(&self, agent: AgentId) -> Option<Process> {
+    pub(super) fn running(&self, agent: AgentId) -> Option<AgentProcess> {
         match lock(&self.slots).get(&agent)?.life {
-            Life::Running { ref process, .. } => Some(process.clone()),
-            Life::Gone | Life::Starting { .. } | Life::Stopping { .. } => None,
+            ProcessState::Running { ref process, .. } => Some(process.clone()),
+            ProcessState::Gone | ProcessState::Starting { .. } | ProcessState::Stopping { .. } => {
+                None
+            }
         }
     }
 
@@ -122,7 +129,7 @@ impl Processes {
     pub(super) fn enter(&self, agent: AgentId) -> bool {
         let mut slots = lock(&self.slots);
         if let Some(slot) = slots.get_mut(&agent) {
-            let is_free = !matches!(slot.life, Life::Stopping { .. });
+            let is_free = !matches!(slot.life, ProcessState::Stopping { .. });
             slot.users += usize::from(is_free);
             return is_free;
         }
@@ -133,7 +140,7 @@ impl Processes {
         // One that ends makes room for one; who finds none left looks again.
         let is_one_ending = slots
             .values()
-            .any(|slot| slot.users == 0 && matches!(slot.life, Life::Stopping { .. }));
+            .any(|slot| slot.users == 0 && matches!(slot.life, ProcessState::Stopping { .. }));
         if !is_one_ending {
             let idle = slots.values_mut().filter(|slot| slot.is_idle());
             if let Some(slot) = idle.min_by_key(|slot| slot.idle_since) {
@@ -150,7 +157,7 @@ impl Processes {
             if slot.users == 0 {
                 slot.idle_since = Some(Instant::now());
                 // Nobody waits for a start any more that may never end.
-                if matches!(slot.life, Life::Starting { .. }) {
+                if matches!(slot.life, ProcessState::Starting { .. }) {
                     slot.stop();
                 }
             }
@@ -169,11 +176,11 @@ impl Processes {
     }
 
     /// Changes a place, which goes when nobody uses it and nothing lives in it.
-    fn change<T>(&self, agent: AgentId, how: impl FnOnce(&mut Slot) -> T) -> Option<T> {
+    fn change<T>(&self, agent: AgentId, how: impl FnOnce(&mut ProcessSlot) -> T) -> Option<T> {
         let mut slots = lock(&self.slots);
         let slot = slots.get_mut(&agent)?;
         let answer = how(slot);
-        if slot.users == 0 && matches!(slot.life, Life::Gone) {
+        if slot.users == 0 && matches!(slot.life, ProcessState::Gone) {
             slots.remove(&agent);
         }
         drop(slots);
@@ -182,33 +189,35 @@ impl Processes {
     }
 
     /// What whoever has the agent's place is to do next.
-    pub(super) fn look(&self, agent: AgentId) -> Step {
+    pub(super) fn look(&self, agent: AgentId) -> AcquireStep {
         let mut slots = lock(&self.slots);
         let Some(slot) = slots.get_mut(&agent) else {
-            return Step::Wait;
+            return AcquireStep::Wait;
         };
         match &slot.life {
-            Life::Running { process, .. } if process.is_usable() => Step::Take(process.clone()),
+            ProcessState::Running { process, .. } if process.is_usable() => {
+                AcquireStep::Take(process.clone())
+            }
             // Its end began by itself.
-            Life::Running { .. } | Life::Stopping { .. } => Step::Wait,
-            Life::Starting { told, .. } => Step::Hear(told.clone()),
-            Life::Gone => {
+            ProcessState::Running { .. } | ProcessState::Stopping { .. } => AcquireStep::Wait,
+            ProcessState::Starting { told, .. } => AcquireStep::Hear(told.clone()),
+            ProcessState::Gone => {
                 let (tell, told) = watch::channel(None);
-                let stop = Stop::default();
-                slot.life = Life::Starting {
+                let stop = StopSender::default();
+                slot.life = ProcessState::Starting {
                     stop: Arc::clone(&stop),
                     told: told.clone(),
                 };
-                Step::Start(Start { tell, stop }, told)
+                AcquireStep::Start(PendingStart { tell, stop }, told)
             }
         }
     }
 
     /// From now on the process takes turns, unless its end began meanwhile.
-    pub(super) fn started(&self, agent: AgentId, process: Process) {
+    pub(super) fn started(&self, agent: AgentId, process: AgentProcess) {
         self.change(agent, |slot| {
-            if let Life::Starting { stop, .. } = &slot.life {
-                slot.life = Life::Running {
+            if let ProcessState::Starting { stop, .. } = &slot.life {
+                slot.life = ProcessState::Running {
                     stop: Arc::clone(stop),
                     process,
                 };
@@ -218,34 +227,34 @@ impl Processes {
 }
 
 /// What whoever has an agent's place is to do.
-pub(super) enum Step {
-    Take(Process),
+pub(super) enum AcquireStep {
+    Take(AgentProcess),
     /// Hear how the start ends.
-    Hear(watch::Receiver<Option<Started>>),
+    Hear(watch::Receiver<Option<StartResult>>),
     /// Start it, and hear how that ends.
-    Start(Start, watch::Receiver<Option<Started>>),
+    Start(PendingStart, watch::Receiver<Option<StartResult>>),
     /// Look again after the next change.
     Wait,
 }
 
 /// A start that is to be made.
-pub(super) struct Start {
-    pub(super) tell: watch::Sender<Option<Started>>,
-    pub(super) stop: Stop,
+pub(super) struct PendingStart {
+    pub(super) tell: watch::Sender<Option<StartResult>>,
+    pub(super) stop: StopSender,
 }
 
 /// One life of an agent's process, from its start to the end of its tree; dropped, the place is
 /// free for the next, however it came to that.
-pub(super) struct Living {
+pub(super) struct ProcessLifetime {
     pub(super) hall: Hall,
     pub(super) agent: AgentId,
-    pub(super) tell: watch::Sender<Option<Started>>,
+    pub(super) tell: watch::Sender<Option<StartResult>>,
     pub(super) stop: watch::Receiver<bool>,
 }
 
-impl Living {
+impl ProcessLifetime {
     /// Says how the start ended; only the first word counts.
-    pub(super) fn tell(&self, started: Started) {
+    pub(super) fn tell(&self, started: StartResult) {
         self.tell.send_if_modified(|told| {
             let is_news = told.is_none();
             if is_news {
@@ -260,10 +269,10 @@ impl Living {
     }
 }
 
-impl Drop for Living {
+impl Drop for ProcessLifetime {
     fn drop(&mut self) {
         let processes = &self.hall.inner.processes;
-        processes.change(self.agent, |slot| slot.life = Life::Gone);
+        processes.change(self.agent, |slot| slot.life = ProcessState::Gone);
     }
 }
 
@@ -276,20 +285,22 @@ mod tests {
     }
 
     /// A start that somebody makes in this place.
-    fn start(processes: &Processes, agent: AgentId) -> Start {
+    fn start(processes: &AgentProcesses, agent: AgentId) -> PendingStart {
         match processes.look(agent) {
-            Step::Start(start, _) => start,
-            Step::Take(_) | Step::Hear(_) | Step::Wait => panic!("nothing is to be started"),
+            AcquireStep::Start(start, _) => start,
+            AcquireStep::Take(_) | AcquireStep::Hear(_) | AcquireStep::Wait => {
+                panic!("nothing is to be started")
+            }
         }
     }
 
-    fn gone(processes: &Processes, agent: AgentId) {
-        processes.change(agent, |slot| slot.life = Life::Gone);
+    fn gone(processes: &AgentProcesses, agent: AgentId) {
+        processes.change(agent, |slot| slot.life = ProcessState::Gone);
     }
 
     #[test]
     fn a_start_nobody_waits_for_is_given_up_and_its_place_free_when_it_is_gone() {
-        let (processes, ada) = (Processes::default(), agent(1));
+        let (processes, ada) = (AgentProcesses::default(), agent(1));
         assert!(processes.enter(ada));
         let start = start(&processes, ada);
         processes.leave(ada);
@@ -302,29 +313,29 @@ mod tests {
 
     #[test]
     fn a_start_is_one_for_all_who_wait_for_it() {
-        let (processes, ada) = (Processes::default(), agent(1));
+        let (processes, ada) = (AgentProcesses::default(), agent(1));
         assert!(processes.enter(ada) && processes.enter(ada));
         let start = start(&processes, ada);
-        assert!(matches!(processes.look(ada), Step::Hear(_)));
+        assert!(matches!(processes.look(ada), AcquireStep::Hear(_)));
         processes.leave(ada);
         assert!(!*start.stop.borrow(), "another waits for it");
     }
 
     #[test]
     fn an_agent_is_stopped_while_it_starts() {
-        let (processes, ada) = (Processes::default(), agent(1));
+        let (processes, ada) = (AgentProcesses::default(), agent(1));
         assert!(processes.enter(ada));
         let start_ = start(&processes, ada);
         processes.stop(ada);
         assert!(*start_.stop.borrow());
-        assert!(matches!(processes.look(ada), Step::Wait));
+        assert!(matches!(processes.look(ada), AcquireStep::Wait));
         gone(&processes, ada);
         start(&processes, ada);
     }
 
     #[test]
     fn a_place_that_was_given_back_without_a_start_is_free() {
-        let processes = Processes::default();
+        let processes = AgentProcesses::default();
         for byte in 0..u8::try_from(limits::PROCESSES_MAX).unwrap() {
             assert!(processes.enter(agent(byte)));
         }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use guildhall_domain::limits;
 
 use super::{
-    super::{driver::Told, turn_setup::Applied},
-    Talk,
+    super::{driver::WriteResult, turn_setup::AppliedSettings},
+    TurnLoop,
 };
-impl Talk {
+impl TurnLoop {
     /// Puts mode, model and effort in force as they are wanted now, while the agent goes on.
     pub(super) fn reconsider(&mut self) {
         if self.applying.is_some() {
@@ -28,7 +28,10 @@ impl Talk {
     }
 
     /// A mode that could not be put in force ends the turn: the record says that it is.
-    pub(super) async fn applied(&mut self, applied: Result<Applied, String>) -> Told<()> {
+    pub(super) async fn applied(
+        &mut self,
+        applied: Result<AppliedSettings, String>,
+    ) -> WriteResult<()> {
         self.applying = None;
         match applied {
             Ok(applied) => self.stage.applied = applied,
@@ -43,7 +46,7 @@ impl Talk {
     }
 
     /// The agent switched its mode by itself: it stays only where a person's word allows it.
-    pub(super) async fn mode_switched(&mut self) -> Told<()> {
+    pub(super) async fn mode_switched(&mut self) -> WriteResult<()> {
         if self.applying.is_some() || !self.stage.is_switched() {
             return Ok(());
         }

@@ -3,13 +3,13 @@
 use guildhall_domain::{
     Result,
     ids::MessageId,
-    transcript::{Message, MessageState, Part, Role, ToolCall},
+    transcript::{Message, MessagePart, MessageRole, MessageState, ToolCall},
 };
 use guildhall_store::{Tx, authors, messages};
 
 use super::{
-    super::{self as sessions, driver::Told},
-    Talk,
+    super::{self as sessions, driver::WriteResult},
+    TurnLoop,
 };
 use crate::Hall;
 
@@ -17,9 +17,9 @@ use crate::Hall;
 const PRIVILEGES_UNAVAILABLE: &str = "A program tried to run as another user, as sudo does. \
     Agents in the enclosure cannot do that. Run the command yourself if you expected it.";
 
-impl Talk {
+impl TurnLoop {
     /// Says it when a call is the first of this process that failed for it.
-    pub(super) async fn tell_of_rights(&mut self, call: &ToolCall) -> Told<()> {
+    pub(super) async fn tell_of_rights(&mut self, call: &ToolCall) -> WriteResult<()> {
         if !call.lacks_rights() || !self.stage.process.claim_privileges_notice() {
             return Ok(());
         }
@@ -33,7 +33,7 @@ impl Talk {
                 seq: 0,
                 session_id: session,
                 turn_id: Some(turn),
-                role: Role::Notice,
+                role: MessageRole::Notice,
                 author_id: authors::system(tx)?,
                 state: MessageState::Complete,
                 created_at: now,
@@ -41,7 +41,7 @@ impl Talk {
             };
             messages::insert(tx, &message)?;
             let text = PRIVILEGES_UNAVAILABLE.to_owned();
-            messages::put_part(tx, id, 0, &Part::Text { text })?;
+            messages::put_part(tx, id, 0, &MessagePart::Text { text })?;
             let code = "privileges_unavailable";
             sessions::notice(tx, session, code, PRIVILEGES_UNAVAILABLE, now)
         };

@@ -1,6 +1,6 @@
 //! Frames: what each one says, whichever way it travels. Source: contract 1.10, "Frames".
 
-use guildhall_domain::events::Scope;
+use guildhall_domain::events::EventScope;
 use guildhall_hall::streams::{
     Frame, ResetReason, RoomSnapshot, ScopeState, SessionSnapshot, Snapshot, SnapshotBody,
 };
@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use crate::areas::messages;
 
 /// A frame, encoded: its name, its place in the log and its data.
-pub(super) struct Encoded {
+pub(super) struct EncodedFrame {
     pub(super) name: String,
     /// The client's new position.
     pub(super) id: Option<u64>,
@@ -28,8 +28,8 @@ pub(super) struct Encoded {
 ///
 /// # Errors
 /// When a value does not serialize, which ends the stream.
-pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
-    let named = |name: &str, id, data| Encoded {
+pub(super) fn encode(frame: Frame) -> Result<EncodedFrame, serde_json::Error> {
+    let named = |name: &str, id, data| EncodedFrame {
         name: name.to_owned(),
         id,
         data,
@@ -37,7 +37,7 @@ pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
     Ok(match frame {
         Frame::Event(event) => {
             let data: &RawValue = serde_json::from_str(&event.data)?;
-            let body = wire::Event {
+            let body = wire::EventFrame {
                 seq: event.seq,
                 name: &event.name,
                 scope: event.scope.to_string(),
@@ -64,7 +64,7 @@ pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
             named(
                 "reset",
                 None,
-                json(&wire::Reset {
+                json(&wire::ResetFrame {
                     reason,
                     retained_from,
                     cursor,
@@ -74,7 +74,7 @@ pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
         Frame::Signal(signal) => {
             let body = wire::SignalFrame {
                 name: "signal",
-                scope: Scope::Room(signal.room_id).to_string(),
+                scope: EventScope::Room(signal.room_id).to_string(),
                 at: signal.at,
                 actor_id: signal.data.author_id,
                 data: signal.data,
@@ -85,7 +85,7 @@ pub(super) fn encode(frame: Frame) -> Result<Encoded, serde_json::Error> {
             const NAME: &str = "browser_state";
             let body = wire::BrowserFrame {
                 name: NAME,
-                scope: Scope::Hall.to_string(),
+                scope: EventScope::Hall.to_string(),
                 data: BrowserState::from(&*state),
             };
             named(NAME, None, json(&body)?)

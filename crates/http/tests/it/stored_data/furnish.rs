@@ -1,7 +1,7 @@
 //! Furnishing a workspace with something of every kind that is stored.
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Caller, Options, TestHall, soon};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall, soon};
 use serde_json::{Value, json};
 
 use super::{
@@ -67,7 +67,7 @@ pub(super) async fn furnish(services: &Services) -> (TestHall, Facts) {
 
 /// Lets a browser be trusted; answers what its cookie holds.
 async fn trusted_browser(t: &mut TestHall, services: &Services) -> String {
-    let local = Options {
+    let local = HallOptions {
         mode: AuthMode::Local,
         ..services.options(&services.other_cloud)
     };
@@ -80,7 +80,9 @@ async fn trusted_browser(t: &mut TestHall, services: &Services) -> String {
 }
 
 async fn link(t: &TestHall, services: &Services) {
-    services.cloud.says(cloud_service_stub::Word::Key);
+    services
+        .cloud
+        .says(cloud_service_stub::DeviceCodeReply::Key);
     cloud_service_stub::begin(t).await;
     cloud_service_stub::poll(t).await;
     cloud_service_stub::becomes(t, "linked").await;
@@ -293,7 +295,7 @@ async fn work(t: &TestHall, facts: &mut Facts) {
 }
 
 /// A room in which this agent answers always.
-async fn room_with(t: &TestHall, agent: &Caller) -> String {
+async fn room_with(t: &TestHall, agent: &TestCaller) -> String {
     // Agents are hushed there, which is taken back.
     let script = std::fs::read_to_string(t.programs().join("guildhall")).unwrap();
     let room = room_of(t, &[(agent, "always")]).await;

@@ -15,7 +15,7 @@ use rustix::{
     process::{getegid, geteuid},
 };
 
-use super::{super::KnownFolder, mounts};
+use super::{super::FolderIdentity, mounts};
 
 /// Control groups: writing to one can end every process in it.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
@@ -30,10 +30,10 @@ const TERMINALS: &str = "/dev/pts";
 /// one (`mount_namespaces(7)`, "locked"), whatever rights a program has or gets there. Outside of
 /// them it has none: a program of another user than root loses those of the namespace, too, when it
 /// is executed.
-pub(in crate::enclosure) fn hide(data: &KnownFolder, others: &[PathBuf]) -> io::Result<()> {
+pub(in crate::enclosure) fn hide(data: &FolderIdentity, others: &[PathBuf]) -> io::Result<()> {
     let folder = std::env::current_dir()?;
     enter_namespaces().map_err(during("entering a user namespace"))?;
-    let mut pins = Pins::default();
+    let mut pins = PinnedFolders::default();
     hide_data(data, &mut pins).map_err(during("hiding the data folder"))?;
     for path in others {
         let hiding = format!("hiding {}", path.display());
@@ -70,9 +70,9 @@ fn enter_namespaces() -> io::Result<()> {
 /// A cover is seen at its own path alone. A folder that holds it could be renamed to where another
 /// mount shows it without the cover, so each is mounted on itself: nobody renames a mount point.
 #[derive(Default)]
-struct Pins(BTreeSet<PathBuf>);
+struct PinnedFolders(BTreeSet<PathBuf>);
 
-impl Pins {
+impl PinnedFolders {
     /// Pins all folders that hold this path, whoever may write there now: owners can change that.
     fn pin_around(&mut self, path: &Path) -> io::Result<()> {
         let folders = path.ancestors().skip(1);
@@ -86,7 +86,7 @@ impl Pins {
     }
 }
 
-fn hide_other(path: &Path, pins: &mut Pins) -> io::Result<()> {
+fn hide_other(path: &Path, pins: &mut PinnedFolders) -> io::Result<()> {
     // What is not there, or out of this user's reach, needs no hiding.
     let Ok(path) = path.canonicalize() else {
         return Ok(());
@@ -106,7 +106,7 @@ fn cover(folder: &Path) -> io::Result<()> {
 /// Hides the data folder at its path, and wherever else its file system is mounted.
 ///
 /// It must be the folder that is known: another may have been put in its place.
-fn hide_data(known: &KnownFolder, pins: &mut Pins) -> io::Result<()> {
+fn hide_data(known: &FolderIdentity, pins: &mut PinnedFolders) -> io::Result<()> {
     let others = mounts::other_places(&known.path)?;
     if !hide_known(known, &known.path, pins)? {
         return Err(io::Error::other("it was moved or replaced"));
@@ -121,7 +121,7 @@ fn hide_data(known: &KnownFolder, pins: &mut Pins) -> io::Result<()> {
 }
 
 /// Hides the folder at a path, if it is the one that is known.
-fn hide_known(known: &KnownFolder, path: &Path, pins: &mut Pins) -> io::Result<bool> {
+fn hide_known(known: &FolderIdentity, path: &Path, pins: &mut PinnedFolders) -> io::Result<bool> {
     if opened(known, path)?.is_none() {
         return Ok(false);
     }
@@ -159,7 +159,7 @@ fn hold_control_groups() -> io::Result<()> {
 }
 
 /// The folder at a path, if it is the one that is known.
-fn opened(known: &KnownFolder, path: &Path) -> io::Result<Option<OwnedFd>> {
+fn opened(known: &FolderIdentity, path: &Path) -> io::Result<Option<OwnedFd>> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = match open(path, flags, Mode::empty()) {
         Ok(folder) => folder,

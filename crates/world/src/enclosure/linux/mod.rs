@@ -14,9 +14,9 @@ use landlock::{
 pub(super) use self::{hidden_files::hide, syscall_filter::filter};
 
 /// What Landlock refuses.
-pub(super) struct Rules(RulesetCreated);
+pub(super) struct LandlockRules(RulesetCreated);
 
-impl Rules {
+impl LandlockRules {
     /// Whether this kernel can keep a process from ports.
     pub(super) fn know_ports() -> bool {
         empty(true, false).is_ok()

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// A mount of this process (`proc_pid_mountinfo(5)`).
-struct Mounted {
+struct MountEntry {
     /// Which file system.
     device: Vec<u8>,
     /// Which folder of the file system.
@@ -30,12 +30,12 @@ pub(super) fn points_below(path: &Path) -> io::Result<BTreeSet<PathBuf>> {
     Ok(points.filter(|point| point.starts_with(path)).collect())
 }
 
-fn lines(mounts: &[u8]) -> impl Iterator<Item = Mounted> {
+fn lines(mounts: &[u8]) -> impl Iterator<Item = MountEntry> {
     mounts.split(|byte| *byte == b'\n').filter_map(read)
 }
 
 fn places(mounts: &[u8], path: &Path) -> Vec<PathBuf> {
-    let mounts: Vec<Mounted> = lines(mounts).collect();
+    let mounts: Vec<MountEntry> = lines(mounts).collect();
     // The one it is seen through; of several at one place the last covers the others.
     let around = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     let Some(around) = around.max_by_key(|mount| mount.point.components().count()) else {
@@ -54,9 +54,9 @@ fn places(mounts: &[u8], path: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads `36 35 98:0 /root /point rw,noatime master:1 - ext3 /dev/root rw`.
-fn read(line: &[u8]) -> Option<Mounted> {
+fn read(line: &[u8]) -> Option<MountEntry> {
     let mut fields = line.split(|byte| *byte == b' ').skip(2);
-    Some(Mounted {
+    Some(MountEntry {
         device: fields.next()?.to_vec(),
         root: unescaped(fields.next()?),
         point: unescaped(fields.next()?),

@@ -8,16 +8,16 @@ use nix::libc;
 use seccompiler::sock_filter;
 
 /// A call that is refused, if all conditions hold.
-struct Refused {
+struct DeniedSyscall {
     call: libc::c_long,
-    conditions: &'static [Condition],
+    conditions: &'static [ArgumentCondition],
     /// The error it fails with; 0 pretends success.
     errno: i32,
 }
 
 /// What an argument must be. Arguments that the kernel reads as `int` have 32 bits: what stands in
 /// the others is ignored by both.
-enum Condition {
+enum ArgumentCondition {
     /// The lower half of the argument with this index equals this.
     Is(u32, u32),
     /// The lower half has one of these bits.
@@ -26,7 +26,7 @@ enum Condition {
     HasUpperBits(u32, u32),
 }
 
-use Condition::{HasBits, HasUpperBits, Is};
+use ArgumentCondition::{HasBits, HasUpperBits, Is};
 
 const AF_SMC: u32 = 43;
 const IPPROTO_SMC: u32 = 256;
@@ -41,7 +41,7 @@ const TIOCSTI: u32 = 0x5412;
 const TIOCLINUX: u32 = 0x541c;
 const ALL: u32 = u32::MAX;
 
-const REFUSED: &[Refused] = &[
+const REFUSED: &[DeniedSyscall] = &[
     // Protocols over TCP that Landlock does not know.
     refused(
         libc::SYS_socket,
@@ -104,8 +104,12 @@ const REFUSED: &[Refused] = &[
     refused(libc::SYS_prctl, &[Is(0, PR_SET_DUMPABLE), Is(1, 0)], 0),
 ];
 
-const fn refused(call: libc::c_long, conditions: &'static [Condition], errno: i32) -> Refused {
-    Refused {
+const fn refused(
+    call: libc::c_long,
+    conditions: &'static [ArgumentCondition],
+    errno: i32,
+) -> DeniedSyscall {
+    DeniedSyscall {
         call,
         conditions,
         errno,
@@ -180,7 +184,7 @@ fn program(arch: u32) -> Vec<sock_filter> {
 }
 
 /// Answers the call if it is this one and all conditions hold, else goes on behind.
-fn rule(refused: &Refused) -> Vec<sock_filter> {
+fn rule(refused: &DeniedSyscall) -> Vec<sock_filter> {
     // Numbers of calls are small and not negative.
     let number = u32::try_from(refused.call).unwrap_or(u32::MAX);
     let mut tests = vec![(NUMBER, IF_EQUAL, number)];

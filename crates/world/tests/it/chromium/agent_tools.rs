@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    browser::{Address, Button, Denied},
+    browser::{BrowserAddress, MouseButton, ToolDenial},
     ids::TabId,
 };
-use guildhall_world::chromium::{BrowserError, Outcome, Wanted};
+use guildhall_world::chromium::{BrowserError, DispatchOutcome, TextCondition};
 
 use super::{
-    A_WHILE, Browser,
-    loopback_site::{Site, html},
+    A_WHILE, StartedChromium,
+    loopback_site::{LoopbackSite, html},
 };
 
 /// A browser at a page with this body, once its title is `ready`.
-async fn at(body: &str) -> Option<(Browser, TabId, Site)> {
-    let mut browser = Browser::open().await?;
-    let site = Site::new()
+async fn at(body: &str) -> Option<(StartedChromium, TabId, LoopbackSite)> {
+    let mut browser = StartedChromium::open().await?;
+    let site = LoopbackSite::new()
         .page("/", html(&format!("<title>ready</title>{body}")))
         .page("/other", html("<title>other</title><button>Other</button>"));
     let tab = browser.tab();
@@ -25,7 +25,7 @@ async fn at(body: &str) -> Option<(Browser, TabId, Site)> {
 }
 
 /// The ref of the line that begins with these words.
-async fn reference(browser: &Browser, tab: TabId, words: &str) -> u64 {
+async fn reference(browser: &StartedChromium, tab: TabId, words: &str) -> u64 {
     let snapshot = browser.chromium.snapshot(tab).await.unwrap();
     found(&snapshot.text, words)
 }
@@ -37,8 +37,10 @@ fn found(text: &str, words: &str) -> u64 {
     rest.split_once(']').unwrap().0.parse().unwrap()
 }
 
-const DENIED_STALE: Result<Outcome, BrowserError> = Err(BrowserError::Denied(Denied::StaleRef));
-const DENIED_COVERED: Result<Outcome, BrowserError> = Err(BrowserError::Denied(Denied::Covered));
+const DENIED_STALE: Result<DispatchOutcome, BrowserError> =
+    Err(BrowserError::Denied(ToolDenial::StaleRef));
+const DENIED_COVERED: Result<DispatchOutcome, BrowserError> =
+    Err(BrowserError::Denied(ToolDenial::Covered));
 
 #[tokio::test]
 async fn an_outline_names_what_can_be_used_and_holds_no_secret() {
@@ -85,13 +87,13 @@ async fn a_secret_that_a_page_uncovers_stays_one() {
         return;
     };
     let show = reference(&browser, tab, "Show").await;
-    let click = browser.chromium.click(tab, show, Button::Left, false);
-    assert_eq!(click.await, Ok(Outcome::Done));
+    let click = browser.chromium.click(tab, show, MouseButton::Left, false);
+    assert_eq!(click.await, Ok(DispatchOutcome::Done));
     let text = browser.chromium.snapshot(tab).await.unwrap().text;
     assert!(!text.contains("hunter2"), "{text}");
     let field = found(&text, "textbox");
     let typed = browser.chromium.type_text(tab, field, "x", false).await;
-    assert_eq!(typed, Err(BrowserError::Denied(Denied::SecretField)));
+    assert_eq!(typed, Err(BrowserError::Denied(ToolDenial::SecretField)));
     browser.close().await;
 }
 
@@ -114,8 +116,10 @@ async fn a_click_reaches_its_element_wherever_that_is() {
         ("Inner", false, "inner"),
     ] {
         let number = reference(&browser, tab, words).await;
-        let click = browser.chromium.click(tab, number, Button::Left, is_double);
-        assert_eq!(click.await, Ok(Outcome::Done), "{words}");
+        let click = browser
+            .chromium
+            .click(tab, number, MouseButton::Left, is_double);
+        assert_eq!(click.await, Ok(DispatchOutcome::Done), "{words}");
         browser.until_title(tab, title).await;
     }
     browser.close().await;
@@ -133,7 +137,7 @@ async fn what_lies_below_something_else_is_not_clicked() {
     };
     let below = reference(&browser, tab, "Below").await;
     let chromium = &browser.chromium;
-    let click = chromium.click(tab, below, Button::Left, false).await;
+    let click = chromium.click(tab, below, MouseButton::Left, false).await;
     assert_eq!(click, DENIED_COVERED);
     assert_eq!(chromium.hover(tab, below).await, DENIED_COVERED);
     assert_eq!(browser.page(tab).title, "ready");
@@ -149,15 +153,15 @@ async fn a_ref_is_of_one_snapshot_of_one_document() {
         return;
     };
     let chromium = browser.chromium.clone();
-    let click = async |number| chromium.click(tab, number, Button::Left, false).await;
+    let click = async |number| chromium.click(tab, number, MouseButton::Left, false).await;
     let first = browser.chromium.snapshot(tab).await.unwrap().text;
     let (a, b) = (found(&first, "\"A\""), found(&first, "\"B\""));
-    assert_eq!(click(a).await, Ok(Outcome::Done));
+    assert_eq!(click(a).await, Ok(DispatchOutcome::Done));
     assert_eq!(click(a).await, DENIED_STALE, "it is gone");
     let second = browser.chromium.snapshot(tab).await.unwrap().text;
     assert_eq!(click(b).await, DENIED_STALE, "of the snapshot before");
     let b = found(&second, "\"B\"");
-    assert_eq!(click(b).await, Ok(Outcome::Done));
+    assert_eq!(click(b).await, Ok(DispatchOutcome::Done));
     browser.visit(tab, &site.url("/other"), "other").await;
     assert_eq!(click(b).await, DENIED_STALE, "of the page before");
     assert_eq!(click(0).await, DENIED_STALE);
@@ -179,20 +183,26 @@ async fn an_agent_writes_into_fields_but_into_no_secret_one() {
     let chromium = browser.chromium.clone();
     let write =
         async |words, text, submits| chromium.type_text(tab, number(words), text, submits).await;
-    let secret = Err(BrowserError::Denied(Denied::SecretField));
+    let secret = Err(BrowserError::Denied(ToolDenial::SecretField));
     assert_eq!(write("Pass", "guess", false).await, secret);
     let no_field = write("No field", "x", false).await;
     assert!(matches!(no_field, Err(BrowserError::Refused(_))));
-    assert_eq!(write("Note", "new", false).await, Ok(Outcome::Done));
+    assert_eq!(write("Note", "new", false).await, Ok(DispatchOutcome::Done));
     browser.until_title(tab, "note new").await;
     // The focus may be brought there otherwise, and keys follow the focus.
-    let pass = chromium.click(tab, number("Pass"), Button::Left, false);
-    assert_eq!(pass.await, Ok(Outcome::Done));
+    let pass = chromium.click(tab, number("Pass"), MouseButton::Left, false);
+    assert_eq!(pass.await, Ok(DispatchOutcome::Done));
     assert_eq!(chromium.press_key(tab, "g", 0).await, secret);
     assert_eq!(chromium.press_key(tab, "v", 2).await, secret);
-    assert_eq!(chromium.press_key(tab, "Tab", 0).await, Ok(Outcome::Done));
+    assert_eq!(
+        chromium.press_key(tab, "Tab", 0).await,
+        Ok(DispatchOutcome::Done)
+    );
     site.paths();
-    assert_eq!(write("Query", "new words", true).await, Ok(Outcome::Done));
+    assert_eq!(
+        write("Query", "new words", true).await,
+        Ok(DispatchOutcome::Done)
+    );
     browser
         .until_page(tab, |page| page.url.ends_with("/other?q=new+words"))
         .await;
@@ -212,9 +222,9 @@ async fn an_agent_chooses_scrolls_waits_and_reads_the_console() {
         return;
     };
     let chromium = browser.chromium.clone();
-    let late = chromium.wait_for(tab, Wanted::Text("late words"), A_WHILE);
+    let late = chromium.wait_for(tab, TextCondition::Text("late words"), A_WHILE);
     assert_eq!(late.await, Ok(true));
-    let gone = Wanted::TextGone("late words");
+    let gone = TextCondition::TextGone("late words");
     let gone = chromium.wait_for(tab, gone, Duration::from_millis(250));
     assert_eq!(gone.await, Ok(false));
     let snapshot = chromium.snapshot(tab).await.unwrap().text;
@@ -223,10 +233,10 @@ async fn an_agent_chooses_scrolls_waits_and_reads_the_console() {
         let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
         chromium.select_option(tab, number, &values).await
     };
-    assert_eq!(choose(one, &["Pear"]).await, Ok(Outcome::Done));
+    assert_eq!(choose(one, &["Pear"]).await, Ok(DispatchOutcome::Done));
     browser.until_title(tab, "chose b").await;
     let more = found(&snapshot, "\"More\"");
-    assert_eq!(choose(more, &["x", "y"]).await, Ok(Outcome::Done));
+    assert_eq!(choose(more, &["x", "y"]).await, Ok(DispatchOutcome::Done));
     for values in [&["Plum"][..], &["a", "b"]] {
         let refused = choose(one, values).await;
         assert!(
@@ -235,7 +245,7 @@ async fn an_agent_chooses_scrolls_waits_and_reads_the_console() {
         );
     }
     let turned = chromium.scroll(tab, None, (0.0, 700.0)).await;
-    assert_eq!(turned, Ok(Outcome::Done));
+    assert_eq!(turned, Ok(DispatchOutcome::Done));
     browser.until_title(tab, "scrolled").await;
     let console = chromium.console(tab, 10).unwrap();
     assert_eq!(
@@ -253,7 +263,7 @@ async fn a_navigation_tells_where_it_led() {
         return;
     };
     let visit = async |path: &str| {
-        let address = Address::typed(&site.url(path)).unwrap();
+        let address = BrowserAddress::typed(&site.url(path)).unwrap();
         browser.chromium.visit(tab, &address).await.unwrap()
     };
     let visited = visit("/other").await;
@@ -263,7 +273,7 @@ async fn a_navigation_tells_where_it_led() {
     );
     let missing = visit("/missing").await;
     assert_eq!((missing.status, missing.error), (Some(404), None));
-    let closed = Address::typed("127.0.0.1:9").unwrap();
+    let closed = BrowserAddress::typed("127.0.0.1:9").unwrap();
     let refused = browser.chromium.visit(tab, &closed).await.unwrap();
     assert!(refused.error.is_some(), "{refused:?}");
     browser.close().await;
@@ -278,10 +288,10 @@ async fn an_agent_waits_while_a_dialog_is_open() {
     };
     let chromium = browser.chromium.clone();
     let ask = reference(&browser, tab, "Ask").await;
-    let click = chromium.click(tab, ask, Button::Left, false).await;
-    assert_eq!(click, Ok(Outcome::Done));
+    let click = chromium.click(tab, ask, MouseButton::Left, false).await;
+    assert_eq!(click, Ok(DispatchOutcome::Done));
     browser.until_page(tab, |page| page.dialog.is_some()).await;
-    let open = BrowserError::Denied(Denied::DialogOpen);
+    let open = BrowserError::Denied(ToolDenial::DialogOpen);
     assert_eq!(chromium.snapshot(tab).await.unwrap_err(), open);
     assert_eq!(chromium.press_key(tab, "a", 0).await.unwrap_err(), open);
     chromium.answer_dialog(tab, true, None).await.unwrap();

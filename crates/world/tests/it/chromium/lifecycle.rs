@@ -2,13 +2,13 @@
 
 use guildhall_world::{
     chromium::{self, launch},
-    process_tree::{Holder, ProcessTrees},
+    process_tree::{ProcessTrees, SocketHolder},
     scratch::Scratch,
 };
 
 use super::{
-    Browser, kill, launch_in,
-    loopback_site::{Site, html},
+    StartedChromium, kill, launch_in,
+    loopback_site::{LoopbackSite, html},
     processes_of,
 };
 use crate::fake_agents::soon;
@@ -35,7 +35,7 @@ const CONNECTED: &str = "01";
 
 #[tokio::test]
 async fn it_comes_up_on_the_pipe_with_one_blank_tab_and_no_port() {
-    let Some(browser) = Browser::open().await else {
+    let Some(browser) = StartedChromium::open().await else {
         return;
     };
     let version = browser.version.clone().unwrap();
@@ -44,7 +44,7 @@ async fn it_comes_up_on_the_pipe_with_one_blank_tab_and_no_port() {
     assert_eq!(browser.page(tab).url, "about:blank");
     for (port, inode) in tcp_sockets(LISTENING) {
         let holder = browser.trees.holder(inode).await;
-        assert_ne!(holder, Holder::Browser, "it listens at {port}");
+        assert_ne!(holder, SocketHolder::Browser, "it listens at {port}");
     }
     browser.chromium.ping().await.unwrap();
     let home = browser.home.path().to_owned();
@@ -55,17 +55,17 @@ async fn it_comes_up_on_the_pipe_with_one_blank_tab_and_no_port() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_page_asks_for_is_known_as_the_browsers() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
-    let site = Site::new().page("/held", html("<title>held</title>"));
+    let site = LoopbackSite::new().page("/held", html("<title>held</title>"));
     let tab = browser.tab();
-    let address = guildhall_domain::browser::Address::typed(&site.url("/held")).unwrap();
+    let address = guildhall_domain::browser::BrowserAddress::typed(&site.url("/held")).unwrap();
     browser.chromium.navigate(tab, &address).await.unwrap();
     let (trees, asked) = (browser.trees.clone(), &site.asked);
     let port = tokio::task::block_in_place(|| asked.recv().unwrap().from.port());
     let socket = tcp_sockets(CONNECTED).into_iter().find(|row| row.0 == port);
-    assert_eq!(trees.holder(socket.unwrap().1).await, Holder::Browser);
+    assert_eq!(trees.holder(socket.unwrap().1).await, SocketHolder::Browser);
     site.release.send(()).unwrap();
     browser.until_title(tab, "held").await;
     browser.close().await;
@@ -73,7 +73,7 @@ async fn what_a_page_asks_for_is_known_as_the_browsers() {
 
 #[tokio::test]
 async fn killed_by_us_nothing_of_it_is_left() {
-    let Some(browser) = Browser::open().await else {
+    let Some(browser) = StartedChromium::open().await else {
         return;
     };
     assert_ne!(browser.processes(), NOBODY);
@@ -87,7 +87,7 @@ async fn killed_by_us_nothing_of_it_is_left() {
 
 #[tokio::test]
 async fn killed_by_somebody_nothing_of_it_is_left_and_it_opens_again() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let all = processes_of(browser.home.path(), "--remote-debugging-pipe");
@@ -101,13 +101,13 @@ async fn killed_by_somebody_nothing_of_it_is_left_and_it_opens_again() {
     assert_eq!(processes_of(browser.home.path(), ""), NOBODY);
     let lock = browser.home.path().join("profile/SingletonLock");
     assert!(lock.symlink_metadata().is_ok(), "it left its lock");
-    let again = Browser::open_in(browser.home).await.unwrap();
+    let again = StartedChromium::open_in(browser.home).await.unwrap();
     assert_eq!(again.close().await.code, Some(0));
 }
 
 #[tokio::test]
 async fn one_that_nobody_drives_any_more_ends() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let home = browser.home.path().to_owned();
@@ -130,7 +130,7 @@ async fn one_that_nobody_drives_any_more_ends() {
 
 #[tokio::test]
 async fn a_profile_in_use_is_known_and_a_second_browser_does_not_start() {
-    let Some(browser) = Browser::open().await else {
+    let Some(browser) = StartedChromium::open().await else {
         return;
     };
     let profile = browser.home.path().join("profile");

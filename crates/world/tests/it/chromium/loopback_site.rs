@@ -9,19 +9,19 @@ use std::{
 
 /// A whole answer.
 #[derive(Clone)]
-pub(super) struct Answer {
+pub(super) struct SiteResponse {
     pub(super) head: String,
     pub(super) body: String,
 }
 
 /// A page of HTML.
-pub(super) fn html(body: &str) -> Answer {
+pub(super) fn html(body: &str) -> SiteResponse {
     answer("200 OK", "Content-Type: text/html; charset=utf-8\r\n", body)
 }
 
-pub(super) fn answer(status: &str, headers: &str, body: &str) -> Answer {
+pub(super) fn answer(status: &str, headers: &str, body: &str) -> SiteResponse {
     let length = body.len();
-    Answer {
+    SiteResponse {
         head: format!(
             "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n"
         ),
@@ -31,13 +31,13 @@ pub(super) fn answer(status: &str, headers: &str, body: &str) -> Answer {
 
 /// One request: its path, its `Authorization`, and where it came from.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct SiteRequest {
     pub(super) path: String,
     pub(super) authorization: Option<String>,
     pub(super) from: SocketAddr,
 }
 
-type Pages = Arc<Mutex<BTreeMap<String, Answer>>>;
+type SitePages = Arc<Mutex<BTreeMap<String, SiteResponse>>>;
 
 /// The icon that Chromium requests on its own: for which pages, when and with which headers
 /// depends on its version.
@@ -45,22 +45,22 @@ const ICON: &str = "/favicon.ico";
 
 /// The site. What it is asked for comes through `asked`, before it is answered; requests for
 /// [`ICON`] are answered and not reported.
-pub(super) struct Site {
-    pub(super) asked: mpsc::Receiver<Asked>,
-    pages: Pages,
+pub(super) struct LoopbackSite {
+    pub(super) asked: mpsc::Receiver<SiteRequest>,
+    pages: SitePages,
     address: SocketAddr,
     /// Answers to `/held` wait for a word here.
     pub(super) release: mpsc::Sender<()>,
 }
 
-impl Site {
+impl LoopbackSite {
     pub(super) fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (tell, asked) = mpsc::channel();
         let (release, held) = mpsc::channel();
         let held = Arc::new(Mutex::new(held));
-        let pages = Pages::default();
+        let pages = SitePages::default();
         let known = Arc::clone(&pages);
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -77,7 +77,7 @@ impl Site {
         }
     }
 
-    pub(super) fn page(self, path: &str, answer: Answer) -> Self {
+    pub(super) fn page(self, path: &str, answer: SiteResponse) -> Self {
         self.pages.lock().unwrap().insert(path.to_owned(), answer);
         self
     }
@@ -94,8 +94,8 @@ impl Site {
 
 fn serve(
     mut stream: TcpStream,
-    pages: &Pages,
-    tell: &mpsc::Sender<Asked>,
+    pages: &SitePages,
+    tell: &mpsc::Sender<SiteRequest>,
     held: &Mutex<mpsc::Receiver<()>>,
 ) -> Option<()> {
     let from = stream.peer_addr().ok()?;
@@ -111,7 +111,7 @@ fn serve(
         name.eq_ignore_ascii_case("authorization")
             .then(|| value.to_owned())
     });
-    let asked = Asked {
+    let asked = SiteRequest {
         path: path.clone(),
         authorization: authorization.clone(),
         from,

@@ -6,10 +6,12 @@ use std::{
 };
 
 use guildhall_domain::{
-    browser::{Mode, Step, Steps, Viewport},
+    browser::{DisplayMode, InputStep, InputSteps, Viewport},
     limits::{BROWSER_TABS_MAX, CDP_CALL_MAX_S, CDP_GARBAGE_MESSAGES_MAX, CDP_MESSAGE_BYTES_MAX},
 };
-use guildhall_world::chromium::{BrowserError, Chromium, Ended, Happening, Happenings, over};
+use guildhall_world::chromium::{
+    BrowserError, BrowserEvent, Chromium, ChromiumExit, EventReceiver, over,
+};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex, split},
@@ -20,7 +22,7 @@ use tokio::{
 use crate::fake_agents::soon;
 
 /// The peer, which answers each question with `{}` but for those of a list.
-struct Peer {
+struct ScriptedDevtoolsPeer {
     write: Arc<tokio::sync::Mutex<Option<tokio::io::WriteHalf<DuplexStream>>>>,
     /// What it was asked, in order.
     asked: mpsc::UnboundedReceiver<Value>,
@@ -30,9 +32,9 @@ struct Peer {
     reading: JoinHandle<()>,
 }
 
-impl Peer {
+impl ScriptedDevtoolsPeer {
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
-    fn open(mode: Mode) -> (Self, Chromium, Happenings, JoinHandle<Ended>) {
+    fn open(mode: DisplayMode) -> (Self, Chromium, EventReceiver, JoinHandle<ChromiumExit>) {
         let (ours, theirs) = duplex(1 << 20);
         let (from, to) = split(ours);
         let (chromium, happenings, running) = over(mode, from, to);
@@ -125,7 +127,8 @@ async fn send(to: &tokio::sync::Mutex<Option<tokio::io::WriteHalf<DuplexStream>>
 
 #[tokio::test]
 async fn a_target_goes_on_only_behind_its_guard() {
-    let (mut peer, _chromium, mut happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, _chromium, mut happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.opens("t", "s", "page").await;
     let (go, before) = peer.is_asked("Runtime.runIfWaitingForDebugger").await;
@@ -138,20 +141,21 @@ async fn a_target_goes_on_only_behind_its_guard() {
     ] {
         assert!(before.iter().any(|asked| asked == guard), "{before:?}");
     }
-    let Some(Happening::TabOpened { opener: None, .. }) = happenings.next().await else {
+    let Some(BrowserEvent::TabOpened { opener: None, .. }) = happenings.next().await else {
         panic!("no tab");
     };
-    let Some(Happening::TabChanged { page, .. }) = happenings.next().await else {
+    let Some(BrowserEvent::TabChanged { page, .. }) = happenings.next().await else {
         panic!("nothing in it");
     };
     assert_eq!(page.url, "about:blank");
     let version = "Fake/1".to_owned();
-    assert_eq!(happenings.next().await, Some(Happening::Ready(version)));
+    assert_eq!(happenings.next().await, Some(BrowserEvent::Ready(version)));
 }
 
 #[tokio::test]
 async fn a_target_that_cannot_be_guarded_is_closed() {
-    let (mut peer, _chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, _chromium, _happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.refused.lock().unwrap().push("Fetch.enable");
     peer.opens("t", "s", "page").await;
@@ -162,7 +166,8 @@ async fn a_target_that_cannot_be_guarded_is_closed() {
 
 #[tokio::test]
 async fn one_tab_too_many_is_closed_at_once() {
-    let (mut peer, _chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, _chromium, _happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     for number in 0..=BROWSER_TABS_MAX {
         peer.opens(&format!("t{number}"), &format!("s{number}"), "page")
@@ -174,7 +179,8 @@ async fn one_tab_too_many_is_closed_at_once() {
 
 #[tokio::test]
 async fn a_document_loads_when_it_is_of_the_web() {
-    let (mut peer, _chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, _chromium, _happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.opens("t", "s", "page").await;
     peer.is_asked("Runtime.runIfWaitingForDebugger").await;
@@ -216,16 +222,17 @@ async fn a_document_loads_when_it_is_of_the_web() {
 
 #[tokio::test]
 async fn there_is_no_way_round_a_certificate() {
-    let (mut peer, chromium, mut happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, chromium, mut happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.opens("t", "s", "page").await;
-    let Some(Happening::TabOpened { tab, .. }) = happenings.next().await else {
+    let Some(BrowserEvent::TabOpened { tab, .. }) = happenings.next().await else {
         panic!("no tab");
     };
-    let word = Step::Text {
+    let word = InputStep::Text {
         text: "thisisunsafe".to_owned(),
     };
-    let steps = Steps::checked(vec![word], Viewport::default()).unwrap();
+    let steps = InputSteps::checked(vec![word], Viewport::default()).unwrap();
     for (url, error, is_refused) in [
         (
             "chrome-error://chromewebdata/",
@@ -260,12 +267,13 @@ async fn there_is_no_way_round_a_certificate() {
 
 #[tokio::test]
 async fn the_title_that_a_document_tells_counts_until_the_next_document() {
-    let (mut peer, _chromium, mut happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, _chromium, mut happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.opens("t", "s", "page").await;
     let mut title_at = async |url: &str| loop {
         match soon(happenings.next()).await {
-            Some(Happening::TabChanged { page, .. }) if page.url == url => break page.title,
+            Some(BrowserEvent::TabChanged { page, .. }) if page.url == url => break page.title,
             Some(_) => {}
             None => panic!("it ended"),
         }
@@ -290,10 +298,11 @@ async fn the_title_that_a_document_tells_counts_until_the_next_document() {
 
 #[tokio::test]
 async fn a_picture_of_the_document_before_is_left_out_and_the_film_begins_anew() {
-    let (mut peer, chromium, mut happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, chromium, mut happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.opens("t", "s", "page").await;
-    let Some(Happening::TabOpened { tab, .. }) = happenings.next().await else {
+    let Some(BrowserEvent::TabOpened { tab, .. }) = happenings.next().await else {
         panic!("no tab");
     };
     chromium.film(tab, 640, 480).await.unwrap();
@@ -331,7 +340,7 @@ async fn a_picture_of_the_document_before_is_left_out_and_the_film_begins_anew()
         .await;
     let shown = loop {
         match soon(happenings.next()).await {
-            Some(Happening::Frame(frame)) => break frame,
+            Some(BrowserEvent::Frame(frame)) => break frame,
             Some(_) => {}
             None => panic!("it ended"),
         }
@@ -344,7 +353,7 @@ async fn a_picture_of_the_document_before_is_left_out_and_the_film_begins_anew()
         .await;
     assert!(matches!(
         soon(happenings.next()).await,
-        Some(Happening::Frame(_))
+        Some(BrowserEvent::Frame(_))
     ));
     assert!(
         peer.asked
@@ -356,12 +365,13 @@ async fn a_picture_of_the_document_before_is_left_out_and_the_film_begins_anew()
 
 #[tokio::test]
 async fn in_a_window_only_shared_tabs_are_guarded() {
-    let (mut peer, chromium, mut happenings, _running) = Peer::open(Mode::Window);
+    let (mut peer, chromium, mut happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Window);
     peer.is_asked("Target.setAutoAttach").await;
     peer.opens("t", "s", "page").await;
     let (_, before) = peer.is_asked("Runtime.runIfWaitingForDebugger").await;
     assert!(!before.iter().any(|asked| asked == "Network.setBlockedURLs"));
-    let Some(Happening::TabOpened { tab, .. }) = happenings.next().await else {
+    let Some(BrowserEvent::TabOpened { tab, .. }) = happenings.next().await else {
         panic!("no tab");
     };
     for (is_guarded, expected) in [
@@ -375,9 +385,9 @@ async fn in_a_window_only_shared_tabs_are_guarded() {
         peer.is_asked(expected).await;
     }
     for (payload, expected) in [
-        ("human", Some(Happening::HumanInput(tab))),
+        ("human", Some(BrowserEvent::HumanInput(tab))),
         ("anything", None),
-        ("visible", Some(Happening::Visible(tab))),
+        ("visible", Some(BrowserEvent::Visible(tab))),
     ] {
         let params = json!({ "name": "guildhallTells", "payload": payload });
         peer.says("Runtime.bindingCalled", "s", params).await;
@@ -391,7 +401,8 @@ async fn in_a_window_only_shared_tabs_are_guarded() {
 
 #[tokio::test]
 async fn ten_messages_in_a_row_that_are_none_end_it() {
-    let (mut peer, chromium, mut happenings, running) = Peer::open(Mode::Embedded);
+    let (mut peer, chromium, mut happenings, running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     for _ in 1..CDP_GARBAGE_MESSAGES_MAX {
         peer.writes(b"{\"nonsense\":").await;
@@ -412,7 +423,8 @@ async fn ten_messages_in_a_row_that_are_none_end_it() {
 
 #[tokio::test]
 async fn a_message_that_is_too_long_is_dropped() {
-    let (mut peer, chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, chromium, _happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     let piece = vec![b' '; 1 << 20];
     for _ in 0..=CDP_MESSAGE_BYTES_MAX >> 20 {
@@ -425,7 +437,8 @@ async fn a_message_that_is_too_long_is_dropped() {
 
 #[tokio::test]
 async fn the_end_of_the_pipe_ends_all_waiting() {
-    let (mut peer, chromium, mut happenings, running) = Peer::open(Mode::Embedded);
+    let (mut peer, chromium, mut happenings, running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     peer.silent.lock().unwrap().push("Browser.getVersion");
     let ping = chromium.clone();
@@ -441,7 +454,7 @@ async fn the_end_of_the_pipe_ends_all_waiting() {
 
 #[tokio::test(start_paused = true)]
 async fn who_gets_no_answer_stops_waiting_and_a_late_one_means_nothing() {
-    let (peer, chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    let (peer, chromium, _happenings, _running) = ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     chromium.ping().await.unwrap();
     peer.silent.lock().unwrap().push("Browser.getVersion");
     assert_eq!(chromium.ping().await, Err(BrowserError::Timeout));
@@ -455,7 +468,8 @@ async fn who_gets_no_answer_stops_waiting_and_a_late_one_means_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_browser_that_comes_up_slowly_is_driven_all_the_same() {
-    let (mut peer, _chromium, _happenings, _running) = Peer::open(Mode::Embedded);
+    let (mut peer, _chromium, _happenings, _running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.silent.lock().unwrap().push("Browser.getVersion");
     let (first, _) = peer.is_asked("Browser.getVersion").await;
     tokio::time::advance(Duration::from_secs(2 * CDP_CALL_MAX_S)).await;
@@ -466,7 +480,8 @@ async fn a_browser_that_comes_up_slowly_is_driven_all_the_same() {
 
 #[tokio::test]
 async fn killing_it_ends_the_talk_at_once() {
-    let (mut peer, chromium, mut happenings, running) = Peer::open(Mode::Embedded);
+    let (mut peer, chromium, mut happenings, running) =
+        ScriptedDevtoolsPeer::open(DisplayMode::Embedded);
     peer.is_asked("Target.setAutoAttach").await;
     chromium.kill();
     assert!(!soon(running).await.unwrap().is_garbage);
