@@ -28,7 +28,7 @@ use crate::{
     measure::DurationSamples,
     result_table::{Measurement, ResultRow, Target},
     server::{ServerFolder, ServerProcess},
-    timeouts::{PATIENCE, patiently},
+    timeouts::{PATIENCE, with_timeout},
 };
 
 /// How often it is opened.
@@ -139,7 +139,7 @@ impl StreamViewer {
         let stream = TcpStream::connect(server).await?;
         stream.set_nodelay(true)?;
         let joined = client_async(request, stream);
-        let (socket, _) = patiently("the browser's stream", joined).await?;
+        let (socket, _) = with_timeout("the browser's stream", joined).await?;
         Ok(Self {
             socket,
             view: 0,
@@ -151,12 +151,12 @@ impl StreamViewer {
 
     async fn say(&mut self, words: &Value) -> Result<()> {
         let said = self.socket.send(Message::text(words.to_string()));
-        patiently("the browser's stream", said).await
+        with_timeout("the browser's stream", said).await
     }
 
     /// Asks for the pictures of the tab that is shown, once there is one.
     async fn look(&mut self) -> Result<()> {
-        let looks = patiently("a tab to look at", self.looks()).await;
+        let looks = with_timeout("a tab to look at", self.looks()).await;
         looks.map_err(|failure| self.told(&failure))
     }
 
@@ -177,7 +177,7 @@ impl StreamViewer {
 
     /// The next picture's bytes, which are acknowledged.
     async fn picture(&mut self) -> Result<usize> {
-        let picture = patiently("the next picture", self.next_picture()).await;
+        let picture = with_timeout("the next picture", self.next_picture()).await;
         picture.map_err(|failure| self.told(&failure))
     }
 
@@ -301,7 +301,7 @@ async fn bare_loads(
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .status();
-        let ended = patiently("Chromium by itself", ending).await?;
+        let ended = with_timeout("Chromium by itself", ending).await?;
         if !ended.success() {
             return Err(format!("Chromium by itself ended with {ended}").into());
         }

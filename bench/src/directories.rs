@@ -59,7 +59,7 @@ pub(crate) async fn listing(
     let span = scale.span.rounds(ROUNDS);
     let (mut rate, mut bare) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        bare += measure::deeds(cores, 1, span, deed.clone()).await?;
+        bare += measure::operation_rate(cores, 1, span, deed.clone()).await?;
         rate += measure::rate(&mut clients, &request, 200, span).await?;
     }
     let rounds = f64::from(ROUNDS);

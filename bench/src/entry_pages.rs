@@ -68,5 +68,5 @@ pub(crate) async fn anywhere(
 /// A place in the room with a whole page before it.
 fn position(dice: &mut SeededRandom, scale: &Scale) -> u64 {
     let page = u64::from(PAGE);
-    page + 1 + dice.throw(scale.entries.saturating_sub(page).max(1))
+    page + 1 + dice.next_below(scale.entries.saturating_sub(page).max(1))
 }

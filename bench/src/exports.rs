@@ -12,7 +12,7 @@ use crate::{
     result_table::{Measurement, ResultRow, Target},
     seeded_store::SeededStore,
     server::ServerProcess,
-    timeouts::patiently,
+    timeouts::with_timeout,
 };
 
 /// Bytes after which the server's memory is looked at again.
@@ -62,7 +62,7 @@ pub(crate) async fn whole_room(
     let mut tail = Vec::new();
     // The last chunk of the transfer is empty, and nothing follows it.
     while !tail.ends_with(b"\r\n0\r\n\r\n") {
-        let read = patiently("an export", stream.read(&mut part)).await?;
+        let read = with_timeout("an export", stream.read(&mut part)).await?;
         if read == 0 {
             return Err("the server closed the connection within an export".into());
         }

@@ -8,7 +8,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use crate::{Result, timeouts::patiently};
+use crate::{Result, timeouts::with_timeout};
 
 /// Bytes of an answer's head that are read at most.
 const HEAD_BYTES_MAX: usize = 64 * 1_024;
@@ -57,7 +57,7 @@ impl HttpClient {
         let line = request.split(|byte| *byte == b'\r').next();
         let line = String::from_utf8_lossy(line.unwrap_or_default());
         self.asked.push_str(&line);
-        patiently(&self.asked, self.stream.write_all(request)).await?;
+        with_timeout(&self.asked, self.stream.write_all(request)).await?;
         let (head_len, head) = loop {
             self.read_more().await?;
             if let Some(head_len) = find(&self.received, b"\r\n\r\n").map(|at| at + 4) {
@@ -131,7 +131,7 @@ impl HttpClient {
 
     async fn read_more(&mut self) -> Result<()> {
         let read = self.stream.read_buf(&mut self.received);
-        match patiently(&self.asked, read).await? {
+        match with_timeout(&self.asked, read).await? {
             0 => Err(format!("{}: the server closed the connection", self.asked).into()),
             _ => Ok(()),
         }

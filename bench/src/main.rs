@@ -125,7 +125,7 @@ impl BenchArgs {
                 "--folder" => folder = words.next().map(PathBuf::from),
                 "--only" => {
                     let name = words.next().ok_or("--only names no rows")?;
-                    only = Some(RowGroup::named(&name)?);
+                    only = Some(RowGroup::by_name(&name)?);
                 }
                 "--quick" => scale = Scale::QUICK,
                 "--json" => is_json = true,
@@ -176,7 +176,7 @@ fn main() -> ExitCode {
 
 async fn run(ask: &BenchArgs, folder: &Path) -> Result<()> {
     let busy_before = machine::load_average();
-    let mut rows = row_groups::measured(ask, folder).await?;
+    let mut rows = row_groups::run_groups(ask, folder).await?;
     if let Some(dist) = &ask.dist {
         rows.push(startup::size(dist)?);
     }

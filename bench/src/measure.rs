@@ -94,7 +94,7 @@ pub(crate) async fn rate(
 }
 
 /// How many a second are done when `tasks` repeat a deed that does `each` at once.
-pub(crate) async fn deeds<F, Running>(
+pub(crate) async fn operation_rate<F, Running>(
     tasks: usize,
     each: u64,
     span: MeasuringTime,
@@ -194,7 +194,7 @@ pub(crate) struct SeededRandom(pub(crate) u64);
 
 impl SeededRandom {
     /// A number from 0 up to `below`, which is not 0.
-    pub(crate) fn throw(&mut self, below: u64) -> u64 {
+    pub(crate) fn next_below(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -20,7 +20,7 @@ use crate::{
     raise_descriptor_limit,
     result_table::{Measurement, ResultRow, Target},
     server::{ServerFolder, ServerProcess},
-    timeouts::patiently,
+    timeouts::with_timeout,
 };
 
 /// The first argument of the program that the agent runs; the second is a [`Crowd`]'s name.
@@ -109,7 +109,7 @@ async fn beside(crowd: Crowd, house: &ServerFolder) -> Result<[ResultRow; 2]> {
         .expect(&said(format!("#call run_command {call}")), 202)
         .await?;
     let ready = folder.join(READY);
-    patiently("the program of the agent", until_there(&ready)).await?;
+    with_timeout("the program of the agent", until_there(&ready)).await?;
     let held = crowd.described(&fs::read_to_string(ready)?);
     let crowded = waits(&server, &mut client).await?;
     server.stop()?;

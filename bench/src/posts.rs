@@ -49,7 +49,7 @@ pub(crate) async fn by_many(pair: &ServerAndBareStore<'_>, scale: &Scale) -> Res
     let request = request(pair);
     let (mut rate, mut bare) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        bare += measure::deeds(BARE_COMMITS, CLIENTS as u64, span, write.clone()).await?;
+        bare += measure::operation_rate(BARE_COMMITS, CLIENTS as u64, span, write.clone()).await?;
         rate += measure::rate(&mut clients, &request, 201, span).await?;
     }
     let rounds = f64::from(ROUNDS);

@@ -23,7 +23,7 @@ pub(crate) async fn bare_rate(filling: SeededStore, scale: &Scale) -> Result<f64
         let filling = Arc::clone(&filling);
         async move { filling.list_rooms().await }
     };
-    measure::deeds(CLIENTS, 1, scale.span.rounds(2), list).await
+    measure::operation_rate(CLIENTS, 1, scale.span.rounds(2), list).await
 }
 
 /// Says whether the counts are as exact as promised.

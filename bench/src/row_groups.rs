@@ -76,7 +76,7 @@ impl RowGroup {
     ///
     /// # Errors
     /// A sentence with all the names.
-    pub(crate) fn named(name: &str) -> Result<Self> {
+    pub(crate) fn by_name(name: &str) -> Result<Self> {
         let found = Self::ALL.into_iter().find(|group| group.name() == name);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
@@ -110,7 +110,7 @@ impl RowGroup {
             Self::Streams => {
                 say("streams");
                 let server = few.house.copy_to(folder.join("streams"))?.start()?;
-                let rows = streams::to_all(&server, few.room, scale).await?;
+                let rows = streams::entry_to_all_streams(&server, few.room, scale).await?;
                 server.stop()?;
                 Ok(rows)
             }
@@ -149,7 +149,7 @@ impl RowGroup {
 }
 
 /// Every row that the release build is asked for, of one group or of all.
-pub(crate) async fn measured(ask: &BenchArgs, folder: &Path) -> Result<Vec<ResultRow>> {
+pub(crate) async fn run_groups(ask: &BenchArgs, folder: &Path) -> Result<Vec<ResultRow>> {
     let few = SmallStore::fill(ask, folder).await?;
     let mut rows = Vec::new();
     for group in RowGroup::ALL {
@@ -172,7 +172,7 @@ async fn of_rooms(folder: &Path, few: &SmallStore, scale: &Scale) -> Result<Vec<
         (&few.house, "small store".to_owned()),
         (&many.house, format!("{} entries", scale.entries)),
     ])?;
-    starts.push(startup::memory_at_rest(&few.house).await?);
+    starts.push(startup::idle_memory(&few.house).await?);
     let bare = few.house.copy_to(folder.join("bare"))?;
 
     say("list of rooms");
@@ -265,10 +265,10 @@ async fn of_sessions(house: ServerFolder, scale: &Scale) -> Result<Vec<ResultRow
     let server = house.start()?;
     rows.push(sessions.listing(&server, &bare, scale).await?);
     let resting = server.resident_bytes()?;
-    let crew = AgentSessions::gather(&server, &house, &sessions).await?;
+    let crew = AgentSessions::open_with_first_turn(&server, &house, &sessions).await?;
     rows.push(sessions.memory_beside_agents(&server, resting)?);
     let turns = crew.measure(scale).await?;
-    rows.push(sessions.memory_at_rest(&server).await?);
+    rows.push(sessions.idle_memory(&server).await?);
     server.stop()?;
     Ok(turns.into_iter().chain(rows).collect())
 }
@@ -345,9 +345,9 @@ mod tests {
     #[test]
     fn a_group_is_asked_for_by_its_name_and_an_unknown_one_names_them_all() {
         for group in RowGroup::ALL {
-            assert_eq!(RowGroup::named(group.name()).unwrap(), group);
+            assert_eq!(RowGroup::by_name(group.name()).unwrap(), group);
         }
-        let refused = RowGroup::named("weather").unwrap_err().to_string();
+        let refused = RowGroup::by_name("weather").unwrap_err().to_string();
         let names = RowGroup::ALL.map(RowGroup::name).join(", ");
         assert_eq!(
             refused,

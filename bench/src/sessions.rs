@@ -156,7 +156,7 @@ impl StoredSessions {
 
     /// What a session weighs that had a turn and is open in its agent: each that had none yet
     /// gets one, those of one agent one after the other.
-    pub(crate) async fn memory_at_rest(&self, server: &ServerProcess) -> Result<ResultRow> {
+    pub(crate) async fn idle_memory(&self, server: &ServerProcess) -> Result<ResultRow> {
         let before = server.resident_bytes()?;
         let rest = &self.0[AGENTS..];
         let mut agents = JoinSet::new();

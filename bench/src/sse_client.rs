@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tokio::{io::AsyncReadExt, net::TcpStream};
 
-use crate::{Result, http_client::find, timeouts::patiently};
+use crate::{Result, http_client::find, timeouts::with_timeout};
 
 /// How every snapshot begins on a stream.
 pub(crate) const SNAPSHOT: &[u8] = b"event: snapshot\n";
@@ -50,7 +50,7 @@ impl SseClient {
                 return Ok(place);
             }
             let read = self.stream.read_buf(&mut self.received);
-            if patiently("an event stream", read).await? == 0 {
+            if with_timeout("an event stream", read).await? == 0 {
                 let text = String::from_utf8_lossy(&self.received);
                 return Err(format!("a stream ended: {text}").into());
             }

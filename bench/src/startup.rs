@@ -41,7 +41,7 @@ pub(crate) fn ready(houses: &[(&ServerFolder, String)]) -> Result<Vec<ResultRow>
 }
 
 /// The memory of a server at rest that has shown its page once.
-pub(crate) async fn memory_at_rest(house: &ServerFolder) -> Result<ResultRow> {
+pub(crate) async fn idle_memory(house: &ServerFolder) -> Result<ResultRow> {
     let server = house.start()?;
     let mut client = HttpClient::connect(server.address).await?;
     // A build without the page has none to show; the figure is the server's either way.

@@ -22,7 +22,7 @@ use crate::{
     seeded_store::TEXT,
     server::ServerProcess,
     sse_client::{SNAPSHOT, SseClient},
-    timeouts::patiently,
+    timeouts::with_timeout,
 };
 
 /// Entries sent, one after the other.
@@ -32,7 +32,7 @@ const ENTRIES: u32 = 20;
 const ENTRY: &[u8] = b"event: entry_added\n";
 
 /// One entry to all streams of its room, and the memory they take.
-pub(crate) async fn to_all(
+pub(crate) async fn entry_to_all_streams(
     server: &ServerProcess,
     room: RoomId,
     scale: &Scale,
@@ -162,7 +162,7 @@ impl StreamReaders {
             }
             Ok::<_, Failure>(last)
         };
-        patiently("the last stream's entry", all).await
+        with_timeout("the last stream's entry", all).await
     }
 
     async fn leave(mut self) {

@@ -14,7 +14,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// Its own, and that `what` says nothing.
-pub(crate) async fn patiently<T, E: Into<Failure>>(
+pub(crate) async fn with_timeout<T, E: Into<Failure>>(
     what: &str,
     awaited: impl Future<Output = std::result::Result<T, E>>,
 ) -> Result<T> {
@@ -42,7 +42,7 @@ mod tests {
         let failure = within(Duration::ZERO, "the answer", never).await;
         let failure = failure.unwrap_err().to_string();
         assert_eq!(failure, "the answer: nothing came for 0 s");
-        let there = patiently("the answer", async { Ok::<_, Failure>(3) }).await;
+        let there = with_timeout("the answer", async { Ok::<_, Failure>(3) }).await;
         assert_eq!(there.unwrap(), 3);
     }
 }

@@ -114,10 +114,10 @@ impl TranscriptFiles {
         let name = session(0).to_string();
         let found = transcripts::find(&self.places, &[TranscriptDialect::Claude], &[&name]);
         let mut follower = TranscriptFollower::new(found.ok_or("the transcript is not found")?);
-        let whole = follower.read_on()?.bytes;
+        let whole = follower.read_new_lines()?.bytes;
         let line = call(0, "TaskUpdate", &json!({"taskId": "1", "owner": "bench"}));
         file.write_all(line.as_bytes())?;
-        let more = follower.read_on()?.bytes;
+        let more = follower.read_new_lines()?.bytes;
         if whole < BYTES || more != line.len() as u64 {
             return Err(format!("reading on took {more} bytes after {whole}").into());
         }

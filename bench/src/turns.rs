@@ -73,7 +73,7 @@ impl TurnPace {
     fn script(self, dice: &mut SeededRandom) -> String {
         match self {
             Self::Thinking => {
-                let (before, after) = (dice.throw(PAUSE_MS), dice.throw(PAUSE_MS));
+                let (before, after) = (dice.next_below(PAUSE_MS), dice.next_below(PAUSE_MS));
                 format!("#slow {before}\n#clock\n#slow {after}")
             }
             Self::Headlong => "#clock".to_owned(),
@@ -89,7 +89,7 @@ pub(crate) struct AgentSessions {
 
 impl AgentSessions {
     /// Wakes every agent by a first turn.
-    pub(crate) async fn gather(
+    pub(crate) async fn open_with_first_turn(
         server: &ServerProcess,
         house: &ServerFolder,
         sessions: &StoredSessions,

@@ -89,12 +89,12 @@ impl Callers {
             callers.expect("POST", "/api/auth/register", &first).await?;
             callers.owner = Some(format!("Authorization: Bearer {local_token}"));
         }
-        callers.mend().await?;
+        callers.repair().await?;
         Ok(callers)
     }
 
     /// Makes anew what random requests took away.
-    pub(crate) async fn mend(&mut self) -> Result<()> {
+    pub(crate) async fn repair(&mut self) -> Result<()> {
         if !self.is_known(self.key.as_deref()).await? {
             let made = self
                 .ask("POST", "/api/auth/keys", &json!({"label": LABEL}))

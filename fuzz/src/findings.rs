@@ -94,7 +94,7 @@ impl Findings {
 
     /// Notes that an answer was late and came in time when it was asked for again; too many of
     /// them are a hang.
-    pub(crate) fn late_once(&mut self, place: &str) {
+    pub(crate) fn record_late(&mut self, place: &str) {
         self.late_once.push(place.to_owned());
         let allowed = self.attempts() / LATE_ONCE_IN + 1;
         if u64::try_from(self.late_once.len()).is_ok_and(|late| late > allowed) {
@@ -182,7 +182,7 @@ impl fmt::Display for Findings {
 }
 
 /// A request or an answer as text that can be typed again, cut to a length that can be read.
-pub(crate) fn shown(bytes: &[u8]) -> String {
+pub(crate) fn summary(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES_MAX)];
     let mut text = String::new();
     for part in cut.utf8_chunks() {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn bytes_are_shown_as_text_and_cut() {
-        assert_eq!(shown(b"GET / \xff\x00\r\n"), "GET / \\xff\\u{0}\n");
-        assert!(shown(&[b'a'; 2_000]).ends_with("(2000 bytes in all)"));
+        assert_eq!(summary(b"GET / \xff\x00\r\n"), "GET / \\xff\\u{0}\n");
+        assert!(summary(&[b'a'; 2_000]).ends_with("(2000 bytes in all)"));
     }
 }

@@ -68,7 +68,7 @@ async fn run_beside(ask: &FuzzArgs, folder: &Path, hostile: &HostileServer) -> R
             seed,
         )?);
     }
-    try_join_all(all.iter().map(peer_exposure::furnish)).await?;
+    try_join_all(all.iter().map(peer_exposure::create_prerequisites)).await?;
     let outcome = thirds(&all, ask.span).await;
     for house in &houses {
         for line in house.panics() {
@@ -192,7 +192,7 @@ async fn at_rest(all: &[RequestLoops<'_>]) -> Result<Vec<ResourceUsage>> {
 async fn held(driving: &RequestLoops<'_>) -> Result<ResourceUsage> {
     let house = driving.house;
     let callers = driving.callers.borrow().clone();
-    house.bring_to_rest(&callers).await?;
+    house.wait_until_idle(&callers).await?;
     let (mut last, mut same) = (0, 0);
     let deadline = Instant::now() + REST_MAX;
     while same < LOOKS_SAME && Instant::now() < deadline {

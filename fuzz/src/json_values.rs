@@ -107,7 +107,7 @@ pub(crate) struct ValueGenerator<'a> {
 
 impl ValueGenerator<'_> {
     /// A value that follows the schema, for the member of that name.
-    pub(crate) fn whole(&mut self, name: &str, schema: &Value) -> Value {
+    pub(crate) fn valid(&mut self, name: &str, schema: &Value) -> Value {
         self.at_depth(name, schema, 0)
     }
 
@@ -270,7 +270,7 @@ impl ValueGenerator<'_> {
 
     /// Bends one place of the value: leaves out, adds, or puts something of another kind there.
     /// Folders, programs and addresses stay what they are.
-    pub(crate) fn bend(&mut self, value: &mut Value) {
+    pub(crate) fn mutate(&mut self, value: &mut Value) {
         match value {
             Value::Object(members) if !members.is_empty() && self.rng.chance(90) => {
                 let place = self.rng.below(members.len());
@@ -295,7 +295,7 @@ impl ValueGenerator<'_> {
                     }
                     _ => {
                         if let Some(member) = members.get_mut(&name) {
-                            self.bend(member);
+                            self.mutate(member);
                         }
                     }
                 }
@@ -308,7 +308,7 @@ impl ValueGenerator<'_> {
                         items.extend(std::iter::repeat_n(item, 300));
                     }
                     1 => drop(items.remove(place)),
-                    _ => self.bend(&mut items[place]),
+                    _ => self.mutate(&mut items[place]),
                 }
             }
             Value::String(_) if self.rng.chance(70) => *value = Value::String(self.odd_text()),

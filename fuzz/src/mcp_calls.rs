@@ -39,7 +39,7 @@ pub(crate) fn request(
 ) -> Request {
     let mut message = message(maker, tools, is_kept);
     if maker.rng.chance(30) {
-        maker.bend(&mut message);
+        maker.mutate(&mut message);
     }
     let body = match maker.rng.below(10) {
         0 => maker.broken(&message),
@@ -109,7 +109,7 @@ fn message(maker: &mut ValueGenerator<'_>, tools: &[ToolSchema], is_kept: bool) 
                 true => nothing,
                 false => maker.rng.pick(tools).clone(),
             };
-            let mut arguments = maker.whole("", &schema);
+            let mut arguments = maker.valid("", &schema);
             if let Some(members) = arguments.as_object_mut() {
                 // Else the answer may wait for a person's word.
                 for (_, value) in members

@@ -55,7 +55,7 @@ pub(crate) async fn meet(driving: &RequestLoops<'_>, until: Instant) -> Result<(
 ///
 /// # Errors
 /// That the server is there no longer.
-pub(crate) async fn furnish(driving: &RequestLoops<'_>) -> Result<()> {
+pub(crate) async fn create_prerequisites(driving: &RequestLoops<'_>) -> Result<()> {
     let callers = driving.callers.borrow().clone();
     let agents = callers.agent_ids();
     let members = json!({"kind": "channel", "title": "Release", "agentIds": agents});

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::{
     HANG_S, Result,
     callers::{CallerCredentials, Callers},
-    findings::{FailureKind, Findings, shown},
+    findings::{FailureKind, Findings, summary},
     http_client::{HttpClient, HttpResponse, NoResponse},
     json_values::ValueGenerator,
     known_ids::KnownIds,
@@ -143,7 +143,7 @@ impl<'a> RequestLoops<'a> {
                 // On a busy computer one answer may be late; the same one twice is not.
                 answer = client.ask(&attempt.request.bytes, patience).await;
                 if answer.is_ok() {
-                    self.findings.borrow_mut().late_once(&attempt.place);
+                    self.findings.borrow_mut().record_late(&attempt.place);
                 }
             }
             match answer {
@@ -161,7 +161,7 @@ impl<'a> RequestLoops<'a> {
 
     async fn mend(&self) -> Result<()> {
         let mut callers = self.callers.borrow().clone();
-        callers.mend().await?;
+        callers.repair().await?;
         if self.tools.borrow().is_empty() {
             let agent = callers.agent(&mut Rng::of_attempt(self.seed, 0));
             let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
@@ -392,7 +392,7 @@ impl<'a> RequestLoops<'a> {
             let code = json["code"].as_str().unwrap_or("no code");
             if !is_allowed(attempt.operation, answer.status, code) {
                 let place = format!("{} {} {code}", attempt.place, answer.status);
-                let details = || self.details(attempt, &shown(&answer.body));
+                let details = || self.details(attempt, &summary(&answer.body));
                 self.findings
                     .borrow_mut()
                     .failed(FailureKind::ServerError, &place, details);
@@ -430,7 +430,7 @@ impl<'a> RequestLoops<'a> {
             self.house.mode.word(),
             attempt.shown.listener,
             attempt.shown.who,
-            shown(&attempt.request.bytes)
+            summary(&attempt.request.bytes)
         )
     }
 }

@@ -129,7 +129,7 @@ fn query(maker: &mut ValueGenerator<'_>, operation: &Operation, shape: Validity)
         if !maker.rng.chance(if is_needed(name) { 95 } else { 30 }) {
             continue;
         }
-        let value = maker.whole(name, schema);
+        let value = maker.valid(name, schema);
         let value = match shape {
             Validity::Bent | Validity::Broken if maker.rng.chance(30) => {
                 Value::String(maker.odd_text())
@@ -177,13 +177,13 @@ fn body(
     if media_type.starts_with("multipart/") {
         return multipart(maker, shape);
     }
-    let mut value = maker.whole("", schema);
+    let mut value = maker.valid("", schema);
     let mut media_type = media_type.clone();
     let body = match shape {
         Validity::Whole => value.to_string().into_bytes(),
         Validity::Bent => {
             for _ in 0..=maker.rng.below(3) {
-                maker.bend(&mut value);
+                maker.mutate(&mut value);
             }
             if maker.rng.chance(8) {
                 let others = [

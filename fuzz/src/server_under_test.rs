@@ -196,7 +196,7 @@ impl ServerUnderTest {
 
     /// Ends what runs and what is connected: sessions are closed and tool servers removed, so that
     /// two measurements see the same.
-    pub(crate) async fn bring_to_rest(&self, callers: &Callers) -> Result<()> {
+    pub(crate) async fn wait_until_idle(&self, callers: &Callers) -> Result<()> {
         for _ in 0..20 {
             let listed = callers
                 .ask("GET", "/api/sessions?limit=200", &Value::Null)

@@ -74,7 +74,7 @@ pub(crate) fn install(shelf: &PackageGroup) -> Result<()> {
 fn build_folder() -> Result<PathBuf> {
     let mut metadata = tools::cargo(&["metadata", "--no-deps", "--format-version", "1"]);
     let text = step::captured("cargo metadata", &mut metadata)?;
-    let metadata: Value = serde_json::from_str(&text).during("read what cargo says")?;
+    let metadata: Value = serde_json::from_str(&text).with_context("read what cargo says")?;
     let folder = metadata["target_directory"].as_str();
     folder
         .map(PathBuf::from)
@@ -83,12 +83,15 @@ fn build_folder() -> Result<PathBuf> {
 
 fn pins(shelf: &PackageGroup) -> Result<Vec<PackagePin>> {
     let file = shelf.pins_file();
-    let text = fs::read_to_string(tools::root().join(&file)).during(format!("read {file}"))?;
+    let text =
+        fs::read_to_string(tools::root().join(&file)).with_context(format!("read {file}"))?;
     pins_of(shelf, &text)
 }
 
 fn pins_of(shelf: &PackageGroup, text: &str) -> Result<Vec<PackagePin>> {
-    let table: toml::Table = text.parse().during(format!("read {}", shelf.pins_file()))?;
+    let table: toml::Table = text
+        .parse()
+        .with_context(format!("read {}", shelf.pins_file()))?;
     let pins = table.iter();
     pins.map(|(name, pin)| pin_of(shelf, name, pin)).collect()
 }
@@ -139,10 +142,10 @@ fn is_installed(pin: &PackagePin, from: &Path, into: &Path) -> bool {
 }
 
 fn install_one(name: &str, from: &Path, into: &Path) -> Result<()> {
-    fs::create_dir_all(into).during(format!("make {}", into.display()))?;
+    fs::create_dir_all(into).with_context(format!("make {}", into.display()))?;
     for file in NPM_FILES {
         let place = into.join(file);
-        fs::copy(from.join(file), &place).during(format!("write {}", place.display()))?;
+        fs::copy(from.join(file), &place).with_context(format!("write {}", place.display()))?;
     }
     step::run(name, &mut npm_ci(into))
 }
@@ -180,8 +183,8 @@ fn check_installed(pin: &PackagePin, into: &Path) -> Result<()> {
 }
 
 fn json(file: &Path) -> Result<Value> {
-    let text = fs::read_to_string(file).during(format!("read {}", file.display()))?;
-    serde_json::from_str(&text).during(format!("read {}", file.display()))
+    let text = fs::read_to_string(file).with_context(format!("read {}", file.display()))?;
+    serde_json::from_str(&text).with_context(format!("read {}", file.display()))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub(crate) const SHELF: PackageGroup = PackageGroup {
     one: "agent",
 };
 
-/// The word behind `agents` that runs a program in a network of its own; for [`alone`].
+/// The word behind `agents` that runs a program in a network of its own; for [`without_network`].
 const ALONE: &str = "alone";
 
 /// How a network of its own is asked for: as root, and as anybody else.
@@ -44,7 +44,7 @@ pub(crate) fn run(words: &[String]) -> Result<()> {
 
 /// The command, changed so that it reaches nothing but this computer: in a network of its own
 /// where the kernel allows that, else with a proxy that is none.
-pub(crate) fn alone(command: Command) -> Command {
+pub(crate) fn without_network(command: Command) -> Command {
     let quiet = |flags: &&&[&str]| {
         let mut probe = Command::new("unshare");
         let probe = probe.args(**flags).args(LOOPBACK_UP);

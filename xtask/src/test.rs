@@ -126,7 +126,7 @@ fn agent_tests(agents: Option<&()>, report: &mut RunReport) {
         .env("RUST_BACKTRACE", "0")
         // Whoever installed the agents drives them: one that is missing is a failure.
         .env("CI", "true");
-    let mut suite = real_agents::alone(suite);
+    let mut suite = real_agents::without_network(suite);
     report.tests_with("tests: real agents", agents, &mut suite, Runner::Cargo);
 }
 

@@ -84,10 +84,10 @@ fn is_current(root: &Path) -> Result<bool> {
 fn remember(root: &Path, inputs: &str) -> Result<()> {
     let stamp = stamp(root);
     if let Some(folder) = stamp.parent() {
-        fs::create_dir_all(folder).during(format!("make {}", folder.display()))?;
+        fs::create_dir_all(folder).with_context(format!("make {}", folder.display()))?;
     }
     fs::write(&stamp, stamp_text(inputs, &output_digest(root)?))
-        .during(format!("write {}", stamp.display()))
+        .with_context(format!("write {}", stamp.display()))
 }
 
 /// Where the digests are kept: installing the packages anew forgets them.
@@ -119,7 +119,7 @@ fn output_digest(root: &Path) -> Result<String> {
 fn digest(root: &Path, files: &[PathBuf]) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     for file in files {
-        let content = fs::read(file).during(format!("read {}", file.display()))?;
+        let content = fs::read(file).with_context(format!("read {}", file.display()))?;
         let name = file
             .strip_prefix(root)
             .unwrap_or(file)
@@ -142,7 +142,9 @@ fn files_below(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Path
             Failure::new(format!("could not list {}: {cause}", folder.display()))
         })?;
         for entry in entries {
-            let path = entry.during(format!("list {}", folder.display()))?.path();
+            let path = entry
+                .with_context(format!("list {}", folder.display()))?
+                .path();
             match (wanted(&path), path.is_dir()) {
                 (false, _) => {}
                 (true, true) => folders.push(path),

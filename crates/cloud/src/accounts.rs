@@ -19,7 +19,7 @@ use crate::{
     request_bodies::{FormError, FormFields},
     secret_minting,
     service_state::ServiceState,
-    sessions::{self, SameOriginPost, SignedIn, place, typed_code},
+    sessions::{self, SameOriginPost, SignedIn, path_with_code, typed_code},
     settings::HttpOrigin,
     store::{Store, accounts},
 };
@@ -107,7 +107,7 @@ fn address(email: &str) -> Result<Email, AccountError> {
     let mut check = FieldValidator::new();
     let address = Email::read(email, &mut check);
     let no_address = |_| AccountError::NoAddress(email.to_owned());
-    check.done().map(|()| address).map_err(no_address)
+    check.finish().map(|()| address).map_err(no_address)
 }
 
 /// Where everything begins.
@@ -144,10 +144,10 @@ pub(crate) async fn login(
     let form = form?;
     let mut check = FieldValidator::new();
     let email = Email::read(form.get("email").unwrap_or_default(), &mut check);
-    let is_address = check.done().is_ok();
+    let is_address = check.finish().is_ok();
     let code = form
         .get("user_code")
-        .and_then(crate::device_grant::read_user_code);
+        .and_then(crate::device_grant::parse_user_code);
     let now = house.clock.now();
     // What can be no address is nobody's account, and may be long.
     let attempt = match is_address {
@@ -162,12 +162,15 @@ pub(crate) async fn login(
         return Ok(page.with(StatusCode::UNAUTHORIZED).into_response());
     };
     attempt.succeeded();
-    let (session, cookie) = sessions::begin(&house, secret_minting::cookie()?, now);
+    let (session, cookie) = sessions::start(&house, secret_minting::cookie()?, now);
     let begun = house.store.write("beginning a session", move |tx| {
         accounts::begin_session(tx, account, session, now)
     });
     begun.await?;
-    Ok(redirect_with(&place("/activate", code.as_deref()), cookie))
+    Ok(redirect_with(
+        &path_with_code("/activate", code.as_deref()),
+        cookie,
+    ))
 }
 
 /// The account with this address, if the password is its own.
@@ -211,7 +214,7 @@ pub(crate) async fn logout(
         accounts::end_session(tx, digest)
     });
     ended.await?;
-    Ok(redirect_with("/login", sessions::forget(&house)))
+    Ok(redirect_with("/login", sessions::end(&house)))
 }
 
 /// The page where a password is chosen. Looking at it uses nothing up: mail programs follow links.
@@ -264,7 +267,7 @@ pub(crate) async fn welcome(
             return Ok(page.with(StatusCode::BAD_REQUEST).into_response());
         }
     };
-    let (session, cookie) = sessions::begin(&house, secret_minting::cookie()?, now);
+    let (session, cookie) = sessions::start(&house, secret_minting::cookie()?, now);
     let followed = house.store.write("choosing a password", move |tx| {
         accounts::follow_link(tx, digest, &password, session, now)
     });
@@ -280,7 +283,7 @@ fn chosen(form: &FormFields) -> Result<Password, &'static str> {
     }
     let (password, mut check) = (Password::new(text.to_owned()), FieldValidator::new());
     password.check_new("password", &mut check);
-    match check.done() {
+    match check.finish() {
         Ok(()) => Ok(password),
         Err(_) => Err("A password has 12 to 256 characters."),
     }

@@ -14,7 +14,7 @@ use guildhall_world::secret_tokens;
 use http::{StatusCode, Uri};
 
 use crate::{
-    device_grant::read_user_code,
+    device_grant::parse_user_code,
     listener::ClientAddress,
     pages::{self, HtmlPage, PageError},
     request_bodies::{FormError, FormFields},
@@ -87,7 +87,7 @@ pub(crate) async fn decide(
         return Ok(wrong(&by).into_response());
     }
     attempt.succeeded();
-    Ok(pages::decided(&by, is_yes).into_response())
+    Ok(pages::decision_result_page(&by, is_yes).into_response())
 }
 
 /// Who asks with this code, and the choice.
@@ -109,11 +109,11 @@ async fn asked(
         return Ok(wrong(by));
     };
     attempt.succeeded();
-    Ok(pages::asked(by, &code, &asking, now))
+    Ok(pages::decision_page(by, &code, &asking, now))
 }
 
 fn read(typed: &str) -> Option<(String, SecretDigest)> {
-    let code = read_user_code(typed)?;
+    let code = parse_user_code(typed)?;
     let digest = secret_tokens::digest(&code);
     Some((code, digest))
 }

@@ -46,7 +46,7 @@ pub(crate) async fn list(
 }
 
 async fn all(paid: &PaymentSetup, until: Instant) -> Result<Offers, Problem> {
-    Ok(offers::among(&paid.stripe.prices(until).await?))
+    Ok(offers::offers_of(&paid.stripe.prices(until).await?))
 }
 
 /// The address of a page where an offer is paid.
@@ -84,7 +84,7 @@ pub(crate) async fn checkout(
 fn check(ask: &CheckoutRequest) -> Result<(), Problem> {
     let mut check = FieldValidator::new();
     check.chars("skuId", &ask.sku_id, 1, 200);
-    match check.done() {
+    match check.finish() {
         Err(Refusal::Validation(invalid)) => Err(Problem::Invalid(invalid)),
         _ => Ok(()),
     }
@@ -192,7 +192,7 @@ async fn customer(
         && is_kept_as_failed(*failed)
     {
         let dropped = house.store.write("dropping a wish", move |tx| {
-            accounts::drop_wish(tx, account, &wish)
+            accounts::clear_customer_key(tx, account, &wish)
         });
         dropped.await?;
     }
@@ -220,7 +220,7 @@ fn is_kept_as_failed(failed: StripeError) -> bool {
     responses((status = 200, description = "A page", content_type = "text/html", body = String),
         (status = 404, description = "NOT_FOUND", body = CloudProblem,
             content_type = "application/problem+json")))]
-pub(crate) async fn ended(Path(end): Path<String>) -> Result<HtmlPage, Problem> {
+pub(crate) async fn payment_ended(Path(end): Path<String>) -> Result<HtmlPage, Problem> {
     match end.as_str() {
         "paid" => Ok(pages::billing_ended(
             "Thank you",

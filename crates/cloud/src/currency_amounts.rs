@@ -22,7 +22,7 @@ pub fn decimals(currency: &str) -> u32 {
 }
 
 /// An amount of Stripe in millionths of its currency; `None` for one that is negative.
-pub fn micro(unit_amount: i64, currency: &str) -> Option<u128> {
+pub fn to_micro(unit_amount: i64, currency: &str) -> Option<u128> {
     let amount = u128::try_from(unit_amount).ok()?;
     amount.checked_mul(10_u128.pow(6 - decimals(currency)))
 }
@@ -46,14 +46,14 @@ mod tests {
             (-1, "usd", None),
             (i64::MAX, "jpy", Some(9_223_372_036_854_775_807_000_000)),
         ] {
-            assert_eq!(micro(amount, currency), expected, "{amount} {currency}");
+            assert_eq!(to_micro(amount, currency), expected, "{amount} {currency}");
         }
     }
 
     proptest! {
         #[test]
         fn nothing_is_lost(amount in 0_i64.., currency in "[a-z]{3}") {
-            let micro = micro(amount, &currency).unwrap();
+            let micro = to_micro(amount, &currency).unwrap();
             let factor = 10_u128.pow(6 - decimals(&currency));
             prop_assert_eq!((micro / factor, micro % factor), (amount.unsigned_abs().into(), 0));
         }

@@ -98,7 +98,7 @@ impl<A: Copy> DeviceGrant<A> {
 /// A user code as it is kept: eight letters in capitals. `None` for what can be none.
 ///
 /// People type hyphens, spaces and small letters as they like (RFC 8628 §6.1).
-pub fn read_user_code(raw: &str) -> Option<String> {
+pub fn parse_user_code(raw: &str) -> Option<String> {
     let letters = raw.chars().filter(|c| !c.is_whitespace() && *c != '-');
     let code: String = letters
         .take(USER_CODE_LEN + 1)
@@ -110,7 +110,7 @@ pub fn read_user_code(raw: &str) -> Option<String> {
 }
 
 /// A user code as people are shown it, `BCDF-GHJK`.
-pub fn shown_user_code(code: &str) -> String {
+pub fn format_user_code(code: &str) -> String {
     match code.split_at_checked(USER_CODE_LEN / 2) {
         Some((first, second)) => format!("{first}-{second}"),
         None => code.to_owned(),
@@ -202,7 +202,7 @@ mod tests {
             "BCDF-GHJ1",
             "ＢCDFGHJK",
         ] {
-            assert_eq!(read_user_code(raw), None, "{raw}");
+            assert_eq!(parse_user_code(raw), None, "{raw}");
         }
     }
 
@@ -239,10 +239,10 @@ mod tests {
             small in any::<bool>(),
             gap in "[ -]{0,3}",
         ) {
-            prop_assert_eq!(read_user_code(&shown_user_code(&code)), Some(code.clone()));
+            prop_assert_eq!(parse_user_code(&format_user_code(&code)), Some(code.clone()));
             let typed = format!("{}{gap}{} ", &code[..3], &code[3..]);
             let typed = if small { typed.to_lowercase() } else { typed };
-            prop_assert_eq!(read_user_code(&typed), Some(code));
+            prop_assert_eq!(parse_user_code(&typed), Some(code));
         }
     }
 }

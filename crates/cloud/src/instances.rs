@@ -97,7 +97,7 @@ fn check(ask: &HeartbeatRequest) -> Result<(), Problem> {
     for (field, text) in said {
         check.chars(field, text, 0, SAID_CHARS_MAX);
     }
-    match check.done() {
+    match check.finish() {
         Err(Refusal::Validation(invalid)) => Err(Problem::Invalid(invalid)),
         _ => Ok(()),
     }

@@ -90,7 +90,7 @@ impl Application for CompanionApplication {
     }
 
     fn rejection(&self, rejection: Rejection) -> Vec<u8> {
-        Problem::from(rejection).on_the_wire()
+        Problem::from(rejection).to_raw_response()
     }
 }
 

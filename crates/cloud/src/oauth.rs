@@ -164,7 +164,7 @@ pub struct DeviceAuthorizationResponse {
         (status = 400, description = "`invalid_request`, `invalid_scope`", body = OauthProblem),
         (status = 401, description = "`invalid_client`", body = OauthProblem),
         (status = 503, description = "Too many devices ask", body = OauthProblem)))]
-pub(crate) async fn begin(
+pub(crate) async fn device_authorization(
     State(house): State<ServiceState>,
     ClientAddress(from): ClientAddress,
     form: Result<FormFields, FormError>,
@@ -196,7 +196,7 @@ pub(crate) async fn begin(
     if !noted.await? {
         return Err(OauthError::TooMany);
     }
-    let user_code = device_grant::shown_user_code(&user_code);
+    let user_code = device_grant::format_user_code(&user_code);
     let verification_uri = house.public.address("/activate");
     Ok(Json(DeviceAuthorizationResponse {
         device_code: device_code.reveal(),

@@ -51,7 +51,7 @@ struct StripeProduct {
 ///
 /// All are in the currency of the first: an amount says nothing without its currency, and there is
 /// one for all.
-pub fn among(prices: &[StripePrice]) -> Offers {
+pub fn offers_of(prices: &[StripePrice]) -> Offers {
     let offered = |price: &&StripePrice| price.offer().is_some();
     let Some(first) = prices.iter().find(offered) else {
         return Offers::default();
@@ -76,7 +76,7 @@ impl StripePrice {
         let product = &self.product;
         let is_offered = product.active && product.is(OFFERED, "1");
         let amount =
-            currency_amounts::micro(self.unit_amount.filter(|_| is_offered)?, &self.currency)?;
+            currency_amounts::to_micro(self.unit_amount.filter(|_| is_offered)?, &self.currency)?;
         let plan = product.metadata.get(PLAN).filter(|plan| !plan.is_empty());
         Some(Offer {
             sku_id: self.id.clone(),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_price_of_an_offered_product_is_an_offer() {
-        let offers = among(&[price("price_1", &json!({}))]);
+        let offers = offers_of(&[price("price_1", &json!({}))]);
         let expected = json!({
             "offers": [{"skuId": "price_1", "planId": "team", "displayName": "Team",
                 "interval": "month", "amountMicro": "12000000", "limits": {"agents": 5}}],
@@ -175,7 +175,7 @@ mod tests {
             product(&json!({"guildhall": "0"})),
             gone,
         ] {
-            let offers = among(&[price("price_1", &changed)]);
+            let offers = offers_of(&[price("price_1", &changed)]);
             assert_eq!(offers, Offers::default(), "{changed}");
         }
     }
@@ -184,7 +184,7 @@ mod tests {
     fn offers_keep_their_order_and_have_one_currency() {
         let other = product(&json!({"guildhall": "1", "microPerCredit": "10000",
             "limit.agents": "many", "limit.": "1", "limit.seats": "-1"}));
-        let offers = among(&[
+        let offers = offers_of(&[
             price("price_0", &json!({"unit_amount": null})),
             price("price_3", &json!({"currency": "EUR", "recurring": null})),
             price("price_2", &json!({"currency": "usd"})),

@@ -280,7 +280,7 @@ impl Problem {
     }
 
     /// The whole answer as bytes, for a request that could not be read; the connection ends.
-    pub(crate) fn on_the_wire(&self) -> Vec<u8> {
+    pub(crate) fn to_raw_response(&self) -> Vec<u8> {
         let (status, problem) = self.body();
         // A value of plain texts always serializes.
         let body = serde_json::to_string(&problem).unwrap_or_default();

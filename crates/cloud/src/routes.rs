@@ -21,7 +21,7 @@ pub(crate) fn documented() -> OpenApiRouter<ServiceState> {
     OpenApiRouter::new()
         // Linking
         .routes(routes!(oauth::metadata))
-        .routes(routes!(oauth::begin))
+        .routes(routes!(oauth::device_authorization))
         .routes(routes!(oauth::token))
         .routes(routes!(oauth::revoke))
         // Pages
@@ -30,7 +30,7 @@ pub(crate) fn documented() -> OpenApiRouter<ServiceState> {
         .routes(routes!(accounts::logout))
         .routes(routes!(accounts::welcome_page, accounts::welcome))
         .routes(routes!(activation::page, activation::decide))
-        .routes(routes!(billing::ended))
+        .routes(routes!(billing::payment_ended))
         .routes(routes!(pages::stylesheet::style))
         // Instances
         .routes(routes!(instances::heartbeat))

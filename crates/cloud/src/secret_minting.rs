@@ -57,7 +57,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::device_grant::read_user_code;
+    use crate::device_grant::parse_user_code;
 
     #[test]
     fn user_codes_can_be_typed_differ_and_use_every_letter() {
@@ -66,7 +66,7 @@ mod tests {
         assert!(
             codes
                 .iter()
-                .all(|code| read_user_code(code).as_ref() == Some(code))
+                .all(|code| parse_user_code(code).as_ref() == Some(code))
         );
         let letters: HashSet<char> = codes.iter().flat_map(|code| code.chars()).collect();
         assert_eq!(letters.len(), USER_CODE_LETTERS.len());

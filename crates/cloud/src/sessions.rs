@@ -9,7 +9,7 @@ use guildhall_world::secret_tokens::{self, SecretToken};
 use http::{HeaderMap, HeaderValue, Uri, header, request::Parts};
 
 use crate::{
-    device_grant::read_user_code,
+    device_grant::parse_user_code,
     pages::{self, PageError},
     request_bodies::FormFields,
     service_state::ServiceState,
@@ -70,7 +70,7 @@ pub(crate) enum LoginRequired {
 impl IntoResponse for LoginRequired {
     fn into_response(self) -> Response {
         match self {
-            Self::Ask(code) => pages::redirect(&place("/login", code.as_deref())),
+            Self::Ask(code) => pages::redirect(&path_with_code("/login", code.as_deref())),
             Self::Error(error) => error.into_response(),
         }
     }
@@ -137,7 +137,7 @@ fn is_own(headers: &HeaderMap, public: &str) -> bool {
 }
 
 /// A session that begins now: what is stored, and what the browser keeps.
-pub(crate) fn begin(
+pub(crate) fn start(
     house: &ServiceState,
     cookie: SecretToken,
     now: Timestamp,
@@ -151,7 +151,7 @@ pub(crate) fn begin(
 }
 
 /// What makes a browser forget its session.
-pub(crate) fn forget(house: &ServiceState) -> HeaderValue {
+pub(crate) fn end(house: &ServiceState) -> HeaderValue {
     set_cookie(house, "", 0)
 }
 
@@ -182,11 +182,11 @@ fn shown(headers: &HeaderMap, is_https: bool) -> Option<String> {
 /// The user code in an address, if what stands there can be one.
 pub(crate) fn typed_code(uri: &Uri) -> Option<String> {
     let form = FormFields::parse(uri.query().unwrap_or_default().as_bytes());
-    read_user_code(form.get("user_code")?)
+    parse_user_code(form.get("user_code")?)
 }
 
 /// The address of a page, with a user code that is taken along.
-pub(crate) fn place(path: &str, code: Option<&str>) -> String {
+pub(crate) fn path_with_code(path: &str, code: Option<&str>) -> String {
     match code {
         None => path.to_owned(),
         Some(code) => format!("{path}?user_code={code}"),

@@ -111,7 +111,7 @@ impl StripeClient {
 
     /// The same way with another patience, for tests of what happens at its end.
     #[must_use]
-    pub fn patient(self, wait: Duration) -> Self {
+    pub fn with_timeout(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
 

@@ -136,7 +136,7 @@ impl RegistrationRequest {
             1,
             limits::SETUP_CODE_CHARS_MAX,
         );
-        check.done()?;
+        check.finish()?;
         let setup_code = self.setup_code.to_ascii_uppercase();
         Ok(ValidRegistration {
             email,
@@ -151,11 +151,11 @@ impl RegistrationRequest {
 ///
 /// # Errors
 /// [`Refusal::Validation`] with every field that is wrong.
-pub fn invited(email: &str, display_name: &str) -> Result<(Email, String), Refusal> {
+pub fn check_invitation(email: &str, display_name: &str) -> Result<(Email, String), Refusal> {
     let mut check = FieldValidator::new();
     let email = Email::read(email, &mut check);
     let display_name = read_display_name(display_name, &mut check);
-    check.done()?;
+    check.finish()?;
     Ok((email, display_name))
 }
 
@@ -174,7 +174,7 @@ mod tests {
     fn email(raw: &str) -> Option<String> {
         let mut check = FieldValidator::new();
         let email = Email::read(raw, &mut check);
-        check.done().ok().map(|()| email.as_str().to_owned())
+        check.finish().ok().map(|()| email.as_str().to_owned())
     }
 
     #[test]

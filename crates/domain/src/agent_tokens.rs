@@ -65,7 +65,7 @@ impl AgentToken {
     }
 
     /// Whether the use at `now` is due to be written.
-    pub fn wants_touch(&self, now: Timestamp) -> bool {
+    pub fn needs_last_used_update(&self, now: Timestamp) -> bool {
         self.last_used_at
             .is_none_or(|last| now >= last.plus_seconds(limits::AGENT_TOKEN_TOUCH_S))
     }
@@ -104,8 +104,8 @@ mod tests {
                 "{token:?} at {at_s}"
             );
         }
-        assert!(token(None, false).wants_touch(born));
-        assert!(!token(Some(0), false).wants_touch(born.plus_seconds(299)));
-        assert!(token(Some(0), false).wants_touch(born.plus_seconds(300)));
+        assert!(token(None, false).needs_last_used_update(born));
+        assert!(!token(Some(0), false).needs_last_used_update(born.plus_seconds(299)));
+        assert!(token(Some(0), false).needs_last_used_update(born.plus_seconds(300)));
     }
 }

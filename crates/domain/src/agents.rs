@@ -155,7 +155,7 @@ impl NewAgent {
             limits::AGENT_DESCRIPTION_CHARS_MAX,
         );
         check_options(&mut check, Some(&self.model), Some(&self.effort));
-        check.done()
+        check.finish()
     }
 }
 
@@ -194,7 +194,7 @@ impl AgentPatch {
             check.chars("description", text, 0, limits::AGENT_DESCRIPTION_CHARS_MAX);
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
-        check.done()
+        check.finish()
     }
 
     /// The agent after the change; whether it may have the new mode is asked before.

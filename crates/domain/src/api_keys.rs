@@ -24,7 +24,7 @@ pub struct ApiKey {
 
 impl ApiKey {
     /// Whether the use at `now` is due to be written.
-    pub fn wants_touch(&self, now: Timestamp) -> bool {
+    pub fn needs_last_used_update(&self, now: Timestamp) -> bool {
         self.last_used_at
             .is_none_or(|last| now >= last.plus_seconds(limits::SESSION_TOUCH_S))
     }

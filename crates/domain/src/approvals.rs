@@ -19,10 +19,10 @@ use crate::{
 };
 
 pub use approval_required::{
-    ApprovalRequiredReason, ApprovalRequirement, ApprovalToken, Denial, not_the_requester,
+    ApprovalRequiredReason, ApprovalRequirement, ApprovalToken, Denial, refuse_other_requester,
 };
 pub use display::{ApprovalDisplay, summary};
-pub use gating::{GatingDecision, GatingFacts, PresentedToken, judge};
+pub use gating::{GatingDecision, GatingFacts, PresentedToken, decide};
 pub use states::{ApprovalState, ApprovalTrigger};
 
 /// What an approval is about.
@@ -129,7 +129,7 @@ impl Capability {
     ];
 
     /// Its word, which its digest names.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::McpAdd => "mcp.add",
             Self::McpUpdate => "mcp.update",

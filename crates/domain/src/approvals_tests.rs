@@ -34,7 +34,7 @@ fn approval(id: u8, state: ApprovalState) -> Approval {
         id: ApprovalId::from_bytes([id; 16]),
         kind: ApprovalKind::Capability,
         state,
-        capability: Capability::McpAdd.word().to_owned(),
+        capability: Capability::McpAdd.as_str().to_owned(),
         title: Capability::McpAdd.title().to_owned(),
         tier: Capability::McpAdd.tier(),
         summary: "Add files".to_owned(),
@@ -188,7 +188,7 @@ fn a_request_without_a_token_waits_asks_or_is_told() {
             GatingDecision::Wait(Box::new(pending), ApprovalRequiredReason::AwaitingDecision),
         ),
     ] {
-        assert_eq!(judge(known.clone(), NOW), verdict, "{known:?}");
+        assert_eq!(decide(known.clone(), NOW), verdict, "{known:?}");
     }
 }
 
@@ -221,7 +221,7 @@ fn a_token_lets_exactly_its_own_request_run_and_a_misfit_keeps_its_reason() {
         };
         assert!(reason.is_of_token());
         assert_eq!(
-            judge(shown.clone(), NOW),
+            decide(shown.clone(), NOW),
             GatingDecision::Ask(reason),
             "{shown:?}"
         );
@@ -231,7 +231,7 @@ fn a_token_lets_exactly_its_own_request_run_and_a_misfit_keeps_its_reason() {
             ..shown.clone()
         };
         assert_eq!(
-            judge(waits, NOW),
+            decide(waits, NOW),
             GatingDecision::Wait(Box::new(pending), reason)
         );
         let granted = approval(3, Granted);
@@ -240,7 +240,7 @@ fn a_token_lets_exactly_its_own_request_run_and_a_misfit_keeps_its_reason() {
             ..shown.clone()
         };
         assert_eq!(
-            judge(told, NOW),
+            decide(told, NOW),
             GatingDecision::Answer(Box::new(granted), reason)
         );
         let refused = GatingFacts {
@@ -248,7 +248,7 @@ fn a_token_lets_exactly_its_own_request_run_and_a_misfit_keeps_its_reason() {
             ..shown
         };
         let no = GatingDecision::Denied(Denial::of(denied.clone()));
-        assert_eq!(judge(refused, NOW), no);
+        assert_eq!(decide(refused, NOW), no);
     }
     for (presented, verdict) in [
         (
@@ -275,7 +275,7 @@ fn a_token_lets_exactly_its_own_request_run_and_a_misfit_keeps_its_reason() {
             presented: of(presented),
             ..known()
         };
-        assert_eq!(judge(shown.clone(), NOW), verdict, "{shown:?}");
+        assert_eq!(decide(shown.clone(), NOW), verdict, "{shown:?}");
     }
 }
 
@@ -348,7 +348,7 @@ fn the_agent_that_asks_hears_of_it_and_the_one_whose_servers_the_house_asks_abou
             agent_id: about,
             ..approval(1, ApprovalState::Pending)
         };
-        assert_eq!(one.heard_by(), hears, "{kind:?} {by:?} {about:?}");
+        assert_eq!(one.notified_agent(), hears, "{kind:?} {by:?} {about:?}");
     }
 }
 
@@ -459,7 +459,7 @@ fn who_asks_does_not_decide_and_an_agent_hears_so_first() {
                 (false, false) => Ok(()),
             };
             assert_eq!(
-                not_the_requester(&caller, shows_token),
+                refuse_other_requester(&caller, shows_token),
                 expected,
                 "{caller:?}"
             );
@@ -470,11 +470,11 @@ fn who_asks_does_not_decide_and_an_agent_hears_so_first() {
 #[test]
 fn words_stand_for_themselves() {
     for (state, word) in ApprovalState::WORDS {
-        assert_eq!(state.word(), word);
+        assert_eq!(state.as_str(), word);
         assert_eq!(json!(state), word);
     }
     for (capability, word) in Capability::WORDS {
-        assert_eq!(capability.word(), word);
+        assert_eq!(capability.as_str(), word);
     }
     for (kind, word) in ApprovalKind::WORDS {
         assert_eq!(json!(kind), word);
@@ -484,6 +484,6 @@ fn words_stand_for_themselves() {
     }
     for (reason, word) in ApprovalRequiredReason::WORDS {
         assert_eq!(json!(reason), word);
-        assert!(reason.sentence().ends_with('.'));
+        assert!(reason.message().ends_with('.'));
     }
 }

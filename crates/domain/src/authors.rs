@@ -262,7 +262,7 @@ impl AuthorPatch {
                 );
             }
         }
-        check.done()
+        check.finish()
     }
 
     /// The author after the change.

@@ -24,7 +24,7 @@ pub enum BackupReason {
 
 impl BackupReason {
     /// Its word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Scheduled => "scheduled",
             Self::Manual => "manual",
@@ -78,7 +78,7 @@ const WEEKS: i64 = 4;
 ///
 /// Where that is too little, those of days and weeks come before the others, so that a busy day
 /// does not displace the week. The newest one is always kept.
-pub fn kept(backups: &[Backup], now: Timestamp, bytes_max: u64) -> Vec<BackupId> {
+pub fn backups_to_keep(backups: &[Backup], now: Timestamp, bytes_max: u64) -> Vec<BackupId> {
     let mut newest_first: Vec<&Backup> = backups.iter().collect();
     newest_first.sort_by_key(|backup| std::cmp::Reverse((backup.created_at, backup.id)));
     let (mut periods, mut of_periods, mut others) = (BTreeSet::new(), Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ mod tests {
             let found = backups.iter().find(|backup| backup.id == id).unwrap();
             (NOW.as_millis() - found.created_at.as_millis()) / (HOUR_S * 1_000)
         };
-        let kept = kept(&backups, NOW, bytes_max).into_iter();
+        let kept = backups_to_keep(&backups, NOW, bytes_max).into_iter();
         kept.map(hours_of).collect()
     }
 

@@ -26,7 +26,7 @@ pub use state::{
     LaunchFault, Preparation, PreparationStage, PreparedComponent,
 };
 pub use state_machine::StateMachine;
-pub use tabs::{Dialog, DialogKind, HttpAuthRequest, PageState, Tab, TabClosure, Tabs, shown};
+pub use tabs::{Dialog, DialogKind, HttpAuthRequest, PageState, Tab, TabClosure, Tabs, truncated};
 
 /// Why a tool of an agent did not do what it was asked for. Source: contract 7.8, "Codes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl ToolDenial {
     }
 
     /// One sentence for a model, which says what to do next.
-    pub fn sentence(self) -> &'static str {
+    pub fn message(self) -> &'static str {
         match self {
             Self::NotShared => "No tab is shared with this session. Ask the person to share one.",
             Self::Paused => "The person paused the browser tools. Wait until they go on.",
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(codes.len(), ToolDenial::CODES.len());
         for (denied, code) in ToolDenial::CODES {
             assert_eq!(denied.code(), code);
-            assert!(denied.sentence().ends_with('.'), "{code}");
+            assert!(denied.message().ends_with('.'), "{code}");
         }
     }
 }

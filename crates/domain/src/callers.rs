@@ -18,7 +18,7 @@ pub enum AuthMode {
 
 impl AuthMode {
     /// Its word on the wire and in the configuration.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::Login => "login",

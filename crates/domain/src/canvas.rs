@@ -181,7 +181,7 @@ impl CanvasDocument {
         position: u64,
         now: Timestamp,
     ) -> Self {
-        let content = ask.content.entitle();
+        let content = ask.content.with_default_title();
         Self {
             id,
             scope,
@@ -262,7 +262,7 @@ impl CanvasDocument {
     }
 
     fn show(&mut self, content: Content, by: AuthorId, now: Timestamp) {
-        self.content = content.entitle();
+        self.content = content.with_default_title();
         self.content.title().clone_into(&mut self.title);
         self.content_type = self.content.content_type();
         self.last_touched_by = by;
@@ -341,7 +341,11 @@ impl EditLock {
 /// [`Refusal::CanvasBeingEdited`].
 ///
 /// Source: contract 2.5, the table of locks.
-pub fn unhindered(lock: Option<EditLock>, by: AuthorId, now: Timestamp) -> Result<(), Refusal> {
+pub fn check_edit_lock(
+    lock: Option<EditLock>,
+    by: AuthorId,
+    now: Timestamp,
+) -> Result<(), Refusal> {
     match lock {
         Some(lock) if lock.by != by && lock.is_live(now) => Err(Refusal::CanvasBeingEdited(lock)),
         _ => Ok(()),
@@ -361,7 +365,7 @@ pub fn edit(
     now: Timestamp,
 ) -> Result<Option<EditLock>, Refusal> {
     if editing {
-        unhindered(lock, by, now)?;
+        check_edit_lock(lock, by, now)?;
         let until = now.plus_seconds(limits::EDIT_LOCK_S);
         return Ok(Some(EditLock { by, until }));
     }
@@ -381,7 +385,10 @@ pub struct EvictionCandidate {
 /// are too many, but none that is locked and not `just_written`.
 ///
 /// Source: contract 2.5, "Capacity".
-pub fn evicted(unpinned: &[EvictionCandidate], just_written: DocumentId) -> Vec<DocumentId> {
+pub fn documents_to_evict(
+    unpinned: &[EvictionCandidate],
+    just_written: DocumentId,
+) -> Vec<DocumentId> {
     let too_many = unpinned.len().saturating_sub(limits::CANVAS_UNPINNED_MAX);
     unpinned
         .iter()
@@ -448,7 +455,7 @@ mod tests {
                 after,
                 "{lock:?} {by:?} {editing}"
             );
-            let free = unhindered(lock, by, NOW).is_ok();
+            let free = check_edit_lock(lock, by, NOW).is_ok();
             assert_eq!(free, lock != held(ADA, 1) || by == ADA, "{lock:?} {by:?}");
         }
     }
@@ -463,7 +470,7 @@ mod tests {
             let unpinned: Vec<_> = (1..=count)
                 .map(|n| document(n, locked.contains(&n)))
                 .collect();
-            let gone = evicted(&unpinned, DocumentId::from_bytes([just_written; 16]));
+            let gone = documents_to_evict(&unpinned, DocumentId::from_bytes([just_written; 16]));
             gone.iter().map(|id| id.as_bytes()[0]).collect()
         };
         assert_eq!(gone(&[], 12, 12), [0; 0]);

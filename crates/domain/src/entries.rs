@@ -206,7 +206,7 @@ impl PostText {
         if distinct.len() < attachment_ids.len() {
             check.fail("attachmentIds", "must name each file once");
         }
-        check.done()?;
+        check.finish()?;
         Ok(Self(text))
     }
 

@@ -57,7 +57,7 @@ impl FieldValidator {
     ///
     /// # Errors
     /// [`crate::Refusal::Validation`] with everything that was noted.
-    pub fn done(self) -> Result<(), crate::Refusal> {
+    pub fn finish(self) -> Result<(), crate::Refusal> {
         if self.invalid.is_empty() {
             Ok(())
         } else {

@@ -228,7 +228,7 @@ fn every_member_of_an_incarnation_counts() {
         channel_created_at: MADE.to_string(),
         generation: real.generation.to_string(),
     };
-    assert!(IncarnationClaim::Whole(claimed.clone()).means(&real));
+    assert!(IncarnationClaim::Whole(claimed.clone()).matches(&real));
     let change: [fn(&mut ClaimedIncarnation); 5] = [
         |claimed| claimed.v = 2,
         |claimed| claimed.document_id.push('0'),
@@ -240,7 +240,7 @@ fn every_member_of_an_incarnation_counts() {
         let mut other = claimed.clone();
         change(&mut other);
         assert!(
-            !IncarnationClaim::Whole(other.clone()).means(&real),
+            !IncarnationClaim::Whole(other.clone()).matches(&real),
             "{other:?}"
         );
     }

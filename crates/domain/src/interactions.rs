@@ -20,9 +20,9 @@ use crate::{
 pub use crate::approvals::ApprovalState;
 pub use approval_card::InteractionCard;
 pub use decision_requests::{ApproveRequest, BatchRequest, DenyRequest, SubmitAnswersRequest};
-pub use decisions::{Decision, DecisionResult, allowing, decide, refusing};
-pub use form_answers::{FormAnswers, converted};
-pub use resume_messages::{answer_words, grant_words, opaque_words};
+pub use decisions::{Decision, DecisionResult, decide, option_to_allow, response_to_refuse};
+pub use form_answers::{FormAnswers, convert};
+pub use resume_messages::{answer_message, grant_message, opaque_message};
 pub use states::{InteractionRecord, InteractionTrigger};
 
 /// What kind of answer is wanted.
@@ -41,7 +41,7 @@ impl InteractionKind {
         [(Self::ToolCall, "tool_call"), (Self::Question, "question")];
 
     /// Its word, which is also the capability its digest names.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::ToolCall => "tool_call",
             Self::Question => "question",

@@ -122,7 +122,7 @@ fn what_is_off_unseen_or_lost_is_not_reached() {
         (on.clone(), None),
         (off, Some(TestBlocker::Disabled)),
         (waits, Some(TestBlocker::NeedsApproval)),
-        (on.hidden(), Some(TestBlocker::ValuesLost)),
+        (on.redacted(), Some(TestBlocker::ValuesLost)),
     ] {
         assert_eq!(TestBlocker::of(&entry), expected);
     }
@@ -135,7 +135,7 @@ fn a_sign_in_goes_along_to_the_exact_address_that_says_nothing_of_its_own() {
     let bare = http("http://x/a", &[("A", "1")]);
     let own = http("http://x/a", &[("authorization", "1")]);
     assert!(bare.may_be_asked_for_sign_in() && !own.may_be_asked_for_sign_in());
-    let known = bare.clone().wanting(Some(ServerAuthKind::Oauth2));
+    let known = bare.clone().with_auth_kind(Some(ServerAuthKind::Oauth2));
     assert!(!known.may_be_asked_for_sign_in());
     assert!(!stdio("x", &[], &[]).may_be_asked_for_sign_in());
     for (other, shares) in [

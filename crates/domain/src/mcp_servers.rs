@@ -161,8 +161,8 @@ impl McpServer {
 
     /// The same with every value of env and headers hidden.
     #[must_use]
-    pub fn hidden(mut self) -> Self {
-        self.connection = self.connection.hidden();
+    pub fn redacted(mut self) -> Self {
+        self.connection = self.connection.redacted();
         self
     }
 
@@ -220,7 +220,7 @@ impl NewMcpServer {
         let name = check_name(&mut check, &self.name);
         self.connection.check(&mut check, "connection");
         self.connection.check_nothing_kept(&mut check, "connection");
-        check.done()?;
+        check.finish()?;
         if self.agent_id.is_some_and(|named| named != agent) {
             return Err(Refusal::AgentIdMismatch);
         }
@@ -235,7 +235,7 @@ impl NewMcpServer {
 pub fn name_to_make(text: &str) -> Result<ServerName, Refusal> {
     let mut check = FieldValidator::new();
     let name = check_name(&mut check, text);
-    check.done()?;
+    check.finish()?;
     not_reserved(name)
 }
 
@@ -280,7 +280,7 @@ impl McpServerPatch {
         if let Some(connection) = &self.connection {
             connection.check(&mut check, "connection");
         }
-        check.done()
+        check.finish()
     }
 
     /// Whether the change is one that needs a card: another connection, and switching on.

@@ -258,7 +258,7 @@ fn three_stars_keep_the_stored_value_of_that_name_and_nothing_else() {
     );
     // What was lost is not kept either.
     assert_eq!(
-        wrong(stdio("y", &[], &[("A", "***")]), &stored.clone().hidden()),
+        wrong(stdio("y", &[], &[("A", "***")]), &stored.clone().redacted()),
         ["connection.env.A"]
     );
     let stored = http("http://x", &[("Authorization", "Bearer 1")]);
@@ -293,10 +293,10 @@ fn no_form_of_an_entry_but_its_own_word_shows_a_value() {
         );
         assert!(!serde_json::to_string(&card).unwrap().contains(canary));
         assert!(!summary("Add", &agent(), (&entry.name, &connection)).contains(canary));
-        assert!(connection.in_clear().to_string().contains(canary));
+        assert!(connection.to_plain_json().to_string().contains(canary));
         // What was written is read back without values.
         let read: McpServer = serde_json::from_str(&written).unwrap();
-        assert_eq!(read, entry.hidden());
+        assert_eq!(read, entry.redacted());
     }
 }
 
@@ -334,7 +334,7 @@ fn words_of_the_wire_are_those_of_serde() {
     }
     for (value, known) in Transport::WORDS {
         assert_eq!(word(serde_json::to_value(value).unwrap()), known);
-        assert_eq!(value.word(), known);
+        assert_eq!(value.as_str(), known);
     }
     for (value, known) in AuthStatus::WORDS {
         assert_eq!(word(serde_json::to_value(value).unwrap()), known);
@@ -448,13 +448,13 @@ fn what_needs_a_card_is_another_connection_and_switching_on() {
 fn lost_values_are_named_and_an_entry_without_any_stands_as_it_is() {
     let whole = server(stdio("x", &[], &[("A", "1"), ("B", "2")]));
     assert_eq!(whole.clone().with_lost_values(), whole);
-    let lost = whole.clone().hidden().with_lost_values();
+    let lost = whole.clone().redacted().with_lost_values();
     assert_eq!(lost.status, ServerStatus::Failing);
     assert!(lost.status_detail.unwrap().ends_with("again: A, B."));
     let off = McpServer {
         enabled: false,
         status: ServerStatus::Disabled,
-        ..whole.hidden()
+        ..whole.redacted()
     };
     assert_eq!(off.with_lost_values().status, ServerStatus::Disabled);
 }
@@ -512,7 +512,7 @@ fn a_change_is_told_by_what_it_changed() {
             "{written}"
         );
         assert_eq!(
-            event.filing(&[]).scope.to_string(),
+            event.visibility(&[]).scope.to_string(),
             format!("agent:{agent}")
         );
     }

@@ -211,7 +211,7 @@ impl SigninFlow {
     }
 
     /// How it stands.
-    pub fn standing(&self) -> SigninStatus {
+    pub fn status(&self) -> SigninStatus {
         match (self.phase, self.code) {
             (SigninPhase::Done, None) => SigninStatus::Connected,
             (SigninPhase::Done, Some(_)) => SigninStatus::Failed,
@@ -236,7 +236,7 @@ impl SigninFlow {
 
     /// What is told of its end; `None` while it has none.
     pub fn resolved(&self) -> Option<SigninResolved> {
-        let outcome = match self.standing() {
+        let outcome = match self.status() {
             SigninStatus::Pending => return None,
             SigninStatus::Connected => SigninResult::Connected,
             SigninStatus::Failed => SigninResult::Failed,
@@ -401,7 +401,7 @@ impl ManualOauthClient {
         {
             check.fail("clientSecret", "must be 1 to 4096 visible ASCII characters");
         }
-        check.done()
+        check.finish()
     }
 }
 

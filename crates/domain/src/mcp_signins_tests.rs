@@ -6,7 +6,7 @@ use super::{
     address_policy::{is_loopback_host, may_be_a_guildhall},
     metadata::{
         AuthChallenge, AuthorizationServerMetadata, TokenAuthMethod, is_at_origin, is_of,
-        is_same_issuer, issuer_places, resource_places,
+        is_same_issuer, issuer_metadata_urls, resource_metadata_urls,
     },
     *,
 };
@@ -83,7 +83,7 @@ fn a_sign_in_ends_with_its_time_but_not_while_it_is_exchanged() {
         created_at: Timestamp::from_millis(0),
         expires_at: Timestamp::from_millis(1_000),
     };
-    let at = |phase, ms| flow(phase).at(Timestamp::from_millis(ms)).standing();
+    let at = |phase, ms| flow(phase).at(Timestamp::from_millis(ms)).status();
     for phase in [SigninPhase::Waiting, SigninPhase::Opened] {
         assert_eq!(at(phase, 999), SigninStatus::Pending);
         assert_eq!(at(phase, 1_000), SigninStatus::Failed);
@@ -217,18 +217,18 @@ proptest::proptest! {
 fn metadata_is_looked_for_at_the_places_of_the_standards() {
     let texts = |places: Vec<Url>| places.iter().map(Url::to_string).collect::<Vec<_>>();
     assert_eq!(
-        texts(resource_places(&url("https://a.example/x/mcp/?q=1"))),
+        texts(resource_metadata_urls(&url("https://a.example/x/mcp/?q=1"))),
         [
             "https://a.example/.well-known/oauth-protected-resource/x/mcp",
             "https://a.example/.well-known/oauth-protected-resource",
         ]
     );
     assert_eq!(
-        texts(resource_places(&url("https://a.example"))),
+        texts(resource_metadata_urls(&url("https://a.example"))),
         ["https://a.example/.well-known/oauth-protected-resource"]
     );
     assert_eq!(
-        texts(issuer_places(&url("https://a.example:8443/t"))),
+        texts(issuer_metadata_urls(&url("https://a.example:8443/t"))),
         [
             "https://a.example:8443/.well-known/oauth-authorization-server/t",
             "https://a.example:8443/.well-known/openid-configuration/t",
@@ -306,7 +306,7 @@ fn a_client_shows_itself_as_the_authorization_server_takes_it() {
         ),
     ] {
         let metadata = of(methods);
-        assert_eq!(metadata.wished_method(), wished, "{methods:?}");
+        assert_eq!(metadata.registration_auth_method(), wished, "{methods:?}");
         assert_eq!(metadata.auth_method(true), secret, "{methods:?}");
         assert_eq!(metadata.auth_method(false), none, "{methods:?}");
     }

@@ -63,7 +63,7 @@ impl ToolDefinition {
     }
 
     /// What a person reads: the title, that of the annotations, or the name.
-    pub fn shown(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         let titles = [self.title.as_deref(), self.hint("title", Value::as_str)];
         let title = titles
             .into_iter()

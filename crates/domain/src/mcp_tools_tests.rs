@@ -80,8 +80,8 @@ fn hints_are_read_as_mcp_has_their_defaults() {
             "{tool:?}"
         );
     }
-    assert_eq!(hinted(json!({"title": "Add"})).shown(), "Add");
-    assert_eq!(tool("a").shown(), "a");
+    assert_eq!(hinted(json!({"title": "Add"})).display_name(), "Add");
+    assert_eq!(tool("a").display_name(), "a");
 }
 
 #[test]

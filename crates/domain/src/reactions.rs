@@ -71,7 +71,7 @@ impl Reactions {
     /// [`Refusal::TooManyReactions`] when it would be one more than
     /// [`limits::REACTION_EMOJIS_MAX`] different emojis.
     pub fn add(&mut self, emoji: Emoji, by: AuthorId, at: Timestamp) -> Result<(), Refusal> {
-        let shown = self.shown();
+        let shown = self.summaries();
         let is_new = shown.iter().all(|reaction| reaction.emoji != emoji);
         if is_new && shown.len() >= limits::REACTION_EMOJIS_MAX {
             return Err(Refusal::TooManyReactions);
@@ -94,7 +94,7 @@ impl Reactions {
     }
 
     /// The reactions by emoji, the one given first first.
-    pub fn shown(&self) -> Vec<Reaction> {
+    pub fn summaries(&self) -> Vec<Reaction> {
         let mut shown: Vec<Reaction> = Vec::new();
         for given in &self.0 {
             match shown.iter_mut().find(|known| known.emoji == given.emoji) {
@@ -170,7 +170,7 @@ mod tests {
                 .unwrap();
         }
         let shown = |all: &Reactions| -> Vec<(String, Vec<AuthorId>, i64)> {
-            all.shown()
+            all.summaries()
                 .into_iter()
                 .map(|one| (one.emoji.0, one.author_ids, one.first_at.as_millis()))
                 .collect()

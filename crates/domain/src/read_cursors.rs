@@ -29,7 +29,7 @@ pub struct ReadCursor {
 /// Where a cursor at `old` moves when asked to `asked` in a room whose newest entry is `newest`.
 ///
 /// Forward only unless `allow_back`; above the newest counts as the newest.
-pub fn moved(old: u64, asked: u64, newest: u64, allow_back: bool) -> u64 {
+pub fn next_position(old: u64, asked: u64, newest: u64, allow_back: bool) -> u64 {
     let target = asked.min(newest);
     if allow_back { target } else { target.max(old) }
 }
@@ -47,7 +47,7 @@ mod tests {
             (3, 99, 9, false, 9),
             (3, 0, 9, true, 0),
         ] {
-            assert_eq!(moved(old, asked, newest, back), expected);
+            assert_eq!(next_position(old, asked, newest, back), expected);
         }
     }
 }

@@ -226,7 +226,7 @@ impl NewRoom {
                 format!("at most {}", limits::ROOM_AGENT_IDS_MAX),
             );
         }
-        check.done()
+        check.finish()
     }
 
     /// The slug and title the room gets; `title` is `None` when it follows the members' names.
@@ -325,7 +325,7 @@ impl RoomPatch {
                 check.number(field, number, &range);
             }
         }
-        check.done()
+        check.finish()
     }
 
     /// The room's own limits after the change.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::Timestamp;
 
 pub use capabilities::{Capabilities, RuntimeFeatures, SettingsSection, capabilities};
-pub use consent::{may_use, stands};
+pub use consent::{is_valid, may_use};
 pub use profiles::{
     DefinitionProblem, OPENCODE_CONFIG, REHEARSAL, RuntimeDefinition, RuntimeProfile,
     RuntimeProgram, TranscriptFormat, is_kind, profiles,

@@ -41,7 +41,7 @@ impl SearchTerms {
         if !is_enough {
             check.fail("q", "must hold a word of at least two letters or digits");
         }
-        check.done()?;
+        check.finish()?;
         let last = tokens(q).last();
         let last_is_open = last.is_some_and(|(at, token)| {
             at + token.len() == q.len() && letters(token) >= limits::SEARCH_WORD_CHARS_MIN

@@ -13,8 +13,8 @@ mod task_list;
 mod tool_operations;
 mod transcript;
 
-pub use message_log::{keeps_tasks, of_messages};
-pub use tool_operations::made_by;
+pub use message_log::{is_task_call, of_messages};
+pub use tool_operations::created_task_id;
 pub use transcript::{TranscriptDialect, TranscriptTaskParser};
 
 use task_list::TaskList;

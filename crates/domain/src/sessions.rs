@@ -202,7 +202,7 @@ impl SessionPatch {
             check_title(&mut check, title);
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
-        check.done()
+        check.finish()
     }
 
     /// The session after the change.
@@ -271,7 +271,7 @@ impl NewSession {
             check.fail("id", "is that of the session to resume, or absent");
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
-        check.done()
+        check.finish()
     }
 }
 
@@ -297,7 +297,7 @@ impl SessionId {
     /// [`Refusal::Validation`] for any other text.
     ///
     /// Source: contract 3.5 and 3.7.
-    pub fn asked(text: &str) -> Result<Self, Refusal> {
+    pub fn parse_id(text: &str) -> Result<Self, Refusal> {
         Self::parse(&text.to_ascii_lowercase())
             .ok_or_else(|| Refusal::field("id", "must be a UUID, 36 characters with hyphens"))
     }
@@ -314,11 +314,11 @@ mod tests {
             "5B1F7C2E-8D34-4E0A-9C61-2F7D0A4BE913",
             "00000000-0000-0000-0000-000000000000",
         ] {
-            let id = SessionId::asked(text).unwrap();
+            let id = SessionId::parse_id(text).unwrap();
             assert_eq!(id.to_string(), text.to_ascii_lowercase());
         }
         for text in ["", "ada", "5b1f7c2e8d344e0a9c612f7d0a4be913", "x/../y"] {
-            assert!(SessionId::asked(text).is_err(), "{text}");
+            assert!(SessionId::parse_id(text).is_err(), "{text}");
         }
     }
 }

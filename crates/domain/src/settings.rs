@@ -378,7 +378,7 @@ pub type SettingsPatch = Vec<(String, Option<SettingValue>)>;
 
 /// Whether only the owner at a screen changes a setting: what agents are kept from is opened by no
 /// program.
-pub fn takes_person(key: &str) -> bool {
+pub fn is_for_people_only(key: &str) -> bool {
     key.starts_with("agents.")
 }
 

@@ -30,7 +30,7 @@ impl SignIn {
     }
 
     /// Whether the use at `now` is due to be written.
-    pub fn wants_touch(&self, now: Timestamp) -> bool {
+    pub fn needs_last_used_update(&self, now: Timestamp) -> bool {
         now >= self.last_used_at.plus_seconds(limits::SESSION_TOUCH_S)
     }
 }
@@ -60,7 +60,7 @@ mod tests {
                 last_used_at: born.plus_seconds(used_s),
             };
             let at = born.plus_seconds(at_s);
-            let found = (sign_in.is_live(at), sign_in.wants_touch(at));
+            let found = (sign_in.is_live(at), sign_in.needs_last_used_update(at));
             assert_eq!(found, (is_live, wants_touch), "used {used_s}, at {at_s}");
         }
     }

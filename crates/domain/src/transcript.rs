@@ -319,7 +319,7 @@ impl ToolCall {
     }
 
     /// Whether a person who decided on one of the calls decided on the other as well.
-    pub fn is_same_ask(&self, other: &Self) -> bool {
+    pub fn is_same_request(&self, other: &Self) -> bool {
         self.title == other.title
             && self.tool_name == other.tool_name
             && self.kind == other.kind

@@ -13,10 +13,10 @@ use crate::{
 };
 
 pub use addressing::{
-    AddressableAgent, Addressing, EarlierPost, PostAudience, considered, is_engaged,
+    AddressableAgent, Addressing, EarlierPost, PostAudience, address_agents, is_engaged,
 };
 pub use limits::{TurnBounds, TurnCounts};
-pub use prompt::{PromptEntry, PromptMember, TurnPrompt, frame as written};
+pub use prompt::{PromptEntry, PromptMember, TurnPrompt, render as written};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -233,7 +233,7 @@ pub struct Turn {
 
 impl Turn {
     /// Goes the way of `rule`, and says whether there is one from where the turn stands.
-    pub fn go(&mut self, rule: TurnRule, now: Timestamp) -> bool {
+    pub fn apply_rule(&mut self, rule: TurnRule, now: Timestamp) -> bool {
         let Some(state) = next(self.state, rule) else {
             return false;
         };
@@ -271,7 +271,7 @@ impl TurnClock {
     }
 
     /// Lets it stand.
-    pub fn stand(&mut self, now: Timestamp) {
+    pub fn pause(&mut self, now: Timestamp) {
         self.spent_ms = self.at(now);
         self.since = None;
     }

@@ -42,7 +42,7 @@ fn hears(
         by_agent: by != PERSON,
         names: &names,
     };
-    considered(&post, agents)
+    address_agents(&post, agents)
         .into_iter()
         .map(|(agent, addressing)| (agent.as_bytes()[0], addressing))
         .collect()
@@ -234,7 +234,8 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
         turn_limits_enabled: on,
         ..own
     };
-    let rule = |bounds: TurnBounds, used: TurnCounts| bounds.met(&used).map(|(rule, _)| rule);
+    let rule =
+        |bounds: TurnBounds, used: TurnCounts| bounds.reached_limit(&used).map(|(rule, _)| rule);
     for (own, install, used, expected) in [
         (own, install, all, Some(TurnRule::Depth)),
         (
@@ -279,7 +280,7 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
     ] {
         assert_eq!(rule(bounds(own, install), used), expected, "{used:?}");
     }
-    let (_, met) = bounds(own, install).met(&all).unwrap();
+    let (_, met) = bounds(own, install).reached_limit(&all).unwrap();
     let expected = ReachedLimit {
         name: "maxAgentDepth".to_owned(),
         value: 1,
@@ -291,7 +292,7 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
         depth: install.max_agent_depth,
         ..TurnCounts::default()
     };
-    let (_, met) = bounds(NONE, install).met(&inherited).unwrap();
+    let (_, met) = bounds(NONE, install).reached_limit(&inherited).unwrap();
     assert_eq!(
         (met.name.as_str(), met.source),
         ("rooms.maxAgentDepth", LimitSource::Install)
@@ -301,7 +302,11 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
         hour_room: 0,
         ..all
     };
-    assert_eq!(bounds(own, install).hour_met(&run), None, "a person's run");
+    assert_eq!(
+        bounds(own, install).reached_hourly_limit(&run),
+        None,
+        "a person's run"
+    );
 }
 
 /// How many turns two `always` agents take after one post of a person, answering each other.
@@ -321,7 +326,7 @@ fn cascade(bounds: &TurnBounds) -> (u32, TurnRule) {
                 hour_room: taken.iter().sum(),
                 hour_global: taken.iter().sum(),
             };
-            match bounds.met(&used) {
+            match bounds.reached_limit(&used) {
                 Some((rule, _)) => stopped = rule,
                 None => {
                     taken[agent] += 1;
@@ -371,7 +376,7 @@ fn a_turns_clock_stands_while_a_person_is_asked() {
     clock.run(at(20));
     assert_eq!(clock.at(at(40)), 30_000);
     assert_eq!(clock.shows_at(60_000), Some(at(70)));
-    clock.stand(at(40));
+    clock.pause(at(40));
     assert_eq!((clock.at(at(400)), clock.shows_at(60_000)), (30_000, None));
     clock.run(at(400));
     assert_eq!(clock.shows_at(60_000), Some(at(430)));

@@ -97,7 +97,7 @@ pub enum PreviewUnavailable {
 
 impl PreviewUnavailable {
     /// Its word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Tunnel => "tunnel",
             Self::Insecure => "insecure",
@@ -237,7 +237,7 @@ impl ServedPath {
 const INDEX: &str = "index.html";
 
 /// Whether a path leads through the folder of a repository's own files, which is never served.
-pub fn is_repositorys_own(path: &str) -> bool {
+pub fn is_git_internal(path: &str) -> bool {
     path.split('/')
         .any(|name| name.eq_ignore_ascii_case(".git"))
 }

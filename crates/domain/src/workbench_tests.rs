@@ -78,7 +78,7 @@ fn a_repositorys_own_files_are_known_by_their_folder() {
         ("a.git/x", false),
         ("", false),
     ] {
-        assert_eq!(is_repositorys_own(path), is_own, "{path}");
+        assert_eq!(is_git_internal(path), is_own, "{path}");
     }
 }
 
@@ -170,7 +170,7 @@ fn what_keeps_a_preview_away_is_told_in_order() {
         (false, true, Some("insecure")),
         (false, false, None),
     ] {
-        let found = PreviewUnavailable::of(tunnel, secure).map(PreviewUnavailable::word);
+        let found = PreviewUnavailable::of(tunnel, secure).map(PreviewUnavailable::as_str);
         assert_eq!(found, expected);
     }
 }

@@ -95,7 +95,7 @@ impl AgentClient {
     ///
     /// # Errors
     /// When the agent is gone.
-    pub async fn begin(&mut self, method: &str, params: Value) -> io::Result<u64> {
+    pub async fn send_request(&mut self, method: &str, params: Value) -> io::Result<u64> {
         self.last_id += 1;
         let id = self.last_id;
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
@@ -107,7 +107,7 @@ impl AgentClient {
     ///
     /// # Errors
     /// When the agent is gone.
-    pub async fn tell(&mut self, method: &str, params: Value) -> io::Result<()> {
+    pub async fn notify(&mut self, method: &str, params: Value) -> io::Result<()> {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
             .await
     }
@@ -205,7 +205,7 @@ impl AgentClient {
     /// # Errors
     /// When the agent is gone or silent, or answers an error.
     pub async fn call(&mut self, method: &str, params: Value) -> io::Result<Value> {
-        let id = self.begin(method, params).await?;
+        let id = self.send_request(method, params).await?;
         self.ended(id)
             .await?
             .map_err(|error| io::Error::other(format!("{method}: {error}")))
@@ -252,7 +252,7 @@ impl AgentClient {
     }
 
     /// The text that the agent said, joined.
-    pub fn said(&self) -> String {
+    pub fn message_text(&self) -> String {
         let pieces = self.updates("agent_message_chunk").into_iter();
         pieces
             .filter_map(|update| update["content"]["text"].as_str())

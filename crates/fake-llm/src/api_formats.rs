@@ -89,7 +89,7 @@ impl ApiFormat {
     }
 
     /// An answer in one body.
-    pub(crate) fn whole(self, answer: &ModelAnswer, model: &str) -> Value {
+    pub(crate) fn full_response(self, answer: &ModelAnswer, model: &str) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(answer, model),
             Self::Chat => openai_chat::whole(answer, model),

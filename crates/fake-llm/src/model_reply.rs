@@ -60,7 +60,7 @@ pub(crate) enum ModelReply {
 }
 
 /// Answers a request.
-pub(crate) fn to(talk: &ModelRequest) -> ModelReply {
+pub(crate) fn reply_to(talk: &ModelRequest) -> ModelReply {
     if let Some(wanted) = &talk.schema {
         return ModelReply::Says(plain(talk, schema::minimal(wanted).to_string()));
     }
@@ -131,7 +131,7 @@ fn picked(talk: &ModelRequest, call: &directives::CallDirective) -> Result<Picke
     let tool = talk
         .tools
         .iter()
-        .find(|tool| tool.goes_by(&call.tool))
+        .find(|tool| tool.matches_name(&call.tool))
         .ok_or_else(|| {
             let offered: Vec<_> = talk.tools.iter().map(OfferedTool::full_name).collect();
             format!(
@@ -171,7 +171,7 @@ mod tests {
     }
 
     fn said(talk: &ModelRequest) -> (String, Option<String>) {
-        match to(talk) {
+        match reply_to(talk) {
             ModelReply::Says(answer) => (answer.text, answer.call.map(|call| call.tool.name)),
             other => panic!("{other:?}"),
         }
@@ -214,11 +214,11 @@ mod tests {
     #[test]
     fn a_tool_that_was_not_offered_is_refused_with_the_list() {
         assert_eq!(
-            to(&talk(&[user("#call bash {}")])),
+            reply_to(&talk(&[user("#call bash {}")])),
             ModelReply::Refuses("the tool bash is not offered; offered are Bash".to_owned())
         );
         assert!(matches!(
-            to(&talk(&[user("#crash")])),
+            reply_to(&talk(&[user("#crash")])),
             ModelReply::Refuses(_)
         ));
     }
@@ -227,7 +227,7 @@ mod tests {
     fn usage_holds_for_every_request_of_the_turn() {
         let script = "#usage 7 3 0\n#call Bash {}";
         for pieces in [vec![user(script)], vec![user(script), result()]] {
-            let ModelReply::Says(answer) = to(&talk(&pieces)) else {
+            let ModelReply::Says(answer) = reply_to(&talk(&pieces)) else {
                 panic!()
             };
             assert_eq!(

@@ -33,7 +33,7 @@ impl OfferedTool {
     }
 
     /// Whether `#call` means this tool by `name`.
-    pub(crate) fn goes_by(&self, name: &str) -> bool {
+    pub(crate) fn matches_name(&self, name: &str) -> bool {
         let joined = |by: &str| {
             let namespace = self.namespace.as_deref();
             namespace.is_some_and(|namespace| name == format!("{namespace}{by}{}", self.name))

@@ -251,7 +251,7 @@ async fn asked(
         wire.model_of_path(&log.path).clone_into(&mut talk.model);
     }
     note_talk(&talk, log);
-    let answer = match model_reply::to(&talk) {
+    let answer = match model_reply::reply_to(&talk) {
         ModelReply::Says(answer) => answer,
         ModelReply::Refuses(why) => return failure(StatusCode::UNPROCESSABLE_ENTITY, &why),
         ModelReply::Fails { status, otherwise } => {
@@ -276,9 +276,11 @@ async fn asked(
         )
             .into_response()
     } else if talk.is_streamed {
-        json_body(&Value::Array(vec![wire.whole(&answer, &talk.model)]))
+        json_body(&Value::Array(vec![
+            wire.full_response(&answer, &talk.model),
+        ]))
     } else {
-        json_body(&wire.whole(&answer, &talk.model))
+        json_body(&wire.full_response(&answer, &talk.model))
     }
 }
 

@@ -267,7 +267,7 @@ impl Config {
         }
         let door = Limits::DEFAULT;
         let streams = StreamLimits::default();
-        let runtimes = runtime_config::take(&mut file.runtimes)?;
+        let runtimes = runtime_config::parse_profiles(&mut file.runtimes)?;
         let mut configured = file.settings()?;
         for (setting, source, value) in args.settings() {
             setting

@@ -14,7 +14,7 @@ use clap::{
 };
 use guildhall_world::{
     enclosure::{self, FolderIdentity, GuardRestrictions},
-    process_guard::{GuardOptions, keep},
+    process_guard::{GuardOptions, run_guard},
 };
 
 /// A local server for a workspace in which people and coding agents work together.
@@ -128,7 +128,7 @@ fn main() -> ExitCode {
             hide,
             filter_calls,
             command,
-        })) => ExitCode::from(keep(&GuardOptions {
+        })) => ExitCode::from(run_guard(&GuardOptions {
             walls: &GuardRestrictions {
                 data: hide_data,
                 hidden: hide,

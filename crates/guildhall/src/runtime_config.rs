@@ -14,7 +14,7 @@ const MEMBERS: [&str; 4] = ["command", "args", "env", "default_mode"];
 ///
 /// # Errors
 /// The first thing that is wrong, with its key.
-pub(crate) fn take(runtimes: &mut Table) -> Result<Vec<RuntimeProfile>, ConfigError> {
+pub(crate) fn parse_profiles(runtimes: &mut Table) -> Result<Vec<RuntimeProfile>, ConfigError> {
     let mut definitions = Vec::new();
     let mut settings = Table::new();
     for (kind, value) in std::mem::take(runtimes) {
@@ -98,7 +98,7 @@ mod tests {
 
     fn taken(file: &str) -> Result<(Vec<RuntimeProfile>, Table), ConfigError> {
         let mut table: Table = toml::from_str(file).unwrap();
-        Ok((take(&mut table)?, table))
+        Ok((parse_profiles(&mut table)?, table))
     }
 
     #[test]

@@ -235,7 +235,7 @@ async fn serve(
     }
     hall.tasks()
         .spawn("enclosure", hall.started_at(), async move {
-            cgroup::remove_left();
+            cgroup::remove_leftover();
             if let Err(error) = enclosure.prepare().await {
                 tracing::warn!(%error, "the enclosure of agents could not be prepared");
             }
@@ -279,7 +279,7 @@ async fn serve(
     };
     let grace = main.limits.shutdown_grace;
     let local_token = local_token.map(SecretToken::reveal);
-    data_dir.announce(&announcement(&hall, address, agent_url, local_token)?)?;
+    data_dir.write_discovery_file(&announcement(&hall, address, agent_url, local_token)?)?;
     say_hello(&hello(config.mode, address, data_dir.path()));
     let mut stopping = hall.tasks().stopping();
     join!(
@@ -293,8 +293,8 @@ async fn serve(
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
-    hall.note_good_end();
-    data_dir.withdraw();
+    hall.record_clean_shutdown();
+    data_dir.remove_discovery_file();
     // Whoever asks the server to stop meanwhile wants no other one.
     if !hall.is_restart_asked() || signals.came().await {
         return Ok(Served {
@@ -355,7 +355,7 @@ async fn listen_for_agents(
         Some(listener) => listener,
         None => reserved_ports::listen_outside(reserved).await?,
     };
-    data_dir.keep_agent_port(listener.local_addr()?.port())?;
+    data_dir.save_agent_port(listener.local_addr()?.port())?;
     Ok(listener)
 }
 
@@ -445,7 +445,7 @@ impl StopSignals {
 fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {
     DataDir::open(path).map_err(|error| match error {
         DataDirError::InUse(_) => {
-            let known = data_dir::discover(path)
+            let known = data_dir::read_discovery_file(path)
                 .and_then(|json| serde_json::from_str::<serde_json::Value>(&json).ok())
                 .and_then(|server| server.get("url")?.as_str().map(str::to_owned));
             let place = known.map(|url| format!(" at {url}")).unwrap_or_default();
@@ -500,7 +500,7 @@ fn announcement(
         pid: std::process::id(),
         started_at: hall.started_at().to_string(),
         version: env!("CARGO_PKG_VERSION"),
-        mode: hall.mode().word(),
+        mode: hall.mode().as_str(),
         log_id: hall.log_id().to_string(),
         local_token,
     };

@@ -186,9 +186,9 @@ impl StdioRelay {
             return self.say(json_rpc::too_long()).await;
         };
         let Some(message) = JsonRpcMessage::read(&line) else {
-            return self.say(json_rpc::unreadable()).await;
+            return self.say(json_rpc::parse_error()).await;
         };
-        if let Some(id) = message.takes_back() {
+        if let Some(id) = message.cancelled_request() {
             self.waiting.borrow_mut().remove(&id.to_string());
             return;
         }
@@ -206,7 +206,7 @@ impl StdioRelay {
                     self.hand_back(&message, answer).await;
                 }
                 Ok(RelayResponse::Stream(body)) => self.stream(&message, id, body).await,
-                Err(_) => self.say(json_rpc::unanswered(id)).await,
+                Err(_) => self.say(json_rpc::no_answer_error(id)).await,
             }
         };
         tokio::select! {
@@ -224,7 +224,7 @@ impl StdioRelay {
         let again = match message.method() {
             "initialize" => ResendPolicy::Shortly,
             // A tool of another server knows nothing of keys.
-            "tools/call" if !self.is_own || message.acts_in_browser() => ResendPolicy::Unsent,
+            "tools/call" if !self.is_own || message.is_browser_action() => ResendPolicy::Unsent,
             _ => ResendPolicy::Always,
         };
         self.wire.post(&body, &headers, again).await
@@ -252,18 +252,18 @@ impl StdioRelay {
             }
         }
         if !is_answered {
-            self.say(json_rpc::unanswered(id)).await;
+            self.say(json_rpc::no_answer_error(id)).await;
         }
     }
 
     /// Hands an answer back, and keeps what the bridge needs of it.
     async fn hand_back(&self, message: &JsonRpcMessage, mut answer: Value) {
         if message.method() == "initialize" {
-            let version = json_rpc::greet(&mut answer);
+            let version = json_rpc::add_list_changed(&mut answer);
             *self.version.borrow_mut() = version;
         }
-        if message.lists_tools() {
-            self.tools.set(json_rpc::mark_of_tools(&answer));
+        if message.is_tools_list() {
+            self.tools.set(json_rpc::tools_fingerprint(&answer));
         }
         self.say(answer).await;
     }
@@ -278,7 +278,7 @@ impl StdioRelay {
             && let Ok(RelayResponse::Whole(_, body)) =
                 self.post(&message, Bytes::from(question)).await
             && let Some(found) =
-                json_rpc::mark_of_tools(&serde_json::from_slice(&body).unwrap_or_default())
+                json_rpc::tools_fingerprint(&serde_json::from_slice(&body).unwrap_or_default())
             && self.tools.replace(Some(found)) != Some(found)
         {
             self.say(json_rpc::tools_changed()).await;

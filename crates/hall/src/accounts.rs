@@ -92,7 +92,7 @@ impl Hall {
         let id = Self::new_id(AccountId::from_bytes);
         let new_author = Self::new_id(AuthorId::from_bytes);
         let session = sign_ins::NewSignIn::new(id, now)?;
-        let kept = session.kept();
+        let kept = session.row();
         let account = self
             .store()
             .write(move |tx| {
@@ -100,7 +100,7 @@ impl Hall {
                     return Err(Refusal::RegistrationClosed.into());
                 }
                 let author = owners_author(tx, new_author, &ask, now)?;
-                let account = found(tx, author, id, ask.email, &password, false, now)?;
+                let account = insert_account(tx, author, id, ask.email, &password, false, now)?;
                 sign_in_rows::insert(tx, &kept.sign_in, &kept.digest)?;
                 Ok(account)
             })
@@ -148,7 +148,7 @@ impl Hall {
         display_name: &str,
         once: IdempotentWrite<Account>,
     ) -> Result<(Account, SecretToken)> {
-        let (email, display_name) = rules::invited(email, display_name)?;
+        let (email, display_name) = rules::check_invitation(email, display_name)?;
         self.require_accounts()?;
         let (by, now) = (*by.caller(), self.now());
         let actor = by.author;
@@ -160,7 +160,7 @@ impl Hall {
         let account = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if accounts::by_email(tx, &email)?.is_some() {
                         return Err(Refusal::EmailTaken.into());
@@ -168,8 +168,8 @@ impl Hall {
                     if accounts::count_all(tx)? >= limits::ACCOUNTS_MAX {
                         return Err(Refusal::LimitReached("accounts").into());
                     }
-                    appear(tx, actor, &author, now)?;
-                    found(tx, author, id, email, &password, true, now)
+                    create_person_author(tx, actor, &author, now)?;
+                    insert_account(tx, author, id, email, &password, true, now)
                 })
             })
             .await?;
@@ -186,7 +186,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 remove(tx, by.author, id, now)
             })
             .await
@@ -218,7 +218,7 @@ fn owners_author(
     let Some(before) = known else {
         let author = Author::new(new, AuthorKind::Human, ask.display_name.clone());
         installation::set_owner(tx, author.id)?;
-        appear(tx, author.id, &author, now)?;
+        create_person_author(tx, author.id, &author, now)?;
         return Ok(author);
     };
     let author = Author {
@@ -227,13 +227,18 @@ fn owners_author(
     };
     if author != before {
         authors::update(tx, &author)?;
-        crate::authors::tell_renamed(tx, now, author.id, &author)?;
+        crate::authors::append_renamed_events(tx, now, author.id, &author)?;
     }
     Ok(author)
 }
 
 /// Makes a person's author, a member of `team`.
-fn appear(tx: &mut Tx<'_>, actor: AuthorId, author: &Author, now: Timestamp) -> Result<()> {
+fn create_person_author(
+    tx: &mut Tx<'_>,
+    actor: AuthorId,
+    author: &Author,
+    now: Timestamp,
+) -> Result<()> {
     authors::insert(tx, author)?;
     let event = Event::AuthorUpdated {
         author: author.clone(),
@@ -245,7 +250,7 @@ fn appear(tx: &mut Tx<'_>, actor: AuthorId, author: &Author, now: Timestamp) -> 
 }
 
 /// Makes the account of an author that exists, and tells of it.
-fn found(
+fn insert_account(
     tx: &mut Tx<'_>,
     author: Author,
     id: AccountId,

@@ -33,7 +33,7 @@ impl Hall {
         let range = limits::TOKEN_LABEL_CHARS;
         check.chars("label", &label, *range.start(), *range.end());
         check.one_line("label", &label);
-        check.done()?;
+        check.finish()?;
         let (by, now) = (*by.caller(), self.now());
         let token = AgentToken {
             id: Self::new_id(AgentTokenId::from_bytes),
@@ -50,7 +50,7 @@ impl Hall {
         let token = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     require_agent(tx, agent, false)?;
                     agent_tokens::insert(tx, &token, &digest)?;

@@ -38,8 +38,8 @@ impl Hall {
         by: &AnyCaller,
         include_retired: bool,
     ) -> Result<ReadSnapshot<AgentList>> {
-        self.look_for_runtimes().await?;
-        let (own, now_true) = (by.caller().agent(), self.now_true());
+        self.rescan_runtimes().await?;
+        let (own, now_true) = (by.caller().agent(), self.live_status());
         self.store()
             .read(move |db| {
                 let mut agents = agents::list(db, include_retired)?;
@@ -63,8 +63,8 @@ impl Hall {
         by: &AnyCaller,
         id: AgentId,
     ) -> Result<ReadSnapshot<Revised<Agent>>> {
-        self.look_for_runtimes().await?;
-        let (by, now_true) = (*by.caller(), self.now_true());
+        self.rescan_runtimes().await?;
+        let (by, now_true) = (*by.caller(), self.live_status());
         self.store()
             .read(move |db| {
                 let agent = visible(db, &by, id)?;
@@ -91,9 +91,9 @@ impl Hall {
     ) -> Result<Agent> {
         ask.check()?;
         // A repeat is answered as before, whatever became of runtime and folder.
-        let place = self.place_asked_for(&ask).await;
+        let place = self.resolve_placement(&ask).await;
         let (by, now) = (*by.caller(), self.now());
-        let now_true = self.now_true();
+        let now_true = self.live_status();
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
@@ -127,9 +127,9 @@ impl Hall {
         patch: AgentPatch,
     ) -> Result<Revised<Agent>> {
         patch.check()?;
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let (by, now) = (*by.caller(), self.now());
-        let now_true = self.now_true();
+        let now_true = self.live_status();
         self.store()
             .write(move |tx| {
                 let actor = by.author;
@@ -144,7 +144,7 @@ impl Hall {
                 let standing = agents::acknowledgements(tx, id)?;
                 let is_said = patch.acknowledged_autonomy;
                 let word = match &mode {
-                    Some(mode) => consent(&by, mode, is_said, &standing, now)?,
+                    Some(mode) => new_autonomy_consent(&by, mode, is_said, &standing, now)?,
                     None => None,
                 };
                 precondition.check(agents::rev(tx, id)?)?;
@@ -178,7 +178,7 @@ impl Hall {
         precondition: Precondition,
     ) -> Result<Revised<Agent>> {
         let (actor, now) = (by.caller().author, self.now());
-        let now_true = self.now_true();
+        let now_true = self.live_status();
         let (retired, ended) = self
             .store()
             .write(move |tx| {
@@ -203,7 +203,7 @@ impl Hall {
                 }
                 let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
                 agents::retire(tx, id, now)?;
-                rooms::tell_if_changed(tx, now, Some(actor), &team)?;
+                rooms::append_if_changed(tx, now, Some(actor), &team)?;
                 crate::authors::retire(tx, actor, before.author_id, now)?;
                 let agent = now_true.complete(existing(tx, id)?);
                 let event = Event::AgentRetired {
@@ -219,13 +219,13 @@ impl Hall {
             self.unshare_browser_of(session).await;
         }
         self.inner.processes.stop(id);
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         self.wake_turns();
         Ok(retired)
     }
 
     /// What is true of agents only now.
-    fn now_true(&self) -> LiveStatus {
+    fn live_status(&self) -> LiveStatus {
         LiveStatus {
             registry: Arc::clone(self.runtimes()),
             live: self.inner.processes.live(),
@@ -233,8 +233,8 @@ impl Hall {
     }
 
     /// The runtime, the mode and the folder of a registration, with their defaults.
-    async fn place_asked_for(&self, ask: &NewAgent) -> Result<AgentPlacement> {
-        self.look_for_runtimes().await?;
+    async fn resolve_placement(&self, ask: &NewAgent) -> Result<AgentPlacement> {
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (runtime, mode) = (ask.runtime.clone(), ask.permission_mode.clone());
         let (model, effort) = (ask.model.clone(), ask.effort.clone());
@@ -285,12 +285,12 @@ pub(crate) fn register(
     now: Timestamp,
 ) -> Result<Agent> {
     let AgentPlacement { runtime, mode, cwd } = place;
-    let word = consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
+    let word = new_autonomy_consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
     let name = ask.name.trim().to_owned();
     let id = Hall::new_id(AgentId::from_bytes);
     let new_author = Hall::new_id(AuthorId::from_bytes);
     let revived = agents::retired_author(tx, &cwd, &runtime)?;
-    let author = appear(tx, revived, new_author, id, &name, now)?;
+    let author = create_or_revive_author(tx, revived, new_author, id, &name, now)?;
     let agent = Agent {
         id,
         author_id: author.id,
@@ -309,7 +309,7 @@ pub(crate) fn register(
         created_at: now,
         updated_at: now,
     };
-    settle(tx, by.author, &agent, &author, ask.join_team)?;
+    insert_agent(tx, by.author, &agent, &author, ask.join_team)?;
     if let Some(word) = &word {
         agents::acknowledge(tx, agent.id, word)?;
     }
@@ -381,7 +381,7 @@ fn mode_to_use(
 /// # Errors
 /// [`Refusal::AutonomyNotAcknowledged`], and the refusals of the gate `decider` for a caller
 /// that cannot give it. Source: contract 3.1, 3.6.4.
-pub(crate) fn consent(
+pub(crate) fn new_autonomy_consent(
     by: &Caller,
     mode: &PermissionMode,
     is_said: bool,
@@ -401,7 +401,7 @@ pub(crate) fn consent(
 }
 
 /// Writes a new agent, tells of it and its author, and gives it its seat in `team`.
-fn settle(
+fn insert_agent(
     tx: &mut Tx<'_>,
     actor: AuthorId,
     agent: &Agent,
@@ -422,11 +422,11 @@ fn settle(
     if join_team {
         members::join(tx, actor, team.id, author, None, now)?;
     }
-    rooms::tell_if_changed(tx, now, actor, &team)
+    rooms::append_if_changed(tx, now, actor, &team)
 }
 
 /// Makes the author of a new agent, or revives the one that worked here before.
-fn appear(
+fn create_or_revive_author(
     tx: &mut Tx<'_>,
     revived: Option<AuthorId>,
     new: AuthorId,
@@ -465,7 +465,7 @@ fn rename_author(
         ..author
     };
     authors::update(tx, &author)?;
-    crate::authors::tell_renamed(tx, now, actor, &author)
+    crate::authors::append_renamed_events(tx, now, actor, &author)
 }
 
 fn revised(db: &ReadTx<'_>, agent: Agent) -> Result<Revised<Agent>> {

@@ -42,7 +42,7 @@ impl Hall {
         let range = limits::KEY_LABEL_CHARS;
         check.chars("label", &label, *range.start(), *range.end());
         check.one_line("label", &label);
-        check.done()?;
+        check.finish()?;
         let (by, now) = (*by.caller(), self.now());
         let author_id = by.author;
         let key = ApiKey {
@@ -57,7 +57,7 @@ impl Hall {
         let key = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if api_keys::count_of(tx, author_id)? >= limits::KEYS_PER_ACCOUNT_MAX {
                         return Err(Refusal::TooManyKeys.into());

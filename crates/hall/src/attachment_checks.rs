@@ -35,7 +35,9 @@ impl Hall {
     pub async fn check_attachments(&self) -> Result<()> {
         let mut damaged = Vec::new();
         for first in 0..=u8::MAX {
-            let shelved = self.with_blobs(move |blobs| blobs.shelved(first)).await?;
+            let shelved = self
+                .with_blobs(move |blobs| blobs.list_digests(first))
+                .await?;
             for digest in shelved {
                 match self.check_attachment(digest).await? {
                     Found::Whole => {}
@@ -54,7 +56,7 @@ impl Hall {
         }
         damaged.truncate(DAMAGED_TOLD_MAX);
         let now = self.now();
-        self.change_record(|state| {
+        self.update_health(|state| {
             state.attachments_checked_at_ms = now.as_millis();
             state.attachments_damaged = damaged;
         });

@@ -5,7 +5,7 @@ use std::{ops::Range, sync::Arc};
 
 use guildhall_domain::{
     Error, Fault, Refusal, Result, Timestamp,
-    attachments::{Attachment, AttachmentLimits, ImageFormat, kept_media_type, kept_name},
+    attachments::{Attachment, AttachmentLimits, ImageFormat, stored_media_type, stored_name},
     callers::{AnyCaller, Caller, Gate},
     errors::ResourceKind,
     ids::{AttachmentId, RoomId},
@@ -53,7 +53,7 @@ impl Hall {
     pub async fn begin_upload(&self, by: &AnyCaller, room: RoomId) -> Result<Upload> {
         let by = *by.caller();
         let read = self.store().read(move |db| {
-            visibility::room(db, &by, room)?.writable()?;
+            visibility::room(db, &by, room)?.require_writable()?;
             settings::attachment_limits(db)
         });
         let limits = read.await?.value;
@@ -81,7 +81,7 @@ impl Hall {
     ) -> Result<StoredAttachment> {
         let by = *by.caller();
         let read = self.store().read(move |db| visible(db, &by, room, id));
-        let known = read.await.map_err(hidden)?.value;
+        let known = read.await.map_err(as_missing_attachment)?.value;
         let digest = known.attachment.sha256;
         let blob = self.with_blobs(move |blobs| blobs.read(digest)).await?;
         // Its entry may have been redacted since the row was read.
@@ -117,8 +117,8 @@ impl Upload {
         });
         let draft = begin.await?;
         self.files.push(IncomingFile {
-            name: kept_name(name),
-            mime_type: kept_media_type(media_type),
+            name: stored_name(name),
+            mime_type: stored_media_type(media_type),
             draft,
         });
         Ok(())
@@ -159,7 +159,7 @@ impl Upload {
         if files.is_empty() {
             return Err(Refusal::AttachmentMissing.into());
         }
-        let keep = hall.with_blobs(move |blobs| Ok(keep_all(blobs, files)));
+        let keep = hall.with_blobs(move |blobs| Ok(store_all(blobs, files)));
         let (kept, failure) = keep.await?;
         let digests = kept.iter().map(|(kept, _)| kept.digest).collect();
         if let Some(fault) = failure {
@@ -169,12 +169,12 @@ impl Upload {
         }
         let now = hall.now();
         let noted = hall.store().write(move |tx| {
-            callers::require(tx, &by, now)?;
+            callers::require_live_credential(tx, &by, now)?;
             let noted = once.run(tx, now, |tx| {
-                visibility::room(tx, &by, room)?.writable()?;
+                visibility::room(tx, &by, room)?.require_writable()?;
                 let mut noted = Vec::with_capacity(kept.len());
                 for (blob, file) in &kept {
-                    noted.push(note(tx, &by, room, blob, file, now)?);
+                    noted.push(insert_attachment(tx, &by, room, blob, file, now)?);
                 }
                 if attachments::bytes_stored(tx)? > limits.store_bytes_max {
                     return Err(Refusal::AttachmentStoreFull(limits.store_bytes_max).into());
@@ -212,13 +212,13 @@ impl StoredAttachment {
 }
 
 /// Puts files in their places, as many as the disk takes.
-fn keep_all(
+fn store_all(
     blobs: &Arc<Blobs>,
     files: Vec<IncomingFile>,
 ) -> (Vec<(StoredBlob, IncomingFile)>, Option<Fault>) {
     let mut kept = Vec::with_capacity(files.len());
     for file in files {
-        match blobs.keep(&file.draft) {
+        match blobs.store(&file.draft) {
             Ok(blob) => kept.push((blob, file)),
             Err(fault) => return (kept, Some(fault)),
         }
@@ -226,7 +226,7 @@ fn keep_all(
     (kept, None)
 }
 
-fn note(
+fn insert_attachment(
     tx: &mut Tx<'_>,
     by: &Caller,
     room: RoomId,
@@ -259,7 +259,7 @@ fn visible(db: &ReadTx<'_>, by: &Caller, room: RoomId, id: AttachmentId) -> Resu
 }
 
 /// A room that is missing or hidden reads as a missing attachment: one answer for all of it.
-fn hidden(error: Error) -> Error {
+fn as_missing_attachment(error: Error) -> Error {
     match error {
         Error::Refusal(Refusal::NotFound(_)) => Refusal::NotFound(ResourceKind::Attachment).into(),
         other => other,
@@ -270,7 +270,7 @@ fn hidden(error: Error) -> Error {
 ///
 /// # Errors
 /// [`Refusal::Validation`] on `attachmentIds`.
-pub(crate) fn require_few(db: &ReadTx<'_>, ids: &[AttachmentId]) -> Result<()> {
+pub(crate) fn require_count_allowed(db: &ReadTx<'_>, ids: &[AttachmentId]) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -285,7 +285,7 @@ pub(crate) fn require_few(db: &ReadTx<'_>, ids: &[AttachmentId]) -> Result<()> {
 ///
 /// # Errors
 /// `NotFound` for one that is not in this room or not the caller's own.
-pub(crate) fn to_post(
+pub(crate) fn attachments_to_post(
     db: &ReadTx<'_>,
     by: &Caller,
     room: RoomId,

@@ -123,7 +123,7 @@ impl Hall {
                     };
                     tx.append(now, Some(actor), &event)?;
                 } else {
-                    tell_renamed(tx, now, actor, &author)?;
+                    append_renamed_events(tx, now, actor, &author)?;
                 }
                 revised(tx, author)
             })
@@ -163,7 +163,7 @@ impl Hall {
     ) -> Result<Revised<Author>> {
         let mut check = FieldValidator::new();
         check.chars("handle", raw, 0, limits::HANDLE_ASK_CHARS_MAX);
-        check.done()?;
+        check.finish()?;
         let handle = Handle::parse(raw)?;
         let (actor, now) = (by.caller().author, self.now());
         self.store()
@@ -200,7 +200,7 @@ fn revised(db: &ReadTx<'_>, author: Author) -> Result<Revised<Author>> {
 }
 
 /// Tells of an author's new name, and of the rooms whose titles follow it.
-pub(crate) fn tell_renamed(
+pub(crate) fn append_renamed_events(
     tx: &mut Tx<'_>,
     now: Timestamp,
     actor: AuthorId,
@@ -214,7 +214,7 @@ pub(crate) fn tell_renamed(
         },
     )?;
     for room in rooms::untitled_with(tx, author.id)? {
-        crate::rooms::tell(tx, now, Some(actor), room)?;
+        crate::rooms::append_changed(tx, now, Some(actor), room)?;
     }
     Ok(())
 }
@@ -259,7 +259,7 @@ fn existing(db: &ReadTx<'_>, id: AuthorId) -> Result<Author> {
 }
 
 fn visible(db: &ReadTx<'_>, by: &Caller, id: AuthorId) -> Result<Author> {
-    if !by.is_human() && !authors::is_seen_by(db, id, by.author)? {
+    if !by.is_human() && !authors::is_visible_to(db, id, by.author)? {
         return Err(Refusal::NotFound(ResourceKind::Author).into());
     }
     existing(db, id)

@@ -172,7 +172,7 @@ impl Hall {
     pub(crate) async fn verify(&self, id: BackupId) -> Result<VerifiedBackup> {
         let backup = self.backup(id).await?;
         self.disk_has_room()?;
-        let _turn = self.backup_turn().await?;
+        let _turn = self.backup_permit().await?;
         let check_id = Hall::new_id(BackupId::from_bytes);
         let verified = self
             .with_backups(move |files| {
@@ -224,7 +224,7 @@ impl Hall {
     }
 
     async fn make_backup(&self, reason: BackupReason) -> Result<Backup> {
-        let _turn = self.backup_turn().await?;
+        let _turn = self.backup_permit().await?;
         let (at, changes) = (self.now(), self.written().changes);
         let made = self.try_make_backup(reason, at).await;
         let problem = match &made {
@@ -238,14 +238,14 @@ impl Hall {
     }
 
     async fn try_make_backup(&self, reason: BackupReason, at: Timestamp) -> Result<Backup> {
-        self.store_is_whole()?;
+        self.require_undamaged_store()?;
         self.disk_has_room()?;
         let id = Hall::new_id(BackupId::from_bytes);
         let draft = self.inner.backups.files.draft(id);
         let copied = self.store().copy_to(draft).await;
         let made = match copied {
             Ok(copy) => {
-                let keep = move |files: &BackupFiles| keep(files, id, at, reason, &copy);
+                let keep = move |files: &BackupFiles| pack_backup(files, id, at, reason, &copy);
                 self.with_backups(keep).await
             }
             Err(fault) => Err(fault.into()),
@@ -265,7 +265,7 @@ impl Hall {
         let now = self.now();
         self.with_backups(move |files| {
             let all = files.list()?;
-            let kept = rules::kept(&all, now, bytes_max);
+            let kept = rules::backups_to_keep(&all, now, bytes_max);
             let ids = all.iter().map(|backup| backup.id);
             let old: Vec<BackupId> = ids.filter(|id| !kept.contains(id)).collect();
             match old.is_empty() {
@@ -276,7 +276,7 @@ impl Hall {
         .await
     }
 
-    async fn backup_turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
+    async fn backup_permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
         let turn = self.inner.backups.turn.acquire().await;
         Ok(turn.map_err(|_| Refusal::ShuttingDown)?)
     }
@@ -292,14 +292,14 @@ impl Hall {
 }
 
 /// Makes a backup of a checked copy of the store, which lies where the draft of `id` does.
-fn keep(
+fn pack_backup(
     files: &BackupFiles,
     id: BackupId,
     at: Timestamp,
     reason: BackupReason,
     copy: &StoreCopy,
 ) -> Result<Backup, Fault> {
-    let packed = files.pack(id)?;
+    let packed = files.compress(id)?;
     let missing = files.keep_attachments(&copy.attachments)?;
     if !missing.is_empty() {
         // Removed from the store since the copy, or lost before.
@@ -332,7 +332,8 @@ pub(crate) fn before_migration(
     }
     let id = Hall::new_id(BackupId::from_bytes);
     let copied = copies::copy_closed(database, &files.draft(id));
-    let kept = copied.and_then(|copy| keep(files, id, now, BackupReason::BeforeMigration, &copy));
+    let kept =
+        copied.and_then(|copy| pack_backup(files, id, now, BackupReason::BeforeMigration, &copy));
     files.drop_draft(id);
     let backup = kept?;
     tracing::info!(backup = %backup.id, "a backup was made before the schema changes");
@@ -351,7 +352,7 @@ pub(crate) fn start(hall: &Hall) {
                 _ = stopping.wait_for(|stop| *stop) => return,
             }
             let is_written = job.written().changes > job.inner.backups.last().changes;
-            if !is_written || job.store_is_whole().is_err() {
+            if !is_written || job.require_undamaged_store().is_err() {
                 continue;
             }
             let made = tokio::select! {

@@ -124,7 +124,7 @@ impl Hall {
     ///
     /// Source: contract 1.4, "Resolution".
     pub async fn caller(&self, approach: &RequestCredentials) -> Result<Caller> {
-        let peer = self.peer_beyond_doubt(approach).await?;
+        let peer = self.trusted_peer(approach).await?;
         let holder = match peer {
             PeerIdentity::AgentListener(holder) => return self.by_token(approach, holder).await,
             PeerIdentity::Agent(agent) => Some(agent),
@@ -169,10 +169,7 @@ impl Hall {
     }
 
     /// The other end of the connection; a trusted browser is in no doubt.
-    pub(crate) async fn peer_beyond_doubt(
-        &self,
-        approach: &RequestCredentials,
-    ) -> Result<PeerIdentity> {
+    pub(crate) async fn trusted_peer(&self, approach: &RequestCredentials) -> Result<PeerIdentity> {
         match approach.peer {
             PeerIdentity::InDoubt {
                 is_own_user,
@@ -236,8 +233,9 @@ impl Hall {
         let (id, now) = (bearer.key.id, self.now());
         let caller = person(&bearer.holder, self.mode(), Credential::ApiKey(id))
             .ok_or(Refusal::AuthRequired)?;
-        if bearer.key.wants_touch(now) {
-            self.note_use(move |tx| api_keys::touch(tx, id, now)).await;
+        if bearer.key.needs_last_used_update(now) {
+            self.record_use(move |tx| api_keys::touch(tx, id, now))
+                .await;
         }
         Ok(caller)
     }
@@ -274,8 +272,8 @@ impl Hall {
             }
         };
         let sign_ins::SignInWithHolder { sign_in, holder } = self.store().read(find).await?.value;
-        if sign_in.wants_touch(now) {
-            self.note_use(move |tx| sign_ins::touch(tx, sign_in.id, now))
+        if sign_in.needs_last_used_update(now) {
+            self.record_use(move |tx| sign_ins::touch(tx, sign_in.id, now))
                 .await;
         }
         let cookie = Credential::Cookie(sign_in.id);
@@ -294,8 +292,8 @@ impl Hall {
             .filter(|bearer| bearer.registered && bearer.token.is_live(now))
             .ok_or(Refusal::AgentIdentityUnverified)?;
         let id = bearer.token.id;
-        if bearer.token.wants_touch(now) {
-            self.note_use(move |tx| agent_tokens::touch(tx, id, now))
+        if bearer.token.needs_last_used_update(now) {
+            self.record_use(move |tx| agent_tokens::touch(tx, id, now))
                 .await;
         }
         Ok(Caller {
@@ -325,7 +323,7 @@ impl Hall {
     }
 
     /// Notes the use of a credential.
-    async fn note_use(&self, touch: impl FnOnce(&mut Tx<'_>) -> Result<()> + Send + 'static) {
+    async fn record_use(&self, touch: impl FnOnce(&mut Tx<'_>) -> Result<()> + Send + 'static) {
         // A full disk or queue keeps nobody from reading: the use is noted next time.
         if let Err(error) = self.store().write(touch).await {
             tracing::warn!(?error, "a credential's use could not be noted");
@@ -350,14 +348,14 @@ fn person(holder: &CredentialHolder, mode: AuthMode, credential: Credential) -> 
 }
 
 /// Whether a caller's credential still counts at `now`.
-pub(crate) fn still_counts(db: &ReadTx<'_>, caller: &Caller, now: Timestamp) -> Result<bool> {
+pub(crate) fn is_live(db: &ReadTx<'_>, caller: &Caller, now: Timestamp) -> Result<bool> {
     match caller.credential {
         Credential::Loopback | Credential::LocalToken => Ok(true),
         Credential::Cookie(id) => {
             Ok(sign_ins::by_id(db, id)?.is_some_and(|sign_in| sign_in.is_live(now)))
         }
         Credential::ApiKey(id) => Ok(api_keys::by_id(db, id)?.is_some()),
-        Credential::AgentToken(token) => token_counts(db, token, now),
+        Credential::AgentToken(token) => is_token_live(db, token, now),
         Credential::Process => match caller.agent() {
             Some(agent) => {
                 Ok(agents::by_id(db, agent)?.is_some_and(|it| it.state != AgentState::Retired))
@@ -372,8 +370,12 @@ pub(crate) fn still_counts(db: &ReadTx<'_>, caller: &Caller, now: Timestamp) -> 
 ///
 /// # Errors
 /// [`Refusal::AgentIdentityUnverified`] for an agent, else [`Refusal::AuthRequired`].
-pub(crate) fn require(db: &ReadTx<'_>, caller: &Caller, now: Timestamp) -> Result<()> {
-    if still_counts(db, caller, now)? {
+pub(crate) fn require_live_credential(
+    db: &ReadTx<'_>,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<()> {
+    if is_live(db, caller, now)? {
         return Ok(());
     }
     Err(match caller.agent() {
@@ -383,7 +385,7 @@ pub(crate) fn require(db: &ReadTx<'_>, caller: &Caller, now: Timestamp) -> Resul
     .into())
 }
 
-fn token_counts(db: &ReadTx<'_>, token: AgentTokenId, now: Timestamp) -> Result<bool> {
+fn is_token_live(db: &ReadTx<'_>, token: AgentTokenId, now: Timestamp) -> Result<bool> {
     let found = agent_tokens::by_id(db, token)?;
     Ok(found.is_some_and(|bearer| bearer.registered && bearer.token.is_live(now)))
 }

@@ -70,7 +70,11 @@ impl Hall {
         let is_asked = path.is_some();
         let reach = self
             .store()
-            .read(move |db| is_asked.then(|| visibility::reach(db, &by)).transpose())
+            .read(move |db| {
+                is_asked
+                    .then(|| visibility::file_scope(db, &by))
+                    .transpose()
+            })
             .await?;
         let seq = reach.seq;
         let folder = match (path, reach.value) {
@@ -107,14 +111,14 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn note_agent_commands(
+    pub async fn record_agent_commands(
         &self,
         session: SessionId,
         runtime: &str,
         cwd: &str,
         commands: Vec<AgentCommand>,
     ) -> Result<()> {
-        if !self.inner.commands.note(runtime, cwd, &commands) {
+        if !self.inner.commands.record_report(runtime, cwd, &commands) {
             return Ok(());
         }
         let now = self.now();
@@ -130,7 +134,7 @@ impl Hall {
 
     /// Forgets what agents of `runtime` report for the folder `cwd`: none of them lives any more.
     pub fn forget_agent_commands(&self, runtime: &str, cwd: &str) {
-        self.inner.commands.note(runtime, cwd, &[]);
+        self.inner.commands.record_report(runtime, cwd, &[]);
     }
 
     /// The absolute path that a caller means by `path`, where `~` is home.
@@ -236,7 +240,7 @@ impl CommandCache {
     }
 
     /// Marks what no longer holds.
-    pub(crate) fn forget(&self, changed: &ChangedPaths) {
+    pub(crate) fn invalidate(&self, changed: &ChangedPaths) {
         let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         for slot in folders.by_path.values() {
             let mut state = slot.state();
@@ -257,7 +261,7 @@ impl CommandCache {
     }
 
     /// Takes over a report; answers whether it is news.
-    fn note(&self, runtime: &str, cwd: &str, commands: &[AgentCommand]) -> bool {
+    fn record_report(&self, runtime: &str, cwd: &str, commands: &[AgentCommand]) -> bool {
         let commands = commands.iter().take(limits::COMMANDS_REPORTED_MAX);
         let commands: Vec<SlashCommand> = commands.map(SlashCommand::from).collect();
         let key = (PathBuf::from(cwd), runtime.to_owned());
@@ -291,7 +295,7 @@ impl CachedFolder {
     /// against the look that follows.
     fn watch(&self, watched: WatchedPaths, watching: &FolderWatcher) {
         let folders = watched.to_watch().into_iter();
-        let joined = folders.filter(|folder| watching.join(folder));
+        let joined = folders.filter(|folder| watching.add_watch(folder));
         let joined: Vec<PathBuf> = joined.map(Path::to_owned).collect();
         let mut state = self.state();
         let before = std::mem::replace(&mut state.joined, joined);
@@ -303,7 +307,7 @@ impl CachedFolder {
         };
         drop(state);
         for folder in before.into_iter().chain(leaving) {
-            watching.leave(&folder);
+            watching.remove_watch(&folder);
         }
     }
 
@@ -313,7 +317,7 @@ impl CachedFolder {
         let joined = std::mem::take(&mut state.joined);
         drop(state);
         for folder in joined {
-            watching.leave(&folder);
+            watching.remove_watch(&folder);
         }
     }
 }
@@ -349,7 +353,7 @@ impl FolderScan {
     fn run(self) -> Commands {
         let slot = self.kept.slot(&self.folder, &self.watching);
         let _alone = slot.looking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = self.found_meanwhile(&slot) {
+        if let Some(found) = self.found_since(&slot) {
             return found;
         }
         let ticket = self.kept.tickets.fetch_add(1, Ordering::SeqCst);
@@ -373,7 +377,7 @@ impl FolderScan {
     }
 
     /// What another look found that began after this one was asked for.
-    fn found_meanwhile(&self, slot: &CachedFolder) -> Option<Commands> {
+    fn found_since(&self, slot: &CachedFolder) -> Option<Commands> {
         let found = slot.state().found.clone()?;
         if found.ticket > self.ticket {
             return Some(found.commands);

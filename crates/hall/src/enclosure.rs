@@ -50,7 +50,7 @@ impl EnclosureChecks {
 }
 
 /// The setting `agents.enclosure`, and where previews are listened for.
-fn word_and_previews(
+fn setting_and_preview_ports(
     db: &ReadTx<'_>,
 ) -> Result<(SettingValue, Result<PreviewPorts, String>), Error> {
     let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
@@ -82,22 +82,22 @@ impl Hall {
             let is_open = agent.is_some_and(|agent| !agent.enclosed);
             Ok((word, hidden, reached, is_open))
         };
-        let (word, hidden, reached, is_open) = self.settled(read).await?;
+        let (word, hidden, reached, is_open) = self.read_settings(read).await?;
         let enclosure = self.inner.launching.enclosure.clone();
         let enclosure = enclosure.hiding(hidden).reaching(reached);
         Ok(match word.text() {
-            "off" => Enclosure::off(),
-            "required" if is_open => Enclosure::off().required(),
+            "off" => Enclosure::disabled(),
+            "required" if is_open => Enclosure::disabled().required(),
             "required" => enclosure.required(),
-            _ if is_open => Enclosure::off(),
+            _ if is_open => Enclosure::disabled(),
             _ => enclosure,
         })
     }
 
     /// What a local browser is kept from that starts now: agents drive its pages.
     pub(crate) async fn enclosure_of_browser(&self) -> Enclosure {
-        match self.settled(word_and_previews).await {
-            Ok((word, _)) if word.text() == "off" => Enclosure::off(),
+        match self.read_settings(setting_and_preview_ports).await {
+            Ok((word, _)) if word.text() == "off" => Enclosure::disabled(),
             Ok((_, Ok(previews))) => {
                 let own = &self.inner.launching.enclosure;
                 own.of_browser(previews.ports())
@@ -114,7 +114,7 @@ impl Hall {
     /// What agents that start now are kept from. When the settings cannot be read, every check
     /// says that.
     pub async fn enclosure_checks(&self) -> EnclosureChecks {
-        let (word, previews) = match self.settled(word_and_previews).await {
+        let (word, previews) = match self.read_settings(setting_and_preview_ports).await {
             Ok(settled) => settled,
             Err(fault) => {
                 let unknown = || Err(fault.to_string());
@@ -129,10 +129,10 @@ impl Hall {
         let own = &self.inner.launching.enclosure;
         let is_off = own.is_off() || word.text() == "off";
         let off = "Agents on this computer are not enclosed: agents.enclosure is off.";
-        let check = |part| match (word.text(), own.parts().has(part)) {
+        let check = |part| match (word.text(), own.parts().has_mechanism(part)) {
             _ if is_off => Err(off.to_owned()),
-            ("required", false) => Err(format!("{REQUIRED} {}", part.takes())),
-            (_, false) => Err(format!("{} {}", part.without(), part.takes())),
+            ("required", false) => Err(format!("{REQUIRED} {}", part.requirement())),
+            (_, false) => Err(format!("{} {}", part.without(), part.requirement())),
             (_, true) => Ok(()),
         };
         let ports = check(Mechanism::Ports).and_then(|()| {
@@ -164,7 +164,7 @@ impl Hall {
     }
 
     /// What the settings say; they refuse nothing.
-    async fn settled<T: Send + 'static>(
+    async fn read_settings<T: Send + 'static>(
         &self,
         read: impl FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Fault> {

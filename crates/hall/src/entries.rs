@@ -47,14 +47,14 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    attachments::require_few(tx, &posting.files)?;
+                    attachments::require_count_allowed(tx, &posting.files)?;
                     let sight = visibility::room(tx, &by, room)?;
                     let root = match posting.thread_root {
                         Some(root) => Some(visible(tx, room, &sight, root)?),
                         None => None,
                     };
-                    let files = attachments::to_post(tx, &by, room, &posting.files)?;
-                    sight.writable()?;
+                    let files = attachments::attachments_to_post(tx, &by, room, &posting.files)?;
+                    sight.require_writable()?;
                     root.as_ref().map_or(Ok(()), may_be_root)?;
                     let files = attachments::unposted(files)?;
                     let text = posting.text;
@@ -62,13 +62,13 @@ impl Hall {
                         id,
                         room,
                         author: by.author,
-                        mention_spans: resolve(tx, room, text.as_str())?,
+                        mention_spans: resolve_mentions(tx, room, text.as_str())?,
                         text: text.into_string(),
                         thread_root: root,
                         cascade: cascade(tx, &by, &sight)?,
                         now,
                     };
-                    say(tx, post, files)
+                    publish_post(tx, post, files)
                 })
             })
             .await?;
@@ -149,15 +149,19 @@ impl Hall {
 }
 
 /// Writes a post with its files, tells of it, and has the room's agents hear it.
-pub(crate) fn say(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<PostedEntry> {
+pub(crate) fn publish_post(
+    tx: &mut Tx<'_>,
+    post: NewPost,
+    files: Vec<Attachment>,
+) -> Result<PostedEntry> {
     let now = post.now;
-    let entry = write(tx, post, files)?;
-    let turns = turns::consider(tx, &entry, now)?;
+    let entry = insert_post(tx, post, files)?;
+    let turns = turns::record_addressed_turns(tx, &entry, now)?;
     Ok(PostedEntry { entry, turns })
 }
 
 /// Writes a notice of the house, and tells of it.
-pub(crate) fn notify(
+pub(crate) fn insert_notice(
     tx: &mut Tx<'_>,
     room: RoomId,
     text: String,
@@ -180,7 +184,7 @@ pub(crate) fn notify(
 }
 
 /// Writes a post with its files, and tells of it; nobody is considered for a turn.
-pub(crate) fn write(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Entry> {
+pub(crate) fn insert_post(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Entry> {
     let (now, author) = (post.now, post.author);
     let mut entry = entries::insert(tx, post)?;
     file_rows::post(tx, &mut entry, files)?;
@@ -198,7 +202,11 @@ fn visible(db: &ReadTx<'_>, room: RoomId, sight: &RoomAccess, id: EntryId) -> Re
 }
 
 /// Whom the text names among the room's members.
-pub(crate) fn resolve(db: &ReadTx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
+pub(crate) fn resolve_mentions(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    text: &str,
+) -> Result<Vec<MentionSpan>> {
     if !text.contains('@') {
         return Ok(Vec::new());
     }
@@ -219,7 +227,7 @@ pub(crate) fn cascade(tx: &mut Tx<'_>, by: &Caller, sight: &RoomAccess) -> Resul
     if by.is_human() {
         return Ok(Cascade::default());
     }
-    if let Some(joined) = turns::join_post(tx, by)? {
+    if let Some(joined) = turns::attribute_post(tx, by)? {
         return Ok(joined);
     }
     let depth = match sight.standing.max_agent_depth {

@@ -59,7 +59,7 @@ impl Hall {
             chunk: Vec::new(),
             until: Instant::now() + Duration::from_secs(limits::EXPORT_TOTAL_S),
         };
-        let reading = self.store().read_apart(move |db| {
+        let reading = self.store().read_detached(move |db| {
             let (room, head) = head(db, &by, room, now)?;
             // Whoever no longer waits takes no chunk either.
             let _ = begun.send(room.clone());
@@ -166,7 +166,7 @@ impl ExportWriter {
             sha256: self.digesting.clone().finish(),
         };
         self.append(ExportLine::Summary(summary))?;
-        self.hand_on()
+        self.send_chunk()
     }
 
     fn line(&mut self, line: ExportLine) -> Result<()> {
@@ -175,7 +175,7 @@ impl ExportWriter {
             return Ok(());
         }
         self.digesting.add(&self.chunk);
-        self.hand_on()
+        self.send_chunk()
     }
 
     fn append(&mut self, line: ExportLine) -> Result<()> {
@@ -184,7 +184,7 @@ impl ExportWriter {
     }
 
     /// Waits until there is place for the chunk.
-    fn hand_on(&mut self) -> Result<()> {
+    fn send_chunk(&mut self) -> Result<()> {
         let room_for_next = limits::EXPORT_CHUNK_BYTES + limits::EXPORT_CHUNK_BYTES / 4;
         let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(room_for_next));
         let rested = Instant::now() + Duration::from_secs(limits::EXPORT_STALL_S);

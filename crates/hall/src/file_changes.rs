@@ -15,9 +15,9 @@ pub(crate) fn start(hall: &Hall) {
                 changed = watch.inner.watching.changed() => changed,
                 _ = stopping.wait_for(|stop| *stop) => return,
             };
-            watch.inner.commands.forget(&changed);
+            watch.inner.commands.invalidate(&changed);
             for session in watch.inner.followed.changed(&changed) {
-                log(watch.tell_tasks(session).await);
+                log(watch.publish_tasks(session).await);
             }
         }
     });

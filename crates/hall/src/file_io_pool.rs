@@ -59,14 +59,14 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::Overloaded`] when none is free in time.
-    pub(crate) async fn text_place(&self) -> Result<TextReadSlot> {
+    pub(crate) async fn text_read_slot(&self) -> Result<TextReadSlot> {
         let place = self.inner.reaching.texts.take().await?;
         Ok(TextReadSlot { _place: place })
     }
 
     /// A file that was found, to be read a part at a time.
-    pub(crate) fn open_bytes(&self, file: OpenFile) -> FileReader {
-        let figures = file.figures();
+    pub(crate) fn file_reader(&self, file: OpenFile) -> FileReader {
+        let figures = file.size_and_mtime();
         let (physical, changed) = (file.physical(), file.changed());
         FileReader {
             size: figures.size,
@@ -101,11 +101,11 @@ impl FileReader {
     /// # Errors
     /// [`Refusal::Overloaded`]; a fault when it cannot be read on, also because it became shorter.
     pub async fn read(&self, bytes: Range<u64>) -> Result<Vec<u8>> {
-        if let Some(bytes) = self.file.read_at_hand(&bytes) {
+        if let Some(bytes) = self.file.read_if_cached(&bytes) {
             return Ok(bytes);
         }
         let file = Arc::clone(&self.file);
-        self.places.run(move || part(&file, &bytes)).await
+        self.places.run(move || read_part(&file, &bytes)).await
     }
 }
 
@@ -113,7 +113,7 @@ impl FileReader {
 ///
 /// # Errors
 /// A fault when it does not give them.
-pub(crate) fn part(file: &OpenFile, bytes: &Range<u64>) -> Result<Vec<u8>> {
+pub(crate) fn read_part(file: &OpenFile, bytes: &Range<u64>) -> Result<Vec<u8>> {
     let length = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
     let mut buffer = vec![0; length];
     let read = file.file().read_exact_at(&mut buffer, bytes.start);

@@ -42,14 +42,14 @@ impl Hall {
     /// [`guildhall_domain::Refusal::OwnerOnly`] for people to whom the owner's are not opened.
     ///
     /// Source: contract 1.3, row 6, and 6.1.
-    pub async fn may_name_files(&self, by: &AnyCaller) -> Result<()> {
+    pub async fn require_file_access(&self, by: &AnyCaller) -> Result<()> {
         let by = *by.caller();
         match by.identity {
             Identity::Owner | Identity::Agent(_) => Ok(()),
             Identity::Person(_) => {
                 let asked = self
                     .store()
-                    .read(move |db| visibility::names_files(db, &by));
+                    .read(move |db| visibility::require_file_access(db, &by));
                 asked.await.map(|asked| asked.value)
             }
         }
@@ -69,7 +69,7 @@ impl Hall {
         cwd: String,
         path: String,
     ) -> Result<FileText> {
-        let place = self.text_place().await?;
+        let place = self.text_read_slot().await?;
         let content = self.in_folder(by, cwd, move |confined, cwd| {
             file_reads::content(confined, cwd, &path)
         });
@@ -85,12 +85,12 @@ impl Hall {
     /// As [`Hall::file_content`] up to `NotAFile`; then `UnsupportedType`.
     ///
     /// Source: contract 6.3.
-    pub async fn shown_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<RawFile> {
+    pub async fn raw_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<RawFile> {
         let find =
             move |_: &ConfinedFs, cwd: &Folder| Ok((cwd.file(&path)?, RawMediaType::of(&path)?));
         let (file, kind) = self.in_folder(by, cwd, find).await?;
         Ok(RawFile {
-            bytes: self.open_bytes(file),
+            bytes: self.file_reader(file),
             kind,
         })
     }
@@ -116,7 +116,7 @@ impl Hall {
         let by = *by.caller();
         let reach = self
             .store()
-            .read(move |db| visibility::reach(db, &by))
+            .read(move |db| visibility::file_scope(db, &by))
             .await?;
         self.with_files(move |confined, _| {
             let cwd = confined.open_folder(&reach.value, &cwd)?;

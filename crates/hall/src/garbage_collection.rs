@@ -24,14 +24,14 @@ pub(crate) fn start(hall: &Hall) {
                     _ = period.tick() => {}
                     _ = stopping.wait_for(|stop| *stop) => return,
                 }
-                if let Err(Error::Fault(fault)) = sweep(&chore).await {
+                if let Err(Error::Fault(fault)) = collect_garbage(&chore).await {
                     tracing::error!(error = ?fault, "attachments could not be swept");
                 }
             }
         });
 }
 
-async fn sweep(hall: &Hall) -> Result<()> {
+async fn collect_garbage(hall: &Hall) -> Result<()> {
     drop_unposted(hall).await?;
     for first in 0..=u8::MAX {
         drop_orphans(hall, first).await?;
@@ -58,7 +58,7 @@ async fn drop_unposted(hall: &Hall) -> Result<()> {
 /// Removes the blobs of one shelf that no row names.
 async fn drop_orphans(hall: &Hall, first: u8) -> Result<()> {
     let shelved = hall
-        .with_blobs(move |blobs| Ok(blobs.doom(blobs.shelved(first)?)))
+        .with_blobs(move |blobs| Ok(blobs.schedule_removal(blobs.list_digests(first)?)))
         .await?;
     if shelved.digests().is_empty() {
         return Ok(());

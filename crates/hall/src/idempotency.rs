@@ -49,7 +49,7 @@ impl ReplayCheck {
         let not_before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
         match idempotency::find(db, &claim.id, not_before)? {
             Some((fingerprint, answered)) => {
-                Err(again(claim, fingerprint, answered, seal.as_ref()))
+                Err(replay(claim, fingerprint, answered, seal.as_ref()))
             }
             None => Ok(()),
         }
@@ -66,7 +66,7 @@ impl<T> IdempotentWrite<T> {
     }
 
     /// A change under `claim`; `answer` is what its outcome is answered with.
-    pub fn claimed(
+    pub fn with_key(
         claim: IdempotencyClaim,
         answer: impl FnOnce(&T) -> Result<RecordedResponse> + Send + 'static,
     ) -> Self {
@@ -99,7 +99,7 @@ impl<T> IdempotentWrite<T> {
     }
 
     /// A look at what was answered before.
-    pub(crate) fn peek(&self) -> ReplayCheck {
+    pub(crate) fn replay_check(&self) -> ReplayCheck {
         let claimed = self.0.as_ref();
         ReplayCheck(claimed.map(|claimed| (claimed.claim, claimed.seal.clone())))
     }
@@ -128,17 +128,17 @@ impl<T> IdempotentWrite<T> {
         };
         let not_before = now.plus_seconds(-IDEMPOTENCY_TTL_S);
         if let Some((fingerprint, answered)) = idempotency::find(tx, &claim.id, not_before)? {
-            return Err(again(&claim, fingerprint, answered, seal.as_ref()));
+            return Err(replay(&claim, fingerprint, answered, seal.as_ref()));
         }
         let outcome = job(tx)?;
-        let answered = closed(&claim, answer(&outcome)?, seal.as_ref())?;
+        let answered = response_to_store(&claim, answer(&outcome)?, seal.as_ref())?;
         idempotency::keep(tx, &claim, &answered, now)?;
         idempotency::make_room(tx, KEPT_BYTES_MAX)?;
         Ok(outcome)
     }
 }
 
-fn again(
+fn replay(
     claim: &IdempotencyClaim,
     fingerprint: [u8; 32],
     answered: RecordedResponse,
@@ -152,7 +152,7 @@ fn again(
         RecordedBody::Secret(id) => return Refusal::SecretAlreadyShown(id).into(),
         RecordedBody::Json(body) => Some(body),
         RecordedBody::Private(sealed) => seal.and_then(|seal| {
-            let parts = place(claim);
+            let parts = seal_context(claim);
             seal.unseal(SealContext(&parts), &sealed)
         }),
     };
@@ -167,7 +167,7 @@ fn again(
 }
 
 /// The answer as it is kept.
-fn closed(
+fn response_to_store(
     claim: &IdempotencyClaim,
     answered: RecordedResponse,
     seal: Option<&Seal>,
@@ -176,7 +176,7 @@ fn closed(
         return Ok(answered);
     };
     let seal = seal.ok_or_else(|| Fault::broken("keeping an answer", "there is no seal for it"))?;
-    let parts = place(claim);
+    let parts = seal_context(claim);
     Ok(RecordedResponse {
         status: answered.status,
         body: RecordedBody::Private(seal.seal(SealContext(&parts), &body)?),
@@ -184,7 +184,7 @@ fn closed(
 }
 
 /// Where an answer with secrets is kept.
-fn place(claim: &IdempotencyClaim) -> [&[u8]; 2] {
+fn seal_context(claim: &IdempotencyClaim) -> [&[u8]; 2] {
     [b"repeats", &claim.id]
 }
 

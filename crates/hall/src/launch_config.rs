@@ -58,7 +58,7 @@ impl fmt::Debug for LaunchConfig {
 }
 
 /// Where browsers reach this server; `own` is where those of this computer do.
-pub(crate) fn base(db: &ReadTx<'_>, own: &str) -> Result<String> {
+pub(crate) fn public_base_url(db: &ReadTx<'_>, own: &str) -> Result<String> {
     let set = settings::get(db, &PUBLIC_URL)?.value;
     let set = set.text().trim().trim_end_matches('/');
     Ok(if set.is_empty() { own } else { set }.to_owned())

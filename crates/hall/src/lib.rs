@@ -222,7 +222,7 @@ impl Hall {
 
     /// How much was written since the start.
     pub fn written(&self) -> WriteCounts {
-        self.inner.store.written()
+        self.inner.store.write_counts()
     }
 
     /// Reads nothing from the store, to see that it answers; a damaged one counts as none.
@@ -230,7 +230,7 @@ impl Hall {
     /// # Errors
     /// Why it does not.
     pub async fn store_answers(&self) -> Result<()> {
-        self.store_is_whole()?;
+        self.require_undamaged_store()?;
         self.store().read(|_| Ok(())).await.map(|_| ())
     }
 

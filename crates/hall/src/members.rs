@@ -75,7 +75,7 @@ impl Hall {
             .write(move |tx| {
                 once.run(tx, now, |tx| {
                     let sight = visibility::room(tx, &by, room)?;
-                    let author = named_author(tx, named)?;
+                    let author = resolve_author(tx, named)?;
                     if let Some(member) = members::find(tx, room, author.id)? {
                         return Ok(AddedMember {
                             member,
@@ -85,7 +85,7 @@ impl Hall {
                     require_room_for(tx, room, &author, &sight)?;
                     let before = crate::rooms::existing(tx, room)?;
                     let member = join(tx, Some(by.author), room, &author, mode, now)?;
-                    crate::rooms::tell_if_changed(tx, now, Some(by.author), &before)?;
+                    crate::rooms::append_if_changed(tx, now, Some(by.author), &before)?;
                     Ok(AddedMember {
                         member,
                         is_new: true,
@@ -116,7 +116,7 @@ impl Hall {
                 }
                 members::set_response_mode(tx, room, author, mode)?;
                 if mode == ResponseMode::Silent {
-                    turns::quiet(tx, room, author, now)?;
+                    turns::drop_silenced(tx, room, author, now)?;
                 }
                 let member = Member {
                     response_mode: mode,
@@ -185,7 +185,7 @@ fn require_room_for(
 ///
 /// # Errors
 /// `NotFound` for an unknown or system author, and for an unknown or retired agent.
-pub(crate) fn named_author(db: &ReadTx<'_>, named: AuthorOrAgent) -> Result<Author> {
+pub(crate) fn resolve_author(db: &ReadTx<'_>, named: AuthorOrAgent) -> Result<Author> {
     let id = match named {
         AuthorOrAgent::Author(id) => id,
         AuthorOrAgent::Agent(agent) => {
@@ -211,7 +211,7 @@ pub(crate) fn join(
     now: Timestamp,
 ) -> Result<Member> {
     let kind = crate::rooms::existing(tx, room)?.kind;
-    let response_mode = answering(tx, kind, author, mode)?;
+    let response_mode = response_mode(tx, kind, author, mode)?;
     let seen_from = tx.next_event();
     let joining = NewMember {
         room,
@@ -233,7 +233,7 @@ pub(crate) fn join(
 
 /// Makes the first members of a new room, in this order; the room's own event comes next,
 /// then theirs.
-pub(crate) fn found(
+pub(crate) fn insert_first_members(
     tx: &mut Tx<'_>,
     room: RoomId,
     kind: RoomKind,
@@ -242,7 +242,7 @@ pub(crate) fn found(
 ) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(people.len());
     for (author, seen_from) in people.iter().zip(tx.next_event() + 1..) {
-        let response_mode = answering(tx, kind, author, None)?;
+        let response_mode = response_mode(tx, kind, author, None)?;
         let joining = NewMember {
             room,
             author: author.id,
@@ -255,7 +255,7 @@ pub(crate) fn found(
     Ok(members)
 }
 
-fn answering(
+fn response_mode(
     db: &ReadTx<'_>,
     kind: RoomKind,
     author: &Author,
@@ -288,8 +288,8 @@ pub(crate) fn leave(
             author_id: author,
         },
     )?;
-    guildhall_store::rooms::vacate_seat(tx, room, author)?;
-    crate::rooms::tell_if_changed(tx, now, actor, &before)
+    guildhall_store::rooms::clear_fallback_seat(tx, room, author)?;
+    crate::rooms::append_if_changed(tx, now, actor, &before)
 }
 
 pub(crate) fn owner_is_member(db: &ReadTx<'_>, room: RoomId) -> Result<bool> {

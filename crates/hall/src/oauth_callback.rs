@@ -74,7 +74,7 @@ impl NewAuthorization {
 
     /// What is kept when the person is sent to `location`, and the digest of the state by which
     /// the answer finds it.
-    pub(crate) fn to(self, location: String) -> (PendingAuthorization, [u8; 32]) {
+    pub(crate) fn into_pending(self, location: String) -> (PendingAuthorization, [u8; 32]) {
         let opened = PendingAuthorization {
             location,
             cookie: self.cookie,
@@ -86,7 +86,7 @@ impl NewAuthorization {
 
 impl PendingAuthorization {
     /// Where the person is sent, also when the link is followed again.
-    pub(crate) fn leaving(&self, until: Timestamp, now: Timestamp) -> OauthRedirect {
+    pub(crate) fn redirect(&self, until: Timestamp, now: Timestamp) -> OauthRedirect {
         let left_ms = until.as_millis() - now.as_millis();
         OauthRedirect {
             location: self.location.clone(),
@@ -108,7 +108,7 @@ impl OauthCallback {
     }
 
     /// Whether it comes from the browser that was sent away.
-    pub(crate) fn is_of(&self, opened: &PendingAuthorization) -> bool {
+    pub(crate) fn is_from_same_browser(&self, opened: &PendingAuthorization) -> bool {
         secret_tokens::digest(&opened.cookie) == self.cookie
     }
 }
@@ -120,7 +120,7 @@ impl Hall {
     ///
     /// # Errors
     /// Those of the two, and `ShuttingDown`.
-    pub(crate) async fn land<A, W, B>(
+    pub(crate) async fn finish_callback<A, W, B>(
         &self,
         accepting: impl Future<Output = Result<Result<A, CallbackOutcome<W>>>> + Send + 'static,
         buying: impl FnOnce(A) -> B + Send + 'static,

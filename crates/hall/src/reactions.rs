@@ -33,13 +33,13 @@ impl Hall {
             .write(move |tx| {
                 let mut all = reactable(tx, &by, room, entry)?;
                 if all.has(&emoji, by.author) {
-                    return Ok(all.shown());
+                    return Ok(all.summaries());
                 }
                 all.add(emoji, by.author, now)?;
                 if !by.is_human() {
                     count_addition(tx, room, by.author, now)?;
                 }
-                keep(tx, &by, room, entry, &all, now)
+                store_reactions(tx, &by, room, entry, &all, now)
             })
             .await
     }
@@ -60,9 +60,9 @@ impl Hall {
             .write(move |tx| {
                 let mut all = reactable(tx, &by, room, entry)?;
                 if !all.remove(&emoji, by.author) {
-                    return Ok(all.shown());
+                    return Ok(all.summaries());
                 }
-                keep(tx, &by, room, entry, &all, now)
+                store_reactions(tx, &by, room, entry, &all, now)
             })
             .await
     }
@@ -72,7 +72,7 @@ impl Hall {
 fn reactable(db: &ReadTx<'_>, by: &Caller, room: RoomId, entry: EntryId) -> Result<Reactions> {
     let sight = visibility::room(db, by, room)?;
     entries::find(db, room, sight.floor, entry)?.ok_or(Refusal::NotFound(ResourceKind::Entry))?;
-    sight.writable()?;
+    sight.require_writable()?;
     reactions::of(db, entry)
 }
 
@@ -90,7 +90,7 @@ fn count_addition(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Timestamp
     reactions::note(tx, room, agent, now, since)
 }
 
-fn keep(
+fn store_reactions(
     tx: &mut Tx<'_>,
     by: &Caller,
     room: RoomId,
@@ -99,7 +99,7 @@ fn keep(
     now: Timestamp,
 ) -> Result<Vec<Reaction>> {
     reactions::keep(tx, entry, all)?;
-    let shown = all.shown();
+    let shown = all.summaries();
     let event = Event::EntryReactions {
         room_id: room,
         entry_id: entry,

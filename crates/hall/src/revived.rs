@@ -78,7 +78,7 @@ impl Hall {
         };
         self.store()
             .write(move |tx| {
-                crate::callers::require(tx, &by, now)?;
+                crate::callers::require_live_credential(tx, &by, now)?;
                 match later_password {
                     Some(password) => set_later_password(tx, &by, &credential, &password, now),
                     None => revoke(tx, &by, &credential, now),

@@ -105,7 +105,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let people = people(tx, &by, &ask)?;
+                    let people = first_authors(tx, &by, &ask)?;
                     if ask.kind == RoomKind::Dm
                         && let Some(known) = rooms::dm_of(tx, &ids(&people))?
                     {
@@ -121,7 +121,7 @@ impl Hall {
                     let room = new_room(id, &ask, naming.slug.clone(), now);
                     rooms::insert(tx, &room, naming.title.as_deref(), !by.is_human())?;
                     require_owner(tx, &by, &people)?;
-                    found(tx, &by, &room, &people, now)?;
+                    insert_first_members(tx, &by, &room, &people, now)?;
                     Ok(CreatedRoom {
                         room: detail(tx, &by, id)?,
                         is_new: true,
@@ -150,7 +150,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 let before = rooms::by_id(tx, id)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
-                require_seat(tx, id, &patch)?;
+                require_fallback_agent(tx, id, &patch)?;
                 if patch.archived == Some(true) && !before.well_known.is_empty() {
                     return Err(Refusal::SystemRoom.into());
                 }
@@ -162,7 +162,7 @@ impl Hall {
                 precondition.check(rooms::rev(tx, id)?)?;
                 rooms::update(tx, &change)?;
                 count_if_changed(tx, &before)?;
-                tell_if_changed(tx, now, Some(by.author), &before)?;
+                append_if_changed(tx, now, Some(by.author), &before)?;
                 if change.room.archived && !before.archived {
                     turns::dismiss_room(tx, id, now)?;
                 }
@@ -175,14 +175,14 @@ impl Hall {
 }
 
 /// Lets the first members into a new room, and tells of it and of them.
-fn found(
+fn insert_first_members(
     tx: &mut Tx<'_>,
     by: &Caller,
     room: &Room,
     people: &[Author],
     now: Timestamp,
 ) -> Result<()> {
-    let members = members::found(tx, room.id, room.kind, people, now)?;
+    let members = members::insert_first_members(tx, room.id, room.kind, people, now)?;
     let room = existing(tx, room.id)?;
     tx.append(now, Some(by.author), &Event::RoomCreated { room })?;
     for member in members {
@@ -197,7 +197,7 @@ pub(crate) fn existing(db: &ReadTx<'_>, id: RoomId) -> Result<Room> {
 }
 
 /// Tells that a room is not as it was.
-pub(crate) fn tell(
+pub(crate) fn append_changed(
     tx: &mut Tx<'_>,
     now: Timestamp,
     actor: Option<AuthorId>,
@@ -217,7 +217,7 @@ fn count_if_changed(tx: &mut Tx<'_>, before: &Room) -> Result<()> {
 }
 
 /// Tells of a room if it is not as it was `before`.
-pub(crate) fn tell_if_changed(
+pub(crate) fn append_if_changed(
     tx: &mut Tx<'_>,
     now: Timestamp,
     actor: Option<AuthorId>,
@@ -232,7 +232,7 @@ pub(crate) fn tell_if_changed(
 
 /// The room with its members, as the caller sees it.
 pub(crate) fn detail(db: &ReadTx<'_>, by: &Caller, id: RoomId) -> Result<RoomDetail> {
-    let seen = rooms::seen_by(db, id, by.author)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
+    let seen = rooms::view_for(db, id, by.author)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
     Ok(RoomDetail {
         seen,
         members: member_rows::of_room(db, id)?,
@@ -245,14 +245,14 @@ pub(crate) fn detail(db: &ReadTx<'_>, by: &Caller, id: RoomId) -> Result<RoomDet
 }
 
 /// The creator and everybody named, each once.
-fn people(db: &ReadTx<'_>, by: &Caller, ask: &NewRoom) -> Result<Vec<Author>> {
+fn first_authors(db: &ReadTx<'_>, by: &Caller, ask: &NewRoom) -> Result<Vec<Author>> {
     let named = std::iter::once(AuthorOrAgent::Author(by.author))
         .chain(ask.member_ids.iter().copied().map(AuthorOrAgent::Author))
         .chain(ask.agent_ids.iter().copied().map(AuthorOrAgent::Agent));
     let mut people: Vec<Author> = Vec::new();
     for named in named {
-        let author = members::named_author(db, named)?;
-        if !by.is_human() && !authors::is_seen_by(db, author.id, by.author)? {
+        let author = members::resolve_author(db, named)?;
+        if !by.is_human() && !authors::is_visible_to(db, author.id, by.author)? {
             let thing = match named {
                 AuthorOrAgent::Author(_) => ResourceKind::Author,
                 AuthorOrAgent::Agent(_) => ResourceKind::Agent,
@@ -293,13 +293,13 @@ fn reopen(tx: &mut Tx<'_>, by: &Caller, id: RoomId, now: Timestamp) -> Result<()
         };
         rooms::update(tx, &change(&before, &patch)?)?;
         count_if_changed(tx, &before)?;
-        tell_if_changed(tx, now, Some(by.author), &before)?;
+        append_if_changed(tx, now, Some(by.author), &before)?;
     }
     Ok(())
 }
 
 /// Holds back a fallback seat that is no agent member of the room.
-fn require_seat(db: &ReadTx<'_>, room: RoomId, patch: &RoomPatch) -> Result<()> {
+fn require_fallback_agent(db: &ReadTx<'_>, room: RoomId, patch: &RoomPatch) -> Result<()> {
     let Some(Some(seat)) = patch.fallback_seat_author_id else {
         return Ok(());
     };

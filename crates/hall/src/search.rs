@@ -28,7 +28,7 @@ impl Hall {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let fields = fields(db, &by, &ask)?;
+                let fields = search_scopes(db, &by, &ask)?;
                 let below = ask.below.unwrap_or(u64::MAX);
                 let mut hits = search::find(db, &ask.wanted, &fields, below, ask.limit + 1)?;
                 let has_more = hits.len() > ask.limit as usize;
@@ -40,7 +40,7 @@ impl Hall {
 }
 
 /// Where the caller may look: a person everywhere, an agent in its rooms from its joining on.
-fn fields(db: &ReadTx<'_>, by: &Caller, ask: &SearchQuery) -> Result<Vec<SearchScope>> {
+fn search_scopes(db: &ReadTx<'_>, by: &Caller, ask: &SearchQuery) -> Result<Vec<SearchScope>> {
     if let Some(room) = ask.room {
         let floor = match visibility::room(db, by, room) {
             Ok(sight) => sight.floor,

@@ -57,7 +57,7 @@ impl Hall {
             .await?;
         let current = self.current_tasks(id, kept.value).await?;
         let current = current.ok_or(Refusal::NotFound(ResourceKind::Session))?;
-        self.inner.followed.begin(
+        self.inner.followed.begin_published(
             id,
             &current.tasks,
             current.has_dropped,
@@ -74,7 +74,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(crate) async fn tell_tasks(&self, id: SessionId) -> Result<()> {
+    pub(crate) async fn publish_tasks(&self, id: SessionId) -> Result<()> {
         let kept = self
             .store()
             .read(move |db| stored_session::session(db, id))
@@ -83,10 +83,10 @@ impl Hall {
             return Ok(());
         };
         let now = self.now();
-        let news = self
-            .inner
-            .followed
-            .news(id, current.tasks, current.has_dropped);
+        let news =
+            self.inner
+                .followed
+                .changes_since_published(id, current.tasks, current.has_dropped);
         let TaskUpdate { is_changed, notice } = news;
         if !is_changed && !notice {
             return Ok(());
@@ -101,7 +101,7 @@ impl Hall {
                     tx.append(now, None, &event)?;
                 }
                 if notice {
-                    tx.append(now, None, &too_many(id))?;
+                    tx.append(now, None, &dropped_notice(id))?;
                 }
                 Ok(())
             })
@@ -154,7 +154,7 @@ impl Hall {
             watching: Arc::clone(&self.inner.watching),
             places: self.inner.places.clone(),
             session: id,
-            names: names(id, kept.as_ref()),
+            names: transcript_names(id, kept.as_ref()),
             dialects: dialects(kept.as_ref()),
             is_ours: kept.is_some(),
         };
@@ -184,7 +184,7 @@ impl Hall {
 }
 
 /// What a session's transcript may be called.
-fn names(id: SessionId, kept: Option<&StoredSession>) -> Vec<String> {
+fn transcript_names(id: SessionId, kept: Option<&StoredSession>) -> Vec<String> {
     let runtimes = kept.map(|kept| kept.runtime_session_id.clone());
     let runtimes = runtimes.filter(|name| !name.is_empty());
     runtimes.into_iter().chain([id.to_string()]).collect()
@@ -210,7 +210,7 @@ fn dialect(runtime: &str) -> Option<TranscriptDialect> {
 const CLAUDE_CODE: &str = "claude-code";
 const CODEX: &str = "codex";
 
-fn too_many(session: SessionId) -> Event {
+fn dropped_notice(session: SessionId) -> Event {
     let most = limits::TASKS_MAX;
     Event::SessionNotice {
         session_id: session,

@@ -64,16 +64,16 @@ impl Hall {
         patch: SettingsPatch,
     ) -> Result<Revised<Vec<EffectiveSetting>>> {
         rules::check(&patch)?;
-        if patch.iter().any(|(key, _)| rules::takes_person(key)) {
+        if patch.iter().any(|(key, _)| rules::is_for_people_only(key)) {
             OwnerDecider::admit(*by.caller())?;
         }
         require_folders(&patch).await?;
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 require_known(tx, &registry, &patch)?;
                 let before = revised(tx)?;
                 require_free(&before.value, &patch)?;

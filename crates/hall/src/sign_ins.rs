@@ -56,7 +56,7 @@ impl NewSignIn {
     }
 
     /// What is kept of it.
-    pub(crate) fn kept(&self) -> NewSignInRow {
+    pub(crate) fn row(&self) -> NewSignInRow {
         NewSignInRow {
             sign_in: self.sign_in,
             digest: self.cookie.digest(),
@@ -70,8 +70,8 @@ impl Hall {
     ///
     /// # Errors
     /// Those of [`Hall::caller`] for such a connection, then [`Refusal::AuthModeLocal`].
-    pub async fn may_sign_in(&self, approach: &RequestCredentials) -> Result<()> {
-        self.peer_beyond_doubt(approach).await?.require_no_agent()?;
+    pub async fn require_may_sign_in(&self, approach: &RequestCredentials) -> Result<()> {
+        self.trusted_peer(approach).await?.require_no_agent()?;
         Ok(self.require_accounts()?)
     }
 
@@ -92,7 +92,7 @@ impl Hall {
         let mut check = FieldValidator::new();
         let email = Email::read(email, &mut check);
         password.check_shown("password", &mut check);
-        check.done()?;
+        check.finish()?;
         self.require_accounts()?;
         let now = self.now();
         let attempt = self.inner.attempts.at_account(from, email.as_str(), now)?;
@@ -109,7 +109,7 @@ impl Hall {
         };
         attempt.succeeded();
         let session = NewSignIn::new(known.account.id, now)?;
-        let kept = session.kept();
+        let kept = session.row();
         let account = self
             .store()
             .write(move |tx| {
@@ -166,7 +166,7 @@ impl Hall {
         if next == current {
             check.fail("next", "must be another one");
         }
-        check.done()?;
+        check.finish()?;
         self.require_accounts()?;
         let (by, now) = (*by.caller(), self.now());
         let known = self

@@ -25,7 +25,11 @@ impl Hall {
     ) -> Result<()> {
         let (by, at) = (*by.caller(), self.now());
         self.store()
-            .read(move |db| Ok(visibility::room(db, &by, room)?.member().map(|_| ())?))
+            .read(move |db| {
+                Ok(visibility::room(db, &by, room)?
+                    .require_member()
+                    .map(|_| ())?)
+            })
             .await?;
         let until = at.plus_seconds(limits::SIGNAL_HOLDS_S);
         let author_id = by.author;

@@ -207,7 +207,7 @@ impl Hall {
                     }
                     None => {
                         settings::configure(tx, &configured)?;
-                        found(tx, started_at)?
+                        create_defaults(tx, started_at)?
                     }
                 };
                 let owner = match (auth, installation::owner(tx)?) {
@@ -216,7 +216,7 @@ impl Hall {
                 };
                 crate::agent_tokens::recover(tx, started_at)?;
                 crate::mcp_signins::recover(tx, started_at)?;
-                crate::connectors::found(tx, &own_seal, started_at)?;
+                crate::connectors::ensure_scripted_provider(tx, &own_seal, started_at)?;
                 crate::connectors::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
@@ -275,8 +275,8 @@ impl Hall {
             started_at,
         };
         let hall = Self::assemble(parts, streams);
-        unless_damaged(&hall, hall.recover_interactions().await).await?;
-        unless_damaged(&hall, crate::files::recover(&hall).await).await?;
+        or_damaged(&hall, hall.recover_interactions().await).await?;
+        or_damaged(&hall, crate::files::recover(&hall).await).await?;
         crate::retention::start(&hall, retention);
         crate::garbage_collection::start(&hall);
         backups::start(&hall);
@@ -284,7 +284,7 @@ impl Hall {
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
         crate::mcp_signins::start(&hall);
-        unless_damaged(&hall, crate::connectors::start(&hall).await).await?;
+        or_damaged(&hall, crate::connectors::start(&hall).await).await?;
         crate::turns::start(&hall);
         crate::file_changes::start(&hall);
         crate::browser::start(&hall, beginning);
@@ -302,7 +302,7 @@ impl Hall {
 }
 
 /// Lets a server start whose store turns out to be damaged: it is read as far as it goes.
-async fn unless_damaged(hall: &Hall, recovered: Result<()>) -> Result<(), Fault> {
+async fn or_damaged(hall: &Hall, recovered: Result<()>) -> Result<(), Fault> {
     let Err(error) = recovered else {
         return Ok(());
     };
@@ -340,10 +340,10 @@ fn setup_code(data_dir: &Path, has_accounts: bool) -> Result<Option<[u8; 32]>, F
             .map_err(|error| Fault::broken("removing the setup code", error))?;
         return Ok(None);
     }
-    Ok(Some(setup_code::make(data_dir)?.digest()))
+    Ok(Some(setup_code::create(data_dir)?.digest()))
 }
 
-fn found(tx: &mut Tx<'_>, now: Timestamp) -> Result<LogId> {
+fn create_defaults(tx: &mut Tx<'_>, now: Timestamp) -> Result<LogId> {
     let log_id = Hall::new_id(LogId::from_bytes);
     installation::set_log_id(tx, log_id)?;
     add_system_author(tx, now)?;
@@ -364,9 +364,9 @@ fn make_owner(tx: &mut Tx<'_>, now: Timestamp) -> Result<AuthorId> {
 fn add_system_author(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     let system = author(AuthorKind::System, "guildhall".to_owned());
     authors::insert(tx, &system)?;
-    authors::take_handle(tx, system.id, &legal(SYSTEM_HANDLE)?, now)?;
+    authors::take_handle(tx, system.id, &parse_handle(SYSTEM_HANDLE)?, now)?;
     for word in RESERVED_WORDS {
-        authors::reserve_handle(tx, system.id, &legal(word)?, now)?;
+        authors::reserve_handle(tx, system.id, &parse_handle(word)?, now)?;
     }
     Ok(())
 }
@@ -401,6 +401,6 @@ fn author(kind: AuthorKind, display_name: String) -> Author {
     Author::new(Hall::new_id(AuthorId::from_bytes), kind, display_name)
 }
 
-fn legal(word: &str) -> Result<Handle> {
+fn parse_handle(word: &str) -> Result<Handle> {
     Ok(Handle::parse(word)?.ok_or(Refusal::HandleReserved)?)
 }

@@ -96,10 +96,10 @@ impl StoreHealth {
 
 impl Hall {
     /// Notes that the server ends in good order, so that the next start checks nothing.
-    pub fn note_good_end(&self) {
+    pub fn record_clean_shutdown(&self) {
         let damage = self.store().damage().borrow().clone();
         let newest_seq = *self.store().head().borrow();
-        self.change_record(|state| {
+        self.update_health(|state| {
             state.is_open = false;
             state.newest_seq = newest_seq;
             state.damage = damage;
@@ -110,7 +110,7 @@ impl Hall {
     ///
     /// # Errors
     /// A fault of kind `StoreDamaged`.
-    pub fn store_is_whole(&self) -> Result<(), Fault> {
+    pub fn require_undamaged_store(&self) -> Result<(), Fault> {
         match self.store().damage().borrow().as_ref() {
             None => Ok(()),
             Some(why) => Err(Fault::new(
@@ -126,7 +126,7 @@ impl Hall {
         self.inner.store_record.state()
     }
 
-    pub(crate) fn change_record(&self, change: impl FnOnce(&mut StoreState)) {
+    pub(crate) fn update_health(&self, change: impl FnOnce(&mut StoreState)) {
         self.inner.store_record.change(&self.inner.data_dir, change);
     }
 }
@@ -147,7 +147,7 @@ pub(crate) fn start(hall: &Hall, due: CheckDue) {
             let why = damage.borrow_and_update().clone();
             // Committed and synced, so that only damage can take it away.
             let newest_seq = *watching.store().head().borrow();
-            watching.change_record(|state| {
+            watching.update_health(|state| {
                 state.damage = why;
                 state.newest_seq = newest_seq;
             });
@@ -193,7 +193,7 @@ async fn check_when_due(hall: Hall, mut due: CheckDue) {
                     hall.store().forget_damage();
                 }
                 let now = hall.now();
-                hall.change_record(|state| state.checked_at_ms = now.as_millis());
+                hall.update_health(|state| state.checked_at_ms = now.as_millis());
             }
             Err(fault) if fault.kind == FaultKind::StoreDamaged => {}
             Err(fault) => {

@@ -71,7 +71,7 @@ impl Tasks {
         now: Timestamp,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.note(
+        self.record(
             name,
             TaskRecord {
                 started_at: now,
@@ -85,7 +85,7 @@ impl Tasks {
             let _running = running;
             if let Err(error) = work.await {
                 tracing::error!(task = name, %error, "a task ended badly");
-                tasks.note(
+                tasks.record(
                     name,
                     TaskRecord {
                         started_at: now,
@@ -135,7 +135,7 @@ impl Tasks {
             .is_ok()
     }
 
-    fn note(&self, name: &'static str, task: TaskRecord) {
+    fn record(&self, name: &'static str, task: TaskRecord) {
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -55,7 +55,7 @@ impl Hall {
         let by = *by.caller();
         let below = below.unwrap_or(u64::MAX);
         self.store()
-            .read(move |db| threads::written_in(db, by.author, below, limit))
+            .read(move |db| threads::participated_by(db, by.author, below, limit))
             .await
     }
 }

@@ -38,7 +38,7 @@ impl Hall {
         let expires_at = now.plus_seconds(limits::OPEN_LINK_AGE_S);
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 trusted_browsers::add_link(tx, &digest, expires_at, now)
             })
             .await?;
@@ -84,7 +84,7 @@ impl Hall {
         let (caller, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 trusted_browsers::forget_all(tx)
             })
             .await

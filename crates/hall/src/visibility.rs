@@ -34,7 +34,7 @@ impl RoomAccess {
     ///
     /// # Errors
     /// [`Refusal::NotAMember`].
-    pub(crate) fn member(&self) -> Result<MembershipWindow, Refusal> {
+    pub(crate) fn require_member(&self) -> Result<MembershipWindow, Refusal> {
         self.standing.window.ok_or(Refusal::NotAMember)
     }
 
@@ -42,11 +42,11 @@ impl RoomAccess {
     ///
     /// # Errors
     /// [`Refusal::RoomArchived`], [`Refusal::NotAMember`].
-    pub(crate) fn writable(&self) -> Result<(), Refusal> {
+    pub(crate) fn require_writable(&self) -> Result<(), Refusal> {
         if self.standing.archived {
             return Err(Refusal::RoomArchived);
         }
-        self.member().map(|_| ())
+        self.require_member().map(|_| ())
     }
 }
 
@@ -56,7 +56,7 @@ impl RoomAccess {
 /// `NotFound` when there is no such room or this caller may not know of it: one answer.
 pub(crate) fn room(db: &ReadTx<'_>, by: &Caller, id: RoomId) -> Result<RoomAccess> {
     let missing = Refusal::NotFound(ResourceKind::Room);
-    let standing = rooms::standing(db, id, by.author)?.ok_or_else(|| missing.clone())?;
+    let standing = rooms::access(db, id, by.author)?.ok_or_else(|| missing.clone())?;
     match (by.is_human(), standing.window) {
         (true, _) => Ok(RoomAccess { standing, floor: 0 }),
         (false, Some(window)) => Ok(RoomAccess {
@@ -93,10 +93,10 @@ impl CanvasAccess {
     /// archive, holds back none.
     ///
     /// # Errors
-    /// Those of [`RoomAccess::writable`].
-    pub(crate) fn writable(&self) -> Result<(), Refusal> {
+    /// Those of [`RoomAccess::require_writable`].
+    pub(crate) fn require_writable(&self) -> Result<(), Refusal> {
         match self {
-            Self::Room(sight) => sight.writable(),
+            Self::Room(sight) => sight.require_writable(),
             Self::Session => Ok(()),
         }
     }
@@ -122,15 +122,15 @@ pub(crate) fn canvas(db: &ReadTx<'_>, by: &Caller, scope: CanvasScope) -> Result
 /// [`Refusal::OwnerOnly`] for other people; `NotFound` for an agent that is gone.
 ///
 /// Source: contract 6.1.
-pub(crate) fn reach(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
-    reach_in(db, by, FileScope::Roots, FileScope::Folder)
+pub(crate) fn file_scope(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
+    scope_within(db, by, FileScope::Roots, FileScope::Folder)
 }
 
 /// Whether the caller may name any file at all, however far it reaches.
 ///
 /// # Errors
 /// [`Refusal::OwnerOnly`] for other people, unless the owner's files are opened to them.
-pub(crate) fn names_files(db: &ReadTx<'_>, by: &Caller) -> Result<()> {
+pub(crate) fn require_file_access(db: &ReadTx<'_>, by: &Caller) -> Result<()> {
     let is_closed = match by.identity {
         Identity::Owner | Identity::Agent(_) => false,
         Identity::Person(_) => settings::get(db, &FILES_PEOPLE)?.value.text() != "boundary",
@@ -145,29 +145,29 @@ pub(crate) fn names_files(db: &ReadTx<'_>, by: &Caller) -> Result<()> {
 /// lies in it, wherever that is.
 ///
 /// # Errors
-/// As [`reach`].
-pub(crate) fn directory_reach(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
-    reach_in(db, by, FileScope::Home, FileScope::Own)
+/// As [`file_scope`].
+pub(crate) fn directory_scope(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
+    scope_within(db, by, FileScope::Home, FileScope::Own)
 }
 
 /// Where the caller may make a folder: the owner in home, an agent in its own folder while that
 /// lies in home.
 ///
 /// # Errors
-/// As [`reach`].
-pub(crate) fn new_folder_reach(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
-    reach_in(db, by, FileScope::Home, FileScope::FolderAtHome)
+/// As [`file_scope`].
+pub(crate) fn new_folder_scope(db: &ReadTx<'_>, by: &Caller) -> Result<FileScope> {
+    scope_within(db, by, FileScope::Home, FileScope::FolderAtHome)
 }
 
 /// `boundary` for the owner and those it is opened to, for an agent what `own` makes of its
 /// folder.
-fn reach_in(
+fn scope_within(
     db: &ReadTx<'_>,
     by: &Caller,
     boundary: FileScope,
     own: fn(String) -> FileScope,
 ) -> Result<FileScope> {
-    names_files(db, by)?;
+    require_file_access(db, by)?;
     match by.identity {
         Identity::Owner | Identity::Person(_) => Ok(boundary),
         Identity::Agent(agent) => {

@@ -32,7 +32,7 @@ pub struct PreferenceApplied(Option<u32>);
 
 impl ApprovalHeaders {
     /// For the hall, which judges the request; and for the answer.
-    pub fn apart(self) -> (PresentedApproval, PreferenceApplied) {
+    pub fn into_parts(self) -> (PresentedApproval, PreferenceApplied) {
         (self.presented, self.applied)
     }
 }
@@ -68,7 +68,7 @@ impl IntoResponseParts for PreferenceApplied {
 }
 
 /// How long the client waits at most, when it says so; and for the answer.
-pub(crate) fn waits(headers: &HeaderMap, max: u32) -> (Option<u32>, PreferenceApplied) {
+pub(crate) fn prefer_wait(headers: &HeaderMap, max: u32) -> (Option<u32>, PreferenceApplied) {
     let wait = wait(headers).map(|wait| wait.min(max));
     (wait, PreferenceApplied(wait))
 }
@@ -103,7 +103,7 @@ fn wait(headers: &HeaderMap) -> Option<u32> {
 }
 
 /// The answer of a request that a person must allow first: 202, and where the approval is.
-pub(crate) fn answer(required: ApprovalRequirement) -> Response {
+pub(crate) fn approval_required(required: ApprovalRequirement) -> Response {
     let location = format!("/api/approvals/{}", required.approval.id);
     let body = Json(ApprovalRequired::from(required));
     let mut response = (StatusCode::ACCEPTED, body).into_response();

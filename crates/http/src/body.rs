@@ -31,7 +31,7 @@ impl<A: FromFields, S: Sync> FromRequest<S> for Body<A> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        shape(&json_bytes(request).await?).map(Self)
+        parse(&json_bytes(request).await?).map(Self)
     }
 }
 
@@ -65,7 +65,7 @@ impl<const MAX: usize, const VALUES: usize> RawBody<MAX, VALUES> {
     }
 
     /// Whether the body is an object with this field, whatever it holds.
-    pub fn holds(&self, field: &str) -> bool {
+    pub fn has_field(&self, field: &str) -> bool {
         self.0.0.get(field).is_some()
     }
 
@@ -91,7 +91,7 @@ async fn json_bytes_of(request: Request, max: usize) -> Result<Vec<u8>, ApiError
 }
 
 /// What a body asks; an empty one is `{}`.
-pub(crate) fn shape<A: FromFields>(bytes: &[u8]) -> Result<A, ApiError> {
+pub(crate) fn parse<A: FromFields>(bytes: &[u8]) -> Result<A, ApiError> {
     request_fields::read(json(bytes)?).map_err(|invalid| Refusal::Validation(invalid).into())
 }
 

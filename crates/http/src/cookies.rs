@@ -37,7 +37,7 @@ fn plain_name(port: u16) -> String {
 /// Those of https come first, because only a page on https can have set them; but on this
 /// computer's own names the plain ones do: there a page of any port can set the others, and so make
 /// somebody act as somebody else.
-pub fn shown(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
+pub fn sign_in_cookies(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
     let plain_name = plain_name(port);
     let names = match is_own_name(headers) {
         true => [plain_name.as_str(), SECURE_NAME],
@@ -47,7 +47,7 @@ pub fn shown(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
 }
 
 /// What cookies of a trusted browser hold, of a server that listens on `port`.
-pub fn trusted(headers: &HeaderMap, port: u16) -> Vec<String> {
+pub fn trusted_browser_cookies(headers: &HeaderMap, port: u16) -> Vec<String> {
     named(headers, &trusted_name(port))
 }
 
@@ -55,7 +55,10 @@ pub fn trusted(headers: &HeaderMap, port: u16) -> Vec<String> {
 ///
 /// # Errors
 /// Our own fault when the value is no cookie's.
-pub fn trust(port: u16, value: &str) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+pub fn set_trusted_browser(
+    port: u16,
+    value: &str,
+) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
     header(
         &trusted_name(port),
         value,
@@ -185,12 +188,12 @@ mod tests {
                 headers.append(COOKIE, HeaderValue::from_static(line));
             }
             headers.insert(HOST, HeaderValue::from_static("hall.example"));
-            assert!(shown(&headers, 4747) == expected, "{lines:?}");
+            assert!(sign_in_cookies(&headers, 4747) == expected, "{lines:?}");
         }
         let many: Vec<String> = (0..100).map(|n| format!("guildhall_4747={n}")).collect();
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, many.join("; ").parse().unwrap());
-        assert_eq!(shown(&headers, 4747)[1].len(), SAME_NAME_MAX);
+        assert_eq!(sign_in_cookies(&headers, 4747)[1].len(), SAME_NAME_MAX);
     }
 
     #[test]
@@ -209,7 +212,7 @@ mod tests {
                 let mut headers = HeaderMap::new();
                 headers.insert(COOKIE, HeaderValue::from_static(line));
                 headers.insert(HOST, HeaderValue::from_static(host));
-                assert_eq!(shown(&headers, 4747), expected, "{host} {line}");
+                assert_eq!(sign_in_cookies(&headers, 4747), expected, "{host} {line}");
             }
         }
     }

@@ -167,7 +167,7 @@ fn answer(content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    web_page::keep_to_itself(headers, CONTENT_POLICY);
+    web_page::isolate(headers, CONTENT_POLICY);
     response
 }
 

@@ -69,7 +69,7 @@ impl ApiError {
 
     /// The same with a sentence that fits this case better.
     #[must_use]
-    pub fn saying(mut self, sentence: &'static str) -> Self {
+    pub fn with_sentence(mut self, sentence: &'static str) -> Self {
         self.sentence = sentence;
         self
     }
@@ -125,7 +125,7 @@ impl IntoResponse for ApiError {
             return idempotency::replay(answered);
         }
         if let Some(required) = required {
-            return approval_headers::answer(*required);
+            return approval_headers::approval_required(*required);
         }
         let envelope = ErrorEnvelope {
             error: self.sentence.to_owned(),
@@ -217,7 +217,7 @@ impl From<Refusal> for ApiError {
                 "fieldErrors": invalid.field_errors,
             })),
             Refusal::Connector(refused) => error.with_details(connectors::details(&refused)),
-            Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
+            Refusal::InvalidHandle(rule) => error.with_sentence(handle_rule(rule)),
             Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
             Refusal::CanvasBeingEdited(lock) => error.with_details(json!({
                 "editingBy": lock.by,
@@ -269,7 +269,7 @@ impl From<Refusal> for ApiError {
                 .with_details(json!({ "limitBytes": bytes }))
                 .with_header(header::CONNECTION, CLOSE),
             Refusal::AttachmentStoreFull(bytes) => error
-                .saying("The room for attachments is used up; nothing was changed.")
+                .with_sentence("The room for attachments is used up; nothing was changed.")
                 .with_details(json!({ "limitBytes": bytes })),
             Refusal::AuthRequired
             | Refusal::AgentTokenRequired

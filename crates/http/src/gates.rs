@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, HeaderName, header, request::Parts},
 };
 use guildhall_domain::{
-    approvals::not_the_requester,
+    approvals::refuse_other_requester,
     callers::{AnyCaller, ForAgent, Gate, OwnerDecider, OwnerHere},
     ids::AgentId,
 };
@@ -20,7 +20,7 @@ use crate::{
     errors::{ApiError, internal},
     idempotency::AskingAuthor,
     listener, origin,
-    path_ids::first,
+    path_ids::first_id,
     state::ServerState,
 };
 
@@ -34,7 +34,10 @@ impl<G: Gate> FromRequestParts<ServerState> for By<G> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
-        let caller = state.hall.caller(&approach(parts, state)?).await?;
+        let caller = state
+            .hall
+            .caller(&request_credentials(parts, state)?)
+            .await?;
         let gate = G::admit(caller)?;
         if let Some(agent) = caller.agent()
             && !parts.method.is_safe()
@@ -55,7 +58,7 @@ impl FromRequestParts<ServerState> for ByForAgent {
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
         let By(by) = By::<AnyCaller>::from_request_parts(parts, state).await?;
-        let agent: AgentId = first(parts, state).await?;
+        let agent: AgentId = first_id(parts, state).await?;
         Ok(Self(ForAgent::admit(&by, agent)?))
     }
 }
@@ -69,7 +72,7 @@ impl FromRequestParts<ServerState> for ByFileAccess {
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
         let By(by) = By::from_request_parts(parts, state).await?;
-        state.hall.may_name_files(&by).await?;
+        state.hall.require_file_access(&by).await?;
         Ok(Self(by))
     }
 }
@@ -82,9 +85,12 @@ impl FromRequestParts<ServerState> for ByOwnerDecider {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
-        let caller = state.hall.caller(&approach(parts, state)?).await?;
+        let caller = state
+            .hall
+            .caller(&request_credentials(parts, state)?)
+            .await?;
         let shows_token = parts.headers.contains_key(&SERVICE_APPROVAL);
-        not_the_requester(&caller, shows_token)?;
+        refuse_other_requester(&caller, shows_token)?;
         let By(gate) = By::from_request_parts(parts, state).await?;
         Ok(Self(gate))
     }
@@ -97,7 +103,10 @@ impl FromRequestParts<ServerState> for ByOwnerHere {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
-        let caller = state.hall.caller(&approach(parts, state)?).await?;
+        let caller = state
+            .hall
+            .caller(&request_credentials(parts, state)?)
+            .await?;
         Ok(Self(OwnerHere::admit(caller, is_here(parts))?))
     }
 }
@@ -128,14 +137,17 @@ fn is_forwarded(headers: &HeaderMap) -> bool {
 ///
 /// # Errors
 /// Our own fault when the listener said nothing about the connection.
-pub fn approach(parts: &Parts, state: &ServerState) -> Result<RequestCredentials, ApiError> {
+pub fn request_credentials(
+    parts: &Parts,
+    state: &ServerState,
+) -> Result<RequestCredentials, ApiError> {
     let peer = peer(parts)?;
     Ok(RequestCredentials {
         peer: PeerIdentity::of(peer.word),
-        service_agent: shown(&parts.headers, &SERVICE_AGENT),
-        authorization: shown(&parts.headers, &header::AUTHORIZATION),
-        cookies: cookies::shown(&parts.headers, state.about.port),
-        trusted: cookies::trusted(&parts.headers, state.about.port),
+        service_agent: credential_header(&parts.headers, &SERVICE_AGENT),
+        authorization: credential_header(&parts.headers, &header::AUTHORIZATION),
+        cookies: cookies::sign_in_cookies(&parts.headers, state.about.port),
+        trusted: cookies::trusted_browser_cookies(&parts.headers, state.about.port),
     })
 }
 
@@ -147,7 +159,10 @@ impl FromRequestParts<ServerState> for AttemptAddress {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
-        state.hall.may_sign_in(&approach(parts, state)?).await?;
+        state
+            .hall
+            .require_may_sign_in(&request_credentials(parts, state)?)
+            .await?;
         Ok(Self(peer(parts)?.addr.ip()))
     }
 }
@@ -158,7 +173,7 @@ fn peer(parts: &Parts) -> Result<&listener::ConnectionPeer, ApiError> {
 }
 
 /// One credential header: there once as text, or unreadable, or absent; never two of them.
-fn shown(headers: &HeaderMap, name: &HeaderName) -> CredentialHeader {
+fn credential_header(headers: &HeaderMap, name: &HeaderName) -> CredentialHeader {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => CredentialHeader::Absent,

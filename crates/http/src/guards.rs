@@ -141,7 +141,7 @@ impl GuardRefusal {
     }
 
     /// The whole answer as bytes, for a request that could not be read; the connection ends.
-    pub fn on_the_wire(self, id: &RequestId) -> Vec<u8> {
+    pub fn to_bytes(self, id: &RequestId) -> Vec<u8> {
         let (doc, details) = (self.doc(), self.details());
         let envelope = ErrorEnvelope {
             error: self.sentence().to_owned(),
@@ -183,7 +183,7 @@ impl From<Rejection> for GuardRefusal {
 impl From<GuardRefusal> for ApiError {
     fn from(refused: GuardRefusal) -> Self {
         let error = Self::new(refused.doc())
-            .saying(refused.sentence())
+            .with_sentence(refused.sentence())
             .with_details(refused.details());
         match refused {
             GuardRefusal::Overloaded => error.with_header(RETRY_AFTER, 1),
@@ -235,7 +235,7 @@ impl Guards {
     /// The same for the listener of a preview on `port`: a request names that port, where it comes
     /// from is asked where it matters, and answers are left as they are.
     #[must_use]
-    pub fn of_preview(self, port: u16) -> Self {
+    pub fn for_preview(self, port: u16) -> Self {
         Self {
             preview: Some(port),
             ..self
@@ -279,7 +279,7 @@ impl Guards {
     }
 
     /// What the answer to `request` will carry, whatever becomes of the request.
-    pub fn begin<B>(&self, request: &Request<B>) -> ResponsePolicy {
+    pub fn response_policy<B>(&self, request: &Request<B>) -> ResponsePolicy {
         let headers = request.headers();
         let if_none_match = headers.get(IF_NONE_MATCH);
         let is_served = self.preview.is_none() && is_served_path(request.uri().path());
@@ -348,12 +348,12 @@ impl ResponsePolicy {
 
     /// Gives an answer the form the caller asked for, and the headers that every answer has.
     /// Source: contract 1.1, 1.2 and 1.9.
-    pub fn sign(&self, response: &mut Response<Body>) {
+    pub fn apply(&self, response: &mut Response<Body>) {
         if self.is_foreign {
             return;
         }
         if self.wants_problems {
-            problem_json::put(response, &self.id);
+            problem_json::rewrite(response, &self.id);
         }
         if self.is_known(response) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;

@@ -142,7 +142,7 @@ fn what_comes_through_a_preview_is_of_a_foreign_page() {
 
 fn signed(path: &str, mut response: Response<Body>) -> HeaderMap {
     let request = get(path).header("x-request-id", "mine").body(()).unwrap();
-    guards().begin(&request).sign(&mut response);
+    guards().response_policy(&request).apply(&mut response);
     response.headers().clone()
 }
 
@@ -202,7 +202,7 @@ async fn a_refusal_is_the_envelope_however_it_leaves() {
     let body = axum::body::to_bytes(response.into_body(), 1_024)
         .await
         .unwrap();
-    let raw = GuardRefusal::HeadersTooLarge.on_the_wire(&guards().new_id());
+    let raw = GuardRefusal::HeadersTooLarge.to_bytes(&guards().new_id());
     let raw = String::from_utf8(raw).unwrap();
     let (head, raw_body) = raw.split_once("\r\n\r\n").unwrap();
     assert!(

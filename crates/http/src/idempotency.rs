@@ -112,7 +112,7 @@ impl IdempotencyKey {
     ///
     /// # Errors
     /// [`Refusal::IdempotencyInProgress`] while a post with this key is being answered.
-    pub fn of(self, fingerprint: [u8; 32]) -> Result<IdempotentRequest, Refusal> {
+    pub fn with_body(self, fingerprint: [u8; 32]) -> Result<IdempotentRequest, Refusal> {
         let Some(id) = self.id else {
             return Ok(IdempotentRequest(None));
         };
@@ -130,7 +130,7 @@ pub struct IdempotentRequest(Option<(IdempotencyClaim, RunningKeyGuard)>);
 
 impl IdempotentRequest {
     /// The change that is answered as `answer` says; the same answer meets a repeat.
-    pub fn answering<T, W: Serialize>(
+    pub fn answered_by<T, W: Serialize>(
         self,
         answer: impl FnOnce(&T) -> (StatusCode, W) + Send + 'static,
     ) -> IdempotentWrite<T> {
@@ -146,7 +146,7 @@ impl IdempotentRequest {
     }
 
     /// The same for an answer that may hold secrets: it is kept encrypted.
-    pub fn answering_privately<T, W: Serialize>(
+    pub fn answered_sealed<T, W: Serialize>(
         self,
         answer: impl FnOnce(&T) -> (StatusCode, W) + Send + 'static,
     ) -> IdempotentWrite<T> {
@@ -162,7 +162,7 @@ impl IdempotentRequest {
     }
 
     /// The change whose answer shows a secret of what `id` names; a repeat is told so.
-    pub fn answering_a_secret<T>(
+    pub fn answered_once<T>(
         self,
         id: impl FnOnce(&T) -> String + Send + 'static,
     ) -> IdempotentWrite<T> {
@@ -180,7 +180,7 @@ impl IdempotentRequest {
     ) -> IdempotentWrite<T> {
         match self.0 {
             None => IdempotentWrite::without_key(),
-            Some((claim, mark)) => IdempotentWrite::claimed(claim, move |outcome| {
+            Some((claim, mark)) => IdempotentWrite::with_key(claim, move |outcome| {
                 // The mark lives as long as the change may still happen.
                 let _mark = mark;
                 answer(outcome)
@@ -204,11 +204,11 @@ impl<A: FromFields> FromRequest<ServerState> for IdempotentBody<A> {
         let (mut parts, body) = request.into_parts();
         let key = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let bytes = body::json_bytes(Request::from_parts(parts, body)).await?;
-        let ask = body::shape(&bytes)?;
+        let ask = body::parse(&bytes)?;
         let fingerprint = Sha256::digest(&bytes).into();
         Ok(Self {
             ask,
-            repeat: key.of(fingerprint)?,
+            repeat: key.with_body(fingerprint)?,
         })
     }
 }
@@ -234,7 +234,7 @@ impl<const MAX: usize> FromRequest<ServerState> for IdempotentRawBody<MAX> {
         let (body, fingerprint) = RawBody::reading(request, look).await?;
         Ok(Self {
             body,
-            repeat: key.of(fingerprint.unwrap_or_default())?,
+            repeat: key.with_body(fingerprint.unwrap_or_default())?,
         })
     }
 }

@@ -108,7 +108,7 @@ impl ListenerMetrics for Metrics {
     }
 
     fn tidy(&self) {
-        self.tidy();
+        self.run_upkeep();
     }
 }
 
@@ -217,7 +217,7 @@ pub struct PipelinedBytes(Arc<Connection>);
 
 impl PipelinedBytes {
     /// Whether anything did, as far as it was read.
-    pub fn has_bytes(&self) -> bool {
+    pub fn have_arrived(&self) -> bool {
         self.0.is_followed()
     }
 }
@@ -240,21 +240,21 @@ impl Application for HttpApplication {
     ) -> Response<Body> {
         let began = Instant::now();
         let method = request.method().clone();
-        let passage = self.guards.begin(&request);
+        let passage = self.guards.response_policy(&request);
         if let Some(head) = from.connection.head() {
             let behind = PipelinedBytes(Arc::clone(&from.connection));
             request.extensions_mut().insert(head);
             request.extensions_mut().insert(behind);
         }
-        let mut response = self.pass(from, &passage, request).await;
-        passage.sign(&mut response);
+        let mut response = self.pass_guards(from, &passage, request).await;
+        passage.apply(&mut response);
         self.metrics
             .answered(&method, response.status(), began.elapsed());
         response
     }
 
     fn rejection(&self, rejection: Rejection) -> Vec<u8> {
-        GuardRefusal::from(rejection).on_the_wire(&self.guards.new_id())
+        GuardRefusal::from(rejection).to_bytes(&self.guards.new_id())
     }
 
     fn inspects_heads(&self) -> bool {
@@ -272,7 +272,7 @@ impl Application for HttpApplication {
 
 impl HttpApplication {
     /// Lets the request through to its route. Where it is refused before, its body is not read.
-    async fn pass(
+    async fn pass_guards(
         &self,
         from: &PeerConnection,
         passage: &ResponsePolicy,

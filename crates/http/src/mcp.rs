@@ -112,12 +112,12 @@ impl McpEndpoint {
         let forms = parts.headers.entry(header::ACCEPT);
         forms.or_insert(HeaderValue::from_static(FORMS));
         let request = Request::from_parts(parts, Full::new(Bytes::from(body)));
-        told(self.service.handle(request).await.map(Body::new))
+        as_envelope(self.service.handle(request).await.map(Body::new))
     }
 }
 
 /// Gives what the protocol's library refuses in plain text the form of every other refusal.
-fn told(response: Response) -> Response {
+fn as_envelope(response: Response) -> Response {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
     if !status.is_client_error() && !status.is_server_error()
@@ -131,7 +131,7 @@ fn told(response: Response) -> Response {
         StatusCode::NOT_ACCEPTABLE => ApiError::new(error_catalogue::NOT_ACCEPTABLE),
         StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(error_catalogue::PAYLOAD_TOO_LARGE),
         _ if status.is_client_error() => {
-            ApiError::new(error_catalogue::BAD_REQUEST).saying(unreadable)
+            ApiError::new(error_catalogue::BAD_REQUEST).with_sentence(unreadable)
         }
         _ => internal(),
     }
@@ -255,7 +255,7 @@ impl McpToolServer {
             let end =
                 Instant::now() + Duration::from_secs(tool_routes::wait_s(tool, arguments).into());
             loop {
-                let response = self.ask(request()?).await;
+                let response = self.call_route(request()?).await;
                 if Instant::now() >= end {
                     return Ok(response);
                 }
@@ -278,7 +278,7 @@ impl McpToolServer {
             pending::<Infallible>().await
         };
         tokio::select! {
-            response = telling(&context.peer, token, self.ask(request)) => Ok(response),
+            response = with_progress(&context.peer, token, self.call_route(request)) => Ok(response),
             never = leaving => match never {},
         }
     }
@@ -311,7 +311,7 @@ impl McpToolServer {
         };
         let answering = async {
             match progress {
-                Some(token) => telling(&context.peer, token, answering).await,
+                Some(token) => with_progress(&context.peer, token, answering).await,
                 None => answering.await,
             }
         };
@@ -323,7 +323,7 @@ impl McpToolServer {
 
     /// Asks the interface, to the end also when the agent goes away meanwhile: what follows a
     /// change's commit must happen as well.
-    async fn ask(&self, request: Request<Body>) -> Response {
+    async fn call_route(&self, request: Request<Body>) -> Response {
         let answering = self.twins.clone().oneshot(request);
         match self.hall.tasks().finish(answering).await {
             Some(Ok(response)) => response,
@@ -334,7 +334,7 @@ impl McpToolServer {
 }
 
 /// Waits for `asking` and tells the client every now and then that it is still waited for.
-async fn telling<T>(
+async fn with_progress<T>(
     peer: &Peer<RoleServer>,
     token: ProgressToken,
     asking: impl Future<Output = T>,

@@ -126,7 +126,7 @@ impl Metrics {
 
     /// Folds recorded durations into their buckets, so that memory stays bounded when
     /// nobody reads the metrics; the listener does it every few seconds.
-    pub fn tidy(&self) {
+    pub fn run_upkeep(&self) {
         self.text.run_upkeep();
     }
 

@@ -68,13 +68,17 @@ impl MultipartFiles {
         }
         let boundary = boundary(headers)?;
         let mut pieces = BodyPieces::new(self.0.into_body(), most);
-        hand_on(&mut pieces, boundary, upload).await?;
+        forward_files(&mut pieces, boundary, upload).await?;
         pieces.read_to_end().await.map_err(Into::into)
     }
 }
 
 /// Hands the files among the parts to `upload`.
-async fn hand_on(pieces: &mut BodyPieces, boundary: String, upload: &mut Upload) -> ApiResult<()> {
+async fn forward_files(
+    pieces: &mut BodyPieces,
+    boundary: String,
+    upload: &mut Upload,
+) -> ApiResult<()> {
     let parts_max = upload.limits().per_entry_max + FIELDS_BESIDE_FILES;
     let unparsed = Arc::clone(&pieces.unparsed);
     let mut parts = Multipart::new(pieces.stream(), boundary);
@@ -120,7 +124,7 @@ fn boundary(headers: &HeaderMap) -> ApiResult<String> {
         .and_then(|kind| multer::parse_boundary(kind.to_str().ok()?).ok())
         .ok_or_else(|| {
             ApiError::new(error_catalogue::UNSUPPORTED_MEDIA_TYPE)
-                .saying("The body must be multipart/form-data with a boundary.")
+                .with_sentence("The body must be multipart/form-data with a boundary.")
         })
 }
 

@@ -22,13 +22,13 @@ pub struct Path<T>(pub T);
 /// An id that can stand in a path.
 pub trait PathId {
     /// Reads it.
-    fn named(text: &str) -> Self;
+    fn from_path(text: &str) -> Self;
 }
 
 macro_rules! path_ids {
     ($($id:ident)+) => {$(
         impl PathId for $id {
-            fn named(text: &str) -> Self {
+            fn from_path(text: &str) -> Self {
                 Self::named(text)
             }
         }
@@ -44,7 +44,7 @@ path_ids! {
 
 /// A part of the path that is no id, percent-decoded; its form is checked by who takes it.
 impl PathId for String {
-    fn named(text: &str) -> Self {
+    fn from_path(text: &str) -> Self {
         text.to_owned()
     }
 }
@@ -57,7 +57,7 @@ impl<S: Send + Sync, A: PathId> FromRequestParts<S> for Path<A> {
         let [first] = texts.as_slice() else {
             return Err(internal());
         };
-        Ok(Self(A::named(first)))
+        Ok(Self(A::from_path(first)))
     }
 }
 
@@ -69,7 +69,7 @@ impl<S: Send + Sync, A: PathId, B: PathId> FromRequestParts<S> for Path<(A, B)> 
         let [first, second] = texts.as_slice() else {
             return Err(internal());
         };
-        Ok(Self((A::named(first), B::named(second))))
+        Ok(Self((A::from_path(first), B::from_path(second))))
     }
 }
 
@@ -81,7 +81,11 @@ impl<S: Send + Sync, A: PathId, B: PathId, C: PathId> FromRequestParts<S> for Pa
         let [first, second, third] = texts.as_slice() else {
             return Err(internal());
         };
-        Ok(Self((A::named(first), B::named(second), C::named(third))))
+        Ok(Self((
+            A::from_path(first),
+            B::from_path(second),
+            C::from_path(third),
+        )))
     }
 }
 
@@ -103,13 +107,13 @@ impl<S: Send + Sync> FromRequestParts<S> for SessionPath {
 }
 
 /// The id that a path begins with, whatever follows.
-pub(crate) async fn first<S: Send + Sync, T: PathId>(
+pub(crate) async fn first_id<S: Send + Sync, T: PathId>(
     parts: &mut Parts,
     state: &S,
 ) -> Result<T, ApiError> {
     let texts = texts(parts, state).await?;
     let first = texts.first().ok_or_else(internal)?;
-    Ok(T::named(first))
+    Ok(T::from_path(first))
 }
 
 async fn texts<S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<Vec<String>, ApiError> {

@@ -54,7 +54,7 @@ impl AcceptedForms {
 }
 
 /// Gives an error answer the form of a problem; anything else stays as it is.
-pub(crate) fn put(response: &mut Response<Body>, id: &RequestId) {
+pub(crate) fn rewrite(response: &mut Response<Body>, id: &RequestId) {
     let Some(said) = response.extensions_mut().remove::<ErrorContent>() else {
         return;
     };

@@ -191,7 +191,7 @@ impl Params {
     }
 
     /// The number behind which the page begins, of a `list` that is ordered by one.
-    pub fn place(&mut self, list: impl Hash) -> Option<u64> {
+    pub fn place_after(&mut self, list: impl Hash) -> Option<u64> {
         let cursor = self.text("cursor")?;
         page_cursor::read_place(&cursor, list)
             .or_else(|| self.fail("cursor", "does not belong to this list"))

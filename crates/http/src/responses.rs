@@ -84,7 +84,7 @@ fn tagged_by_body(body: &impl Serialize) -> Response {
 }
 
 /// A page of a list, with the address of the next one if there is one.
-pub fn page<T, W: Serialize>(
+pub fn page_response<T, W: Serialize>(
     uri: &Uri,
     next_cursor: Option<String>,
     seen: ReadSnapshot<T>,
@@ -100,7 +100,7 @@ pub fn page<T, W: Serialize>(
 }
 
 /// Reads a state and gives it its form on the wire.
-pub fn read<T, W: From<T>>(seen: ReadSnapshot<T>) -> ReadResponse<W> {
+pub fn read_response<T, W: From<T>>(seen: ReadSnapshot<T>) -> ReadResponse<W> {
     ReadResponse(seen.map(Into::into))
 }
 

@@ -274,7 +274,7 @@ pub fn routers(state: ServerState) -> Routers {
         .with_state(state.clone());
     let main = documented
         .merge(mcp)
-        .merge(beside())
+        .merge(undocumented())
         .merge(web_page::routes())
         .merge(docs::routes(docs))
         .fallback(web_page::fallback)
@@ -318,7 +318,7 @@ fn mcp_routes(mcp: McpEndpoint) -> Router<ServerState> {
 
 /// The routes beside the interface for programs: pages that a person opens, the stream of the
 /// local browser, and files of served folders.
-fn beside() -> Router<ServerState> {
+fn undocumented() -> Router<ServerState> {
     Router::new()
         .route(
             "/api/local-browser/stream",
@@ -336,7 +336,7 @@ fn beside() -> Router<ServerState> {
                     "/api/auth/open/{token}",
                     routing::get(trusted_browsers::open),
                 )
-                .route_layer(middleware::from_fn(oauth_pages::told_on_a_page)),
+                .route_layer(middleware::from_fn(oauth_pages::refusals_as_pages)),
         )
         .route("/api/oauth/client", routing::get(oauth_pages::client))
         .route(

@@ -115,12 +115,12 @@ fn answer(file: EmbeddedFile, caching: &'static str, asked: &HeaderMap) -> Respo
     }
     headers.insert(CONTENT_TYPE, content_type);
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
-    keep_to_itself(headers, CONTENT_POLICY);
+    isolate(headers, CONTENT_POLICY);
     response
 }
 
 /// Headers by which a page of ours loads nothing foreign and is loaded by nothing foreign.
-pub(crate) fn keep_to_itself(headers: &mut HeaderMap, policy: &'static str) {
+pub(crate) fn isolate(headers: &mut HeaderMap, policy: &'static str) {
     for (name, value) in [
         (CONTENT_SECURITY_POLICY, policy),
         (

@@ -67,13 +67,13 @@ impl AgentSession {
     }
 
     /// Reads or changes what is stored of it.
-    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut SessionRecord) -> T) -> T {
+    pub(crate) fn with_record<T>(&self, change: impl FnOnce(&mut SessionRecord) -> T) -> T {
         change(&mut held(&self.record))
     }
 
     /// Keeps an update for the next replay.
     pub(crate) fn note(&self, update: Value) {
-        self.with(|record| record.note(update));
+        self.with_record(|record| record.note(update));
     }
 
     /// The mode in force.
@@ -206,7 +206,7 @@ impl ScriptedAgent {
         };
         let session = self.opened(record, ask.mcp_servers)?;
         // Without its history an agent still works, so a full disk is no reason to refuse.
-        let _ = session.with(|record| self.history.keep(record));
+        let _ = session.with_record(|record| self.history.save(record));
         Ok(NewSessionResponse::new(session.id.clone()).modes(session.mode().state()))
     }
 
@@ -216,7 +216,7 @@ impl ScriptedAgent {
         client: &ConnectionTo<ClientRole>,
     ) -> Result<LoadSessionResponse, Error> {
         let session = self.reopened(&ask.session_id.to_string(), ask.cwd, ask.mcp_servers)?;
-        for update in session.with(|record| record.updates.clone()) {
+        for update in session.with_record(|record| record.updates.clone()) {
             let update: SessionUpdate = serde_json::from_value(update)?;
             client.send_notification(SessionNotification::new(session.id.clone(), update))?;
         }
@@ -237,7 +237,7 @@ impl ScriptedAgent {
     ) -> Result<Arc<AgentSession>, Error> {
         let open = held(&self.sessions).get(id).cloned();
         let record = match open {
-            Some(session) => Some(session.with(|record| record.clone())),
+            Some(session) => Some(session.with_record(|record| record.clone())),
             None => self.history.find(id),
         };
         let record = record.ok_or_else(|| {
@@ -314,7 +314,7 @@ impl ScriptedAgent {
             let is_late = ended.as_ref().is_ok_and(|ended| ended.is_late);
             to.respond_with_result(ended.map(|ended| answer(&ended)))?;
             if is_late {
-                turn::talk_on(&client, &session.id)?;
+                turn::send_after_end(&client, &session.id)?;
             }
             Ok(())
         })
@@ -335,7 +335,7 @@ impl ScriptedAgent {
         let script = texts.last().copied().unwrap_or_default();
         let has_forms = self.has_forms.load(Ordering::Relaxed);
         TurnRun::new(session, &self.history, client, has_forms, came_ns)
-            .play(script, &said)
+            .run_directives(script, &said)
             .await
     }
 }

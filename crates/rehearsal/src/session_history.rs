@@ -55,15 +55,15 @@ impl SessionRecord {
     }
 
     /// Remembers that a person is asked about `call`.
-    pub(crate) fn asked(&mut self, call: RecordedCall) {
-        self.settled(&call);
+    pub(crate) fn add_unanswered(&mut self, call: RecordedCall) {
+        self.remove_unanswered(&call);
         self.unanswered.push(call);
         let surplus = self.unanswered.len().saturating_sub(UNANSWERED_MAX);
         self.unanswered.drain(..surplus);
     }
 
     /// Forgets that `call` was asked about.
-    pub(crate) fn settled(&mut self, call: &RecordedCall) {
+    pub(crate) fn remove_unanswered(&mut self, call: &RecordedCall) {
         self.unanswered.retain(|other| other != call);
     }
 }
@@ -83,7 +83,7 @@ impl HistoryFolder {
     }
 
     /// Stores `record` in place of what was stored of its session.
-    pub(crate) fn keep(&self, record: &SessionRecord) -> io::Result<()> {
+    pub(crate) fn save(&self, record: &SessionRecord) -> io::Result<()> {
         let Some(file) = self.file(&record.id) else {
             return Ok(());
         };

@@ -130,7 +130,7 @@ impl PlannedCall {
     }
 
     /// Its first announcement; `bare` leaves out what it is called with.
-    pub(crate) fn announcement(&self, workspace: &SessionFolder, bare: bool) -> ToolCall {
+    pub(crate) fn tool_call_announcement(&self, workspace: &SessionFolder, bare: bool) -> ToolCall {
         let call = ToolCall::new(self.id.clone(), self.remembered.title.clone())
             .name(self.remembered.tool.clone())
             .kind(self.tool.kind())
@@ -144,7 +144,11 @@ impl PlannedCall {
     }
 
     /// What a permission request shows of it; `bare` shows its id alone.
-    pub(crate) fn shown(&self, workspace: &SessionFolder, bare: bool) -> ToolCallUpdate {
+    pub(crate) fn permission_update(
+        &self,
+        workspace: &SessionFolder,
+        bare: bool,
+    ) -> ToolCallUpdate {
         if bare {
             return ToolCallUpdate::new(self.id.clone(), ToolCallUpdateFields::new());
         }
@@ -192,7 +196,7 @@ impl PlannedCall {
 impl ToolInput {
     /// How far it reaches, as far as it tells by itself: what a tool server's tool does, the
     /// server says.
-    pub(crate) fn reach(&self) -> CallEffect {
+    pub(crate) fn effect(&self) -> CallEffect {
         match self {
             Self::WriteFile { .. } | Self::EditFile { .. } => CallEffect::Edits,
             Self::RunCommand { .. } | Self::CallMcp { .. } => CallEffect::Runs,

@@ -53,7 +53,7 @@ impl ToolServers {
     ///
     /// # Errors
     /// In words, when the server or its tool is not there.
-    pub(crate) async fn reach(&self, server: &str, tool: &str) -> Result<CallEffect, String> {
+    pub(crate) async fn find_tool(&self, server: &str, tool: &str) -> Result<CallEffect, String> {
         let running = self.running(server).await?;
         let tools = running.service.list_all_tools().await;
         let tools = tools.map_err(|error| format!("{server} does not list its tools: {error}"))?;

@@ -100,7 +100,11 @@ impl<'a> TurnRun<'a> {
     /// # Errors
     /// With the line, when a directive cannot be read or carried out; nothing has happened when
     /// one could not be read. When the client is gone or answers with an error.
-    pub(crate) async fn play(mut self, prompt: &str, approved: &str) -> Result<TurnResult, Error> {
+    pub(crate) async fn run_directives(
+        mut self,
+        prompt: &str,
+        approved: &str,
+    ) -> Result<TurnResult, Error> {
         let script = directives::parse(prompt).map_err(|error| refusal(error.to_string()))?;
         let approved = approved_titles(approved);
         let calls = script.iter().filter_map(|directive| match directive {
@@ -248,7 +252,7 @@ impl<'a> TurnRun<'a> {
 
     /// Makes again, exactly, the last call that was asked about under this title.
     async fn repeat(&mut self, title: &str) -> Result<(), Error> {
-        let known = self.session.with(|record| {
+        let known = self.session.with_record(|record| {
             let same = |call: &&RecordedCall| call.title == title;
             record.unanswered.iter().rev().find(same).cloned()
         });
@@ -265,7 +269,7 @@ impl<'a> TurnRun<'a> {
 
     /// Announces a call, asks when the mode says so, carries it out, and tells what came of it.
     async fn call(&mut self, mut call: PlannedCall) -> Result<(), Error> {
-        let number = self.session.with(|record| {
+        let number = self.session.with_record(|record| {
             record.calls += 1;
             record.calls
         });
@@ -274,11 +278,11 @@ impl<'a> TurnRun<'a> {
         let is_twice = std::mem::take(&mut self.is_twice);
         if is_twice {
             self.tell(SessionUpdate::ToolCall(
-                call.announcement(&self.session.workspace, true),
+                call.tool_call_announcement(&self.session.workspace, true),
             ))?;
         }
         let announcement =
-            SessionUpdate::ToolCall(call.announcement(&self.session.workspace, false));
+            SessionUpdate::ToolCall(call.tool_call_announcement(&self.session.workspace, false));
         if partial == Some(true) {
             // The next replay shows it although this client was not told.
             self.session.note(serde_json::to_value(&announcement)?);
@@ -313,14 +317,14 @@ impl<'a> TurnRun<'a> {
         }
         if self
             .session
-            .with(|record| record.always.contains(&call.remembered))
+            .with_record(|record| record.always.contains(&call.remembered))
         {
             return Ok(Ok(()));
         }
         self.session
-            .with(|record| record.asked(call.remembered.clone()));
+            .with_record(|record| record.add_unanswered(call.remembered.clone()));
         self.keep();
-        let shown = call.shown(&self.session.workspace, is_bare);
+        let shown = call.permission_update(&self.session.workspace, is_bare);
         let (to, session) = (self.to, self.session.id.as_str());
         let asking = client_requests::permission(to, session, shown, number);
         let answer = self.unless_cancelled(asking).await.transpose()?;
@@ -330,8 +334,8 @@ impl<'a> TurnRun<'a> {
         if answer == PermissionResponse::No {
             return Ok(Err("Refused: nothing was done.".to_owned()));
         }
-        self.session.with(|record| {
-            record.settled(&call.remembered);
+        self.session.with_record(|record| {
+            record.remove_unanswered(&call.remembered);
             if answer == PermissionResponse::Always {
                 record.always.push(call.remembered.clone());
             }
@@ -343,9 +347,9 @@ impl<'a> TurnRun<'a> {
     /// How far a call reaches; a tool server is asked for what it says of its tool.
     async fn reach(&mut self, call: &PlannedCall) -> Result<CallEffect, String> {
         let ToolInput::CallMcp { server, tool, .. } = &call.tool else {
-            return Ok(call.tool.reach());
+            return Ok(call.tool.effect());
         };
-        let asking = self.session.servers.reach(server, tool);
+        let asking = self.session.servers.find_tool(server, tool);
         let cancelled = || Err("Cancelled: nothing was done.".to_owned());
         self.unless_cancelled(asking)
             .await
@@ -394,7 +398,7 @@ impl<'a> TurnRun<'a> {
                 ToolOutcome::done(format!("The list has {} todos", todos.len()))
             }
             ToolInput::TaskCreate(_) => {
-                let number = self.session.with(|record| {
+                let number = self.session.with_record(|record| {
                     record.tasks += 1;
                     record.tasks
                 });
@@ -405,7 +409,7 @@ impl<'a> TurnRun<'a> {
     }
 
     fn task_updated(&self, id: &str) -> ToolOutcome {
-        let last = self.session.with(|record| record.tasks);
+        let last = self.session.with_record(|record| record.tasks);
         match id.parse::<u64>() {
             Ok(number) if (1..=last).contains(&number) => {
                 ToolOutcome::done(format!("Task #{number} updated"))
@@ -444,7 +448,7 @@ impl<'a> TurnRun<'a> {
             reason
         };
         let figures = self.figures;
-        let (used, cost) = self.session.with(|record| {
+        let (used, cost) = self.session.with_record(|record| {
             record.tokens = record
                 .tokens
                 .saturating_add(figures.input)
@@ -470,12 +474,12 @@ impl<'a> TurnRun<'a> {
     /// Stores the session; without its history an agent still works, so a full disk is no reason
     /// to fail a turn.
     fn keep(&self) {
-        let _ = self.session.with(|record| self.history.keep(record));
+        let _ = self.session.with_record(|record| self.history.save(record));
     }
 }
 
 /// Talks on after a cancelled turn was answered.
-pub(crate) fn talk_on(to: &ConnectionTo<ClientRole>, session: &str) -> Result<(), Error> {
+pub(crate) fn send_after_end(to: &ConnectionTo<ClientRole>, session: &str) -> Result<(), Error> {
     let update = SessionUpdate::AgentMessageChunk(chunk("late after the end "));
     to.send_notification(SessionNotification::new(session.to_owned(), update))
 }
@@ -558,7 +562,7 @@ fn result(call: &PlannedCall, outcome: &ToolOutcome) -> SessionUpdate {
         .status(status)
         .raw_output(outcome.raw.clone());
     // A finished edit keeps its difference; everything else shows what came of it.
-    if !(outcome.is_done && call.tool.reach() == CallEffect::Edits) {
+    if !(outcome.is_done && call.tool.effect() == CallEffect::Edits) {
         fields = fields.content(vec![tool_calls::text_content(&outcome.text)]);
     }
     SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.id.clone(), fields))

@@ -10,7 +10,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, maybe_moment, moment, word, word_of},
+    transactions::{self, enum_column, enum_text, maybe_moment, moment},
 };
 
 const COLUMNS: &str = "t.id, t.agent_id, t.label, t.origin, t.session_id, t.created_at,
@@ -84,7 +84,7 @@ pub fn insert(tx: &mut Tx<'_>, token: &AgentToken, digest: &[u8; 32]) -> Result<
             token.agent_id.as_bytes(),
             digest,
             &token.label,
-            word_of(token.origin, &TokenOrigin::WORDS),
+            enum_text(token.origin, &TokenOrigin::WORDS),
             token.session_id.as_ref().map(SessionId::as_bytes),
             token.created_at.as_millis(),
         ),
@@ -165,7 +165,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<AgentToken> {
         id: transactions::id(row, 0, AgentTokenId::from_bytes)?,
         agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
         label: row.get(2)?,
-        origin: word(row, 3, &TokenOrigin::WORDS)?,
+        origin: enum_column(row, 3, &TokenOrigin::WORDS)?,
         session_id: transactions::maybe_id(row, 4, SessionId::from_bytes)?,
         created_at: moment(row, 5)?,
         last_used_at: maybe_moment(row, 6)?,

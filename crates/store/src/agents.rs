@@ -13,7 +13,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx, authors, settings,
-    transactions::{self, maybe_moment, moment, word, word_of},
+    transactions::{self, enum_column, enum_text, maybe_moment, moment},
 };
 
 const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description, g.runtime, g.cwd,
@@ -124,7 +124,7 @@ pub fn insert(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
             &agent.description,
             &agent.runtime,
             &agent.cwd,
-            word_of(agent.response_mode, &ResponseMode::WORDS),
+            enum_text(agent.response_mode, &ResponseMode::WORDS),
             &agent.permission_mode,
             &agent.model,
             &agent.effort,
@@ -146,7 +146,7 @@ pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
         (
             &agent.name,
             &agent.description,
-            word_of(agent.response_mode, &ResponseMode::WORDS),
+            enum_text(agent.response_mode, &ResponseMode::WORDS),
             &agent.permission_mode,
             &agent.model,
             &agent.effort,
@@ -184,9 +184,9 @@ pub fn acknowledgements(db: &ReadTx<'_>, id: AgentId) -> Result<Vec<AutonomyCons
             Ok(AutonomyConsent {
                 mode: row.get(0)?,
                 width: AutonomyLevel {
-                    stop: word(row, 1, &StopPoint::WORDS)?,
-                    asks: word(row, 2, &PromptPolicy::WORDS)?,
-                    reach: word(row, 3, &EffectReach::WORDS)?,
+                    stop: enum_column(row, 1, &StopPoint::WORDS)?,
+                    asks: enum_column(row, 2, &PromptPolicy::WORDS)?,
+                    reach: enum_column(row, 3, &EffectReach::WORDS)?,
                 },
                 by: transactions::id(row, 4, AuthorId::from_bytes)?,
                 at: moment(row, 5)?,
@@ -208,9 +208,9 @@ pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &AutonomyConsent) -> Res
         (
             id.as_bytes(),
             &given.mode,
-            word_of(given.width.stop, &StopPoint::WORDS),
-            word_of(given.width.asks, &PromptPolicy::WORDS),
-            word_of(given.width.reach, &EffectReach::WORDS),
+            enum_text(given.width.stop, &StopPoint::WORDS),
+            enum_text(given.width.asks, &PromptPolicy::WORDS),
+            enum_text(given.width.reach, &EffectReach::WORDS),
             given.by.as_bytes(),
             given.at.as_millis(),
         ),
@@ -232,7 +232,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
         description: row.get(4)?,
         runtime: row.get(5)?,
         cwd: row.get(6)?,
-        response_mode: word(row, 7, &ResponseMode::WORDS)?,
+        response_mode: enum_column(row, 7, &ResponseMode::WORDS)?,
         permission_mode: row.get(8)?,
         model: row.get(9)?,
         effort: row.get(10)?,

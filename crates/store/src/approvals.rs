@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::{
     ReadTx, Tx, authors,
     interactions::ASKED,
-    transactions::{self, maybe_id, maybe_moment, moment, word, word_of},
+    transactions::{self, enum_column, enum_text, maybe_id, maybe_moment, moment},
 };
 
 /// Until when a row counts: a deadline of its own once it is granted.
@@ -241,7 +241,7 @@ fn run(
     };
     add(
         "p.state = ",
-        Box::new(word_of(state, &ApprovalState::WORDS)),
+        Box::new(enum_text(state, &ApprovalState::WORDS)),
     );
     match overdue {
         Some(true) => add(&format!("{DEADLINE} <= "), Box::new(now.as_millis())),
@@ -252,7 +252,7 @@ fn run(
         add(in_sight, Box::new(*whose));
     }
     if let Some(kind) = ask.kind {
-        add("p.kind = ", Box::new(word_of(kind, &ApprovalKind::WORDS)));
+        add("p.kind = ", Box::new(enum_text(kind, &ApprovalKind::WORDS)));
     }
     if let Some(agent) = ask.agent {
         add("p.agent_id = ", Box::new(*agent.as_bytes()));
@@ -288,7 +288,7 @@ pub fn pending_about(db: &ReadTx<'_>, agent: AgentId, author: AuthorId) -> Resul
 /// A fault when the engine cannot read.
 pub fn pending_of_kind(db: &ReadTx<'_>, kind: ApprovalKind) -> Result<Vec<Approval>> {
     let condition = "p.kind = $1 AND p.state = 'pending' ORDER BY p.id";
-    let params = [word_of(kind, &ApprovalKind::WORDS)];
+    let params = [enum_text(kind, &ApprovalKind::WORDS)];
     let found = whole(db, db.all(&select(condition), params, raw)?)?;
     Ok(found.into_iter().map(|stored| stored.approval).collect())
 }
@@ -332,8 +332,8 @@ pub fn insert(tx: &mut Tx<'_>, new: &NewApproval) -> Result<()> {
            '', $7, $8, $9, '', $10, $11, '[]', $12)",
         (
             new.id.as_bytes(),
-            word_of(new.kind, &ApprovalKind::WORDS),
-            new.capability.word(),
+            enum_text(new.kind, &ApprovalKind::WORDS),
+            new.capability.as_str(),
             new.requested_by.as_bytes(),
             new.agent_id.as_ref().map(AgentId::as_bytes),
             new.session_id.as_ref().map(SessionId::as_bytes),
@@ -378,7 +378,7 @@ pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &ApprovalTransition<'_>) -
            grant_expires_at = COALESCE($7, grant_expires_at), deny_reason = $8
          WHERE id = $9 AND state = $10",
         (
-            word_of(step.to, &ApprovalState::WORDS),
+            enum_text(step.to, &ApprovalState::WORDS),
             decided_at,
             decided_by,
             withdrawn_at,
@@ -387,7 +387,7 @@ pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &ApprovalTransition<'_>) -
             step.expires_at.map(Timestamp::as_millis),
             step.deny_reason,
             id.as_bytes(),
-            word_of(step.from, &ApprovalState::WORDS),
+            enum_text(step.from, &ApprovalState::WORDS),
         ),
     )?;
     Ok(moved == 1)
@@ -452,7 +452,10 @@ fn whole(db: &ReadTx<'_>, found: Vec<ApprovalColumns>) -> Result<Vec<ApprovalRow
             state: raw.state,
             capability: raw
                 .capability
-                .map_or_else(|| word_of(raw.kind, &ApprovalKind::WORDS), Capability::word)
+                .map_or_else(
+                    || enum_text(raw.kind, &ApprovalKind::WORDS),
+                    Capability::as_str,
+                )
                 .to_owned(),
             title: raw.shown.title,
             tier: raw
@@ -483,12 +486,12 @@ fn whole(db: &ReadTx<'_>, found: Vec<ApprovalColumns>) -> Result<Vec<ApprovalRow
 }
 
 fn raw(row: &Row<'_>) -> rusqlite::Result<ApprovalColumns> {
-    let kind = word(row, 1, &ApprovalKind::WORDS)?;
-    let state = word(row, 2, &ApprovalState::WORDS)?;
+    let kind = enum_column(row, 1, &ApprovalKind::WORDS)?;
+    let state = enum_column(row, 2, &ApprovalState::WORDS)?;
     let capability = if kind.is_of_session() {
         None
     } else {
-        Some(word(row, 3, &Capability::WORDS)?)
+        Some(enum_column(row, 3, &Capability::WORDS)?)
     };
     Ok(ApprovalColumns {
         id: transactions::id(row, 0, ApprovalId::from_bytes)?,

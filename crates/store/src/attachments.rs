@@ -13,7 +13,7 @@ use rusqlite::{Row, params_from_iter};
 
 use crate::{
     ReadTx, Tx, idempotency,
-    transactions::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 const COLUMNS: &str = "id, room_id, name, mime_type, picture, size, sha256, uploader_id, entry_seq";
@@ -75,7 +75,7 @@ pub fn insert(tx: &mut Tx<'_>, new: NewAttachment) -> Result<Attachment> {
             &new.name,
             &new.mime_type,
             new.picture
-                .map(|picture| word_of(picture, &ImageFormat::WORDS)),
+                .map(|picture| enum_text(picture, &ImageFormat::WORDS)),
             stored(new.size),
             new.sha256.as_bytes(),
             new.now.as_millis(),
@@ -296,7 +296,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Attachment> {
 
 fn picture(row: &Row<'_>) -> rusqlite::Result<Option<ImageFormat>> {
     match row.get_ref(4)?.as_str_or_null()? {
-        Some(_) => word(row, 4, &ImageFormat::WORDS).map(Some),
+        Some(_) => enum_column(row, 4, &ImageFormat::WORDS).map(Some),
         None => Ok(None),
     }
 }

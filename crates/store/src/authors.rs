@@ -13,7 +13,7 @@ use rusqlite::{Row, params_from_iter};
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, moment, word, word_of},
+    transactions::{self, enum_column, enum_text, moment},
 };
 
 /// The columns of an author, read by [`summary_at`] and [`read`].
@@ -59,7 +59,7 @@ pub fn list(db: &ReadTx<'_>, ask: &AuthorsQuery) -> Result<Vec<Author>> {
         (
             ask.after.as_ref().map_or(&[][..], |id| &id.as_bytes()[..]),
             ask.include_retired,
-            ask.kind.map(|kind| word_of(kind, &AuthorKind::WORDS)),
+            ask.kind.map(|kind| enum_text(kind, &AuthorKind::WORDS)),
             like,
             ask.seen_by.as_ref().map(AuthorId::as_bytes),
             i64::from(ask.limit) + 1,
@@ -106,7 +106,7 @@ pub fn by_id(db: &ReadTx<'_>, id: AuthorId) -> Result<Option<Author>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn is_seen_by(db: &ReadTx<'_>, other: AuthorId, viewer: AuthorId) -> Result<bool> {
+pub fn is_visible_to(db: &ReadTx<'_>, other: AuthorId, viewer: AuthorId) -> Result<bool> {
     db.one(
         "SELECT $1 = $2 OR EXISTS (SELECT 1 FROM authors WHERE id = $1 AND kind = 'system')
            OR EXISTS (SELECT 1 FROM members mine JOIN members theirs ON theirs.room_id = mine.room_id
@@ -126,7 +126,7 @@ pub fn insert(tx: &mut Tx<'_>, author: &Author) -> Result<()> {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         (
             author.id.as_bytes(),
-            word_of(author.kind, &AuthorKind::WORDS),
+            enum_text(author.kind, &AuthorKind::WORDS),
             &author.display_name,
             &author.emoji,
             &author.color,
@@ -315,7 +315,7 @@ pub fn summaries(
 pub(crate) fn summary_at(row: &Row<'_>, at: usize) -> rusqlite::Result<AuthorSummary> {
     Ok(AuthorSummary {
         id: transactions::id(row, at, AuthorId::from_bytes)?,
-        kind: word(row, at + 1, &AuthorKind::WORDS)?,
+        kind: enum_column(row, at + 1, &AuthorKind::WORDS)?,
         display_name: row.get(at + 2)?,
         emoji: row.get(at + 3)?,
         color: row.get(at + 4)?,

@@ -8,7 +8,7 @@ use guildhall_domain::{
 
 use crate::{
     ReadTx, Tx,
-    transactions::{count, maybe_id, stored, word, word_of},
+    transactions::{count, enum_column, enum_text, maybe_id, stored},
 };
 
 /// What is kept.
@@ -28,13 +28,13 @@ pub struct BrowserRow {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn kept(db: &ReadTx<'_>) -> Result<BrowserRow> {
+pub fn load(db: &ReadTx<'_>) -> Result<BrowserRow> {
     let sql = "SELECT mode, revision, connection, session, shared_in FROM browser WHERE id = 1";
     let kept = db.first(sql, [], |row| {
         let session = maybe_id(row, 3, SessionId::from_bytes)?;
         let shared_in = maybe_id(row, 4, BrowserConnectionId::from_bytes)?;
         Ok(BrowserRow {
-            mode: word(row, 0, &DisplayMode::WORDS)?,
+            mode: enum_column(row, 0, &DisplayMode::WORDS)?,
             revision: count(row, 1)?,
             connection: maybe_id(row, 2, BrowserConnectionId::from_bytes)?,
             shared: session.zip(shared_in),
@@ -58,7 +58,7 @@ pub fn keep(tx: &mut Tx<'_>, kept: BrowserRow) -> Result<()> {
            connection = excluded.connection, session = excluded.session,
            shared_in = excluded.shared_in",
         (
-            word_of(kept.mode, &DisplayMode::WORDS),
+            enum_text(kept.mode, &DisplayMode::WORDS),
             stored(kept.revision),
             connection,
             session,

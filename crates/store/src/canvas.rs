@@ -14,7 +14,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 const COLUMNS: &str = "id, scope, content, author_id, pinned, position, rev, last_touched_by,
@@ -208,7 +208,7 @@ pub fn insert(tx: &mut Tx<'_>, document: &CanvasDocument, key: Option<&str>) -> 
             document.last_touched_by.as_bytes(),
             document.last_touched_at.as_millis(),
             &document.source_label,
-            word_of(document.tree_kind, &TreeKind::WORDS),
+            enum_text(document.tree_kind, &TreeKind::WORDS),
             // One more than was counted; 0 stands for what was not measured.
             stored(document.ahead_of_main.map_or(0, |count| count + 1)),
             document.opened_at.as_millis(),
@@ -352,7 +352,7 @@ fn read(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<CanvasDocumentRow> {
         last_touched_at: moment(row, 8)?,
         editing_by: lock.filter(|lock| lock.is_live(now)).map(|lock| lock.by),
         source_label: row.get(9)?,
-        tree_kind: word(row, 10, &TreeKind::WORDS)?,
+        tree_kind: enum_column(row, 10, &TreeKind::WORDS)?,
         ahead_of_main: count(row, 11)?.checked_sub(1),
         opened_at: moment(row, 12)?,
         last_active_at: moment(row, 13)?,

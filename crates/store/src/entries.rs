@@ -12,7 +12,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx, attachments, events, idempotency, reactions, rooms, search, threads,
-    transactions::{self, count, maybe_moment, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, maybe_moment, moment, stored},
 };
 
 /// What [`read`] reads, of the entry `e` with its responses `s`.
@@ -193,7 +193,7 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
             post.room.as_bytes(),
             stored(seq),
             post.author.as_bytes(),
-            word_of(EntryKind::Post, &EntryKind::WORDS),
+            enum_text(EntryKind::Post, &EntryKind::WORDS),
             &post.text,
             spans,
             cascade_root.as_bytes(),
@@ -264,7 +264,7 @@ pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
             new.room.as_bytes(),
             stored(seq),
             new.author.as_bytes(),
-            word_of(EntryKind::Notice, &EntryKind::WORDS),
+            enum_text(EntryKind::Notice, &EntryKind::WORDS),
             &new.text,
             new.now.as_millis(),
             stored(number),
@@ -405,7 +405,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         room_id: transactions::id(row, 1, RoomId::from_bytes)?,
         seq: count(row, 2)?,
         author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
-        kind: word(row, 4, &EntryKind::WORDS)?,
+        kind: enum_column(row, 4, &EntryKind::WORDS)?,
         text: row.get(5)?,
         notice,
         mentions: distinct(&spans),
@@ -423,7 +423,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         cascade_depth: row.get(8)?,
         canvas_ops: [],
         attachments: Vec::new(),
-        reactions: reactions::read(row, 14)?.shown(),
+        reactions: reactions::read(row, 14)?.summaries(),
         redacted_at,
         created_at: moment(row, 9)?,
     })

@@ -271,7 +271,7 @@ pub(crate) fn append(
         Event::AuthorUpdated { author } => crate::rooms::seen_with(tx, author.id)?,
         _ => Vec::new(),
     };
-    let filing = event.filing(&rooms);
+    let filing = event.visibility(&rooms);
     let data = data_of(event)?;
     let scope = filing.scope.to_string();
     let also: Vec<String> = filing.also.iter().map(EventScope::to_string).collect();

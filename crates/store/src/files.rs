@@ -13,7 +13,7 @@ use rusqlite::{Row, types::Type};
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 /// A save on its way to the disk.
@@ -101,7 +101,7 @@ pub fn lineage(
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
-pub fn descend(
+pub fn add_identity(
     tx: &mut Tx<'_>,
     from: &FileIdentity,
     to: &FileIdentity,
@@ -193,7 +193,7 @@ pub fn insert_intent(tx: &mut Tx<'_>, intent: &SaveIntentRow, now: Timestamp) ->
             intent.meant.new.as_bytes(),
             stored(intent.size),
             intent.request.as_bytes(),
-            word_of(intent.via, &SaveRoute::WORDS),
+            enum_text(intent.via, &SaveRoute::WORDS),
             intent.author.as_bytes(),
             document.map(|(id, _)| id.as_bytes()),
             document.map(|(_, event)| event),
@@ -281,7 +281,11 @@ pub fn insert_completion(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn tell_completion(tx: &mut Tx<'_>, document: DocumentId, event: &str) -> Result<bool> {
+pub fn mark_completion_announced(
+    tx: &mut Tx<'_>,
+    document: DocumentId,
+    event: &str,
+) -> Result<bool> {
     let noted = tx.run(
         "UPDATE document_saves SET told = 1 WHERE document_id = $1 AND event_id = $2 AND told = 0",
         (document.as_bytes(), event),
@@ -304,7 +308,7 @@ fn read_intent(row: &Row<'_>) -> rusqlite::Result<SaveIntentRow> {
         },
         size: count(row, 7)?,
         request: digest(row, 8)?,
-        via: word(row, 9, &SaveRoute::WORDS)?,
+        via: enum_column(row, 9, &SaveRoute::WORDS)?,
         author: transactions::id(row, 10, AuthorId::from_bytes)?,
         document: document.zip(event),
         is_undone: row.get(13)?,

@@ -31,7 +31,7 @@ const STEPS: i32 = 1_000;
 const PROBLEMS_MAX: usize = 3;
 
 /// Checks the file at `path` on a thread of its own, in small steps.
-pub(crate) fn run_apart(
+pub(crate) fn run_detached(
     path: PathBuf,
     check: CheckDepth,
 ) -> Result<oneshot::Receiver<Result<(), Fault>>, Fault> {

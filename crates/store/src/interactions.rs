@@ -15,7 +15,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, maybe_id, maybe_moment, moment, word, word_of},
+    transactions::{self, enum_column, enum_text, maybe_id, maybe_moment, moment},
 };
 
 const COLUMNS: &str =
@@ -56,7 +56,7 @@ pub fn of_call(
              WHERE session_id = $1 AND tool_call_id = $2 AND kind = $3
              ORDER BY state = 'pending' DESC, opened_at DESC, id DESC LIMIT 1"
         ),
-        (session.as_bytes(), tool_call_id, kind.word()),
+        (session.as_bytes(), tool_call_id, kind.as_str()),
         standing,
     )
 }
@@ -204,7 +204,7 @@ pub fn granted_for(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn denied_unheard(
+pub fn undelivered_denials(
     db: &ReadTx<'_>,
     session: SessionId,
     digest: &str,
@@ -260,7 +260,7 @@ pub fn expired(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn lapsed(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
+pub fn expired_grants(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
     standings(
         db,
         "state = 'granted' AND grant_expires_at <= $1",
@@ -323,8 +323,8 @@ pub fn insert(tx: &mut Tx<'_>, standing: &InteractionRecord, card: &InteractionC
          VALUES ($1, $2, $3, $2, $4, $5, $6, $7, $8, $9, $10, $11, '', $12, $13, $14)",
         (
             standing.id.as_bytes(),
-            standing.kind.word(),
-            word_of(standing.state, &ApprovalState::WORDS),
+            standing.kind.as_str(),
+            enum_text(standing.state, &ApprovalState::WORDS),
             standing.agent_id.as_bytes(),
             standing.session_id.as_bytes(),
             standing.room_id.as_ref().map(RoomId::as_bytes),
@@ -353,7 +353,7 @@ pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &InteractionRecor
            withdrawn_at = $5, withdrawn_by = $6, grant_expires_at = $7
          WHERE id = $8 AND state = $9",
         (
-            word_of(standing.state, &ApprovalState::WORDS),
+            enum_text(standing.state, &ApprovalState::WORDS),
             standing.detached_at.map(Timestamp::as_millis),
             standing.decided_at.map(Timestamp::as_millis),
             standing.decided_by.as_ref().map(AuthorId::as_bytes),
@@ -361,7 +361,7 @@ pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &InteractionRecor
             standing.withdrawn_by.as_ref().map(AuthorId::as_bytes),
             standing.grant_expires_at.map(Timestamp::as_millis),
             standing.id.as_bytes(),
-            word_of(from, &ApprovalState::WORDS),
+            enum_text(from, &ApprovalState::WORDS),
         ),
     )?;
     Ok(moved == 1)
@@ -391,7 +391,7 @@ pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &DecisionReply) -> Resu
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn set_words(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<()> {
+pub fn set_resume_message(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<()> {
     tx.run(
         "UPDATE approvals SET words = $1 WHERE id = $2",
         (message.as_bytes(), id.as_bytes()),
@@ -404,7 +404,7 @@ pub fn set_words(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn words_that_wait(db: &ReadTx<'_>, now: Timestamp) -> Result<HashSet<MessageId>> {
+pub fn queued_resume_messages(db: &ReadTx<'_>, now: Timestamp) -> Result<HashSet<MessageId>> {
     let words = db.all(
         "SELECT m.id FROM messages m JOIN approvals a ON a.words = m.id
          WHERE m.queue_place IS NOT NULL
@@ -483,7 +483,12 @@ pub fn detach(tx: &mut Tx<'_>, id: ApprovalId, now: Timestamp) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn redraw(tx: &mut Tx<'_>, id: ApprovalId, digest: &str, card: &InteractionCard) -> Result<()> {
+pub fn update_card(
+    tx: &mut Tx<'_>,
+    id: ApprovalId,
+    digest: &str,
+    card: &InteractionCard,
+) -> Result<()> {
     tx.run(
         "UPDATE approvals SET digest = $1, body = $2 WHERE id = $3 AND state = 'pending'",
         (digest, written(card)?, id.as_bytes()),
@@ -549,8 +554,8 @@ fn standing(row: &Row<'_>) -> rusqlite::Result<InteractionRecord> {
         session_id: transactions::id(row, 2, SessionId::from_bytes)?,
         room_id: maybe_id(row, 3, RoomId::from_bytes)?,
         tool_call_id: row.get(4)?,
-        kind: word(row, 5, &InteractionKind::WORDS)?,
-        state: word(row, 6, &ApprovalState::WORDS)?,
+        kind: enum_column(row, 5, &InteractionKind::WORDS)?,
+        state: enum_column(row, 6, &ApprovalState::WORDS)?,
         digest: row.get(7)?,
         options,
         opened_at: moment(row, 9)?,

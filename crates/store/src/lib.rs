@@ -185,11 +185,11 @@ impl Store {
     /// # Errors
     /// [`Refusal::Overloaded`] when [`READS_APART_MAX`] of them run; a fault when no thread
     /// starts. What the job answers is told by [`DetachedRead::ended`].
-    pub fn read_apart<F>(&self, job: F) -> Result<DetachedRead>
+    pub fn read_detached<F>(&self, job: F) -> Result<DetachedRead>
     where
         F: FnOnce(&ReadTx<'_>) -> Result<()> + Send + 'static,
     {
-        self.readers.start_apart(job)
+        self.readers.start_detached(job)
     }
 
     /// The seq of the newest committed event; it tells that there is something to read, not what.
@@ -204,7 +204,7 @@ impl Store {
     /// A fault of kind `StoreDamaged` when the file is damaged, another one when that cannot be
     /// told.
     pub async fn check(&self, check: CheckDepth) -> Result<(), Fault> {
-        let outcome = integrity_check::run_apart(self.path.clone(), check)?.await;
+        let outcome = integrity_check::run_detached(self.path.clone(), check)?.await;
         let outcome = outcome
             .unwrap_or_else(|_| Err(Fault::broken("checking the store", "the check panicked")));
         if let Err(fault) = &outcome
@@ -238,7 +238,7 @@ impl Store {
     }
 
     /// How much was written since the store was opened.
-    pub fn written(&self) -> WriteCounts {
+    pub fn write_counts(&self) -> WriteCounts {
         let events = self.head.borrow().saturating_sub(self.opened_at_seq);
         WriteCounts {
             events,

@@ -11,7 +11,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, broken, maybe_id, moment, stored, unreadable, word, word_of},
+    transactions::{self, broken, enum_column, enum_text, maybe_id, moment, stored, unreadable},
 };
 
 /// An entry as it is kept.
@@ -83,9 +83,11 @@ pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &McpServerRow) -> Result<()
             server.added_at.as_millis(),
             server.added_by.as_bytes(),
             stored(server.rev),
-            word_of(server.status, &ServerStatus::WORDS),
+            enum_text(server.status, &ServerStatus::WORDS),
             server.status_detail,
-            server.auth_status.map(|it| word_of(it, &AuthStatus::WORDS)),
+            server
+                .auth_status
+                .map(|it| enum_text(it, &AuthStatus::WORDS)),
             origin(server),
             server.approval_id.as_ref().map(ApprovalId::as_bytes),
             server.tool_count,
@@ -115,9 +117,11 @@ pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &McpServerRow) -> Result<()
             connection(server)?,
             kept.sealed,
             stored(server.rev),
-            word_of(server.status, &ServerStatus::WORDS),
+            enum_text(server.status, &ServerStatus::WORDS),
             server.status_detail,
-            server.auth_status.map(|it| word_of(it, &AuthStatus::WORDS)),
+            server
+                .auth_status
+                .map(|it| enum_text(it, &AuthStatus::WORDS)),
             origin(server),
             server.approval_id.as_ref().map(ApprovalId::as_bytes),
             server.tool_count,
@@ -198,7 +202,7 @@ fn pin(server: &McpServer) -> Result<String> {
 
 fn origin(server: &McpServer) -> Option<&'static str> {
     let origin = server.auth_client_origin?;
-    Some(word_of(origin, &AuthClientOrigin::WORDS))
+    Some(enum_text(origin, &AuthClientOrigin::WORDS))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<McpServerRow> {
@@ -213,7 +217,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<McpServerRow> {
             added_at: moment(row, 4)?,
             added_by: transactions::id(row, 5, AuthorId::from_bytes)?,
             rev: transactions::count(row, 6)?,
-            status: word(row, 7, &ServerStatus::WORDS)?,
+            status: enum_column(row, 7, &ServerStatus::WORDS)?,
             status_detail: row.get(8)?,
             auth_status: maybe_word(row, 9, &AuthStatus::WORDS)?,
             auth_client_origin: maybe_word(row, 10, &AuthClientOrigin::WORDS)?,
@@ -232,6 +236,6 @@ fn maybe_word<T: Copy>(
 ) -> rusqlite::Result<Option<T>> {
     match row.get_ref(column)? {
         rusqlite::types::ValueRef::Null => Ok(None),
-        _ => word(row, column, words).map(Some),
+        _ => enum_column(row, column, words).map(Some),
     }
 }

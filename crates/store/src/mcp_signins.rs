@@ -11,7 +11,7 @@ use rusqlite::{Row, types::ValueRef};
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, maybe_id, moment, unreadable, word, word_of},
+    transactions::{self, enum_column, enum_text, maybe_id, moment, unreadable},
 };
 
 /// What is kept of an entry's sign-in.
@@ -53,7 +53,7 @@ pub fn find(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<Option
             let client: Option<Vec<u8>> = row.get(1)?;
             let origin = match row.get_ref(2)? {
                 ValueRef::Null => None,
-                _ => Some(word(row, 2, &AuthClientOrigin::WORDS)?),
+                _ => Some(enum_column(row, 2, &AuthClientOrigin::WORDS)?),
             };
             let expires_at: Option<i64> = row.get(4)?;
             Ok(SigninRow {
@@ -94,7 +94,7 @@ pub fn put(tx: &mut Tx<'_>, agent: AgentId, name: &ServerName, kept: &SigninRow)
             name.folded(),
             &kept.url,
             kept.client.as_ref().map(|(_, sealed)| sealed),
-            origin.map(|origin| word_of(origin, &AuthClientOrigin::WORDS)),
+            origin.map(|origin| enum_text(origin, &AuthClientOrigin::WORDS)),
             &kept.access,
             kept.expires_at.map(|at| at.as_millis()),
         ),
@@ -217,7 +217,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &SigninFlowRow) -> Result<()> {
             flow.name.folded(),
             flow.url,
             flow.session_id.as_ref().map(SessionId::as_bytes),
-            word_of(flow.phase, &SigninPhase::WORDS),
+            enum_text(flow.phase, &SigninPhase::WORDS),
             flow.created_at.as_millis(),
             flow.expires_at.as_millis(),
             kept.ticket,
@@ -240,7 +240,7 @@ pub fn update(tx: &mut Tx<'_>, kept: &SigninFlowRow) -> Result<()> {
         "UPDATE mcp_flows SET phase = $1, code = $2, tool_count = $3, expires_at = $4,
            state = $5, sealed = $6 WHERE id = $7",
         rusqlite::params![
-            word_of(flow.phase, &SigninPhase::WORDS),
+            enum_text(flow.phase, &SigninPhase::WORDS),
             flow.code.map(SigninFailure::code),
             flow.tool_count,
             flow.expires_at.as_millis(),
@@ -268,7 +268,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SigninFlowRow> {
     let name: String = row.get(2)?;
     let code = match row.get_ref(6)? {
         ValueRef::Null => None,
-        _ => Some(word(row, 6, SigninFailure::WORDS)?),
+        _ => Some(enum_column(row, 6, SigninFailure::WORDS)?),
     };
     Ok(SigninFlowRow {
         flow: SigninFlow {
@@ -277,7 +277,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SigninFlowRow> {
             name: ServerName::parse(&name).ok_or_else(|| unreadable(2, "no name of a server"))?,
             url: row.get(3)?,
             session_id: maybe_id(row, 4, SessionId::from_bytes)?,
-            phase: word(row, 5, &SigninPhase::WORDS)?,
+            phase: enum_column(row, 5, &SigninPhase::WORDS)?,
             code,
             tool_count: row.get(7)?,
             created_at: moment(row, 8)?,

@@ -15,7 +15,7 @@ use rusqlite::{Row, params_from_iter};
 use crate::{
     ReadTx, Tx,
     authors::{self, COLUMNS, JOIN_HANDLE},
-    transactions::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 fn select(condition: &str) -> String {
@@ -275,7 +275,7 @@ pub fn insert(tx: &mut Tx<'_>, joining: &NewMember) -> Result<Member> {
          SELECT r.id, $1, $2, $3, r.last_seq, $4, r.last_seq, $3, r.post_count - COALESCE(p.posts, 0)
          FROM rooms r LEFT JOIN posters p ON p.room_id = r.id AND p.author_id = $1
          WHERE r.id = $5",
-        (author.as_bytes(), word_of(*response_mode, &ResponseMode::WORDS), now.as_millis(), stored(*seen_from), room.as_bytes()),
+        (author.as_bytes(), enum_text(*response_mode, &ResponseMode::WORDS), now.as_millis(), stored(*seen_from), room.as_bytes()),
     )?;
     tx.one(
         &select("m.room_id = $1 AND m.author_id = $2"),
@@ -297,7 +297,7 @@ pub fn set_response_mode(
     tx.run(
         "UPDATE members SET response_mode = $1 WHERE room_id = $2 AND author_id = $3",
         (
-            word_of(mode, &ResponseMode::WORDS),
+            enum_text(mode, &ResponseMode::WORDS),
             room.as_bytes(),
             author.as_bytes(),
         ),
@@ -323,7 +323,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Member> {
         room_id: transactions::id(row, 8, RoomId::from_bytes)?,
         author_id: author.id,
         author,
-        response_mode: word(row, 9, &ResponseMode::WORDS)?,
+        response_mode: enum_column(row, 9, &ResponseMode::WORDS)?,
         joined_at: moment(row, 10)?,
         joined_seq: count(row, 11)?,
         last_read_seq: count(row, 12)?,

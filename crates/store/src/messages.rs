@@ -11,7 +11,9 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, broken, count, maybe_id, moment, stored, unreadable, word, word_of},
+    transactions::{
+        self, broken, count, enum_column, enum_text, maybe_id, moment, stored, unreadable,
+    },
 };
 
 const COLUMNS: &str =
@@ -139,7 +141,7 @@ pub fn queued(db: &ReadTx<'_>, session: SessionId) -> Result<u32> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn reword(tx: &mut Tx<'_>, id: MessageId, content: &str) -> Result<()> {
+pub fn update_text(tx: &mut Tx<'_>, id: MessageId, content: &str) -> Result<()> {
     tx.run(
         "UPDATE message_parts SET body = $1 WHERE message_id = $2 AND place = 0",
         (content, id.as_bytes()),
@@ -193,9 +195,9 @@ pub fn insert(tx: &mut Tx<'_>, message: &Message) -> Result<u64> {
             message.session_id.as_bytes(),
             stored(seq),
             message.turn_id.as_ref().map(SessionTurnId::as_bytes),
-            word_of(message.role, &MessageRole::WORDS),
+            enum_text(message.role, &MessageRole::WORDS),
             message.author_id.as_bytes(),
-            word_of(message.state, &MessageState::WORDS),
+            enum_text(message.state, &MessageState::WORDS),
             message.created_at.as_millis(),
         ),
     )?;
@@ -221,7 +223,7 @@ fn next_seq(tx: &mut Tx<'_>, session: SessionId) -> Result<u64> {
 pub fn set_state(tx: &mut Tx<'_>, id: MessageId, state: MessageState) -> Result<()> {
     tx.run(
         "UPDATE messages SET state = $1 WHERE id = $2",
-        (word_of(state, &MessageState::WORDS), id.as_bytes()),
+        (enum_text(state, &MessageState::WORDS), id.as_bytes()),
     )?;
     Ok(())
 }
@@ -240,7 +242,7 @@ pub fn settle(
         "UPDATE messages SET state = $1
          WHERE session_id = $2 AND turn_id = $3 AND state = 'streaming'",
         (
-            word_of(state, &MessageState::WORDS),
+            enum_text(state, &MessageState::WORDS),
             session.as_bytes(),
             turn.as_bytes(),
         ),
@@ -469,9 +471,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
         seq: count(row, 1)?,
         session_id: transactions::id(row, 2, SessionId::from_bytes)?,
         turn_id: maybe_id(row, 3, SessionTurnId::from_bytes)?,
-        role: word(row, 4, &MessageRole::WORDS)?,
+        role: enum_column(row, 4, &MessageRole::WORDS)?,
         author_id: transactions::id(row, 5, AuthorId::from_bytes)?,
-        state: word(row, 6, &MessageState::WORDS)?,
+        state: enum_column(row, 6, &MessageState::WORDS)?,
         created_at: moment(row, 7)?,
         parts: Vec::new(),
     })

@@ -48,7 +48,7 @@ pub fn set(
         [room.as_bytes()],
         |row| count(row, 0),
     )?;
-    let target = read_cursors::moved(old.last_read_seq, asked, newest, allow_back);
+    let target = read_cursors::next_position(old.last_read_seq, asked, newest, allow_back);
     if target == old.last_read_seq {
         return Ok(Some((old, false)));
     }

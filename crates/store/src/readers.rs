@@ -59,7 +59,7 @@ impl Readers {
         })
     }
 
-    pub(crate) fn start_apart<F>(&self, job: F) -> Result<DetachedRead>
+    pub(crate) fn start_detached<F>(&self, job: F) -> Result<DetachedRead>
     where
         F: FnOnce(&ReadTx<'_>) -> Result<()> + Send + 'static,
     {

@@ -16,7 +16,7 @@ use crate::{
     ReadTx, Tx, agents,
     members::{self, MembershipWindow},
     settings,
-    transactions::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, moment, stored},
     turns,
 };
 
@@ -62,7 +62,7 @@ pub fn list(db: &ReadTx<'_>, viewer: AuthorId, ask: RoomsQuery) -> Result<Vec<Ro
         (
             viewer.as_bytes(),
             ask.include_archived,
-            ask.kind.map(|kind| word_of(kind, &RoomKind::WORDS)),
+            ask.kind.map(|kind| enum_text(kind, &RoomKind::WORDS)),
             ask.only_own,
         ),
         |row| read_seen(row, &inherited),
@@ -93,7 +93,7 @@ pub fn list(db: &ReadTx<'_>, viewer: AuthorId, ask: RoomsQuery) -> Result<Vec<Ro
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn seen_by(db: &ReadTx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomView>> {
+pub fn view_for(db: &ReadTx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomView>> {
     let inherited = InstallationDefaults::read(db)?;
     let found = db.first(
         &format!(
@@ -202,7 +202,7 @@ pub struct RoomAccessRow {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn standing(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Option<RoomAccessRow>> {
+pub fn access(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Option<RoomAccessRow>> {
     db.first(
         "SELECT r.kind, r.archived, r.made_by_agent, r.well_known = $1, r.max_agent_depth,
            m.joined_seq, m.seen_from
@@ -212,7 +212,7 @@ pub fn standing(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Optio
         |row| {
             let joined: Option<i64> = row.get(5)?;
             Ok(RoomAccessRow {
-                kind: word(row, 0, &RoomKind::WORDS)?,
+                kind: enum_column(row, 0, &RoomKind::WORDS)?,
                 archived: row.get(1)?,
                 made_by_agent: row.get(2)?,
                 is_team: row.get(3)?,
@@ -309,7 +309,7 @@ pub fn insert(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         (
             room.id.as_bytes(),
-            word_of(room.kind, &RoomKind::WORDS),
+            enum_text(room.kind, &RoomKind::WORDS),
             &room.slug,
             title,
             &room.topic,
@@ -400,7 +400,7 @@ pub fn count_change(tx: &mut Tx<'_>, id: RoomId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn vacate_seat(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<bool> {
+pub fn clear_fallback_seat(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<bool> {
     let touched = tx.run(
         "UPDATE rooms SET fallback_seat = NULL WHERE id = $1 AND fallback_seat = $2",
         (room.as_bytes(), author.as_bytes()),
@@ -531,7 +531,7 @@ fn read(row: &Row<'_>, inherited: &InstallationDefaults) -> rusqlite::Result<Roo
         post_count: count(row, 15)?,
         room: Room {
             id: transactions::id(row, 0, RoomId::from_bytes)?,
-            kind: word(row, 1, &RoomKind::WORDS)?,
+            kind: enum_column(row, 1, &RoomKind::WORDS)?,
             slug: row.get(2)?,
             title: title.unwrap_or_default(),
             topic: row.get(4)?,

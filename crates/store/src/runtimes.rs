@@ -39,7 +39,7 @@ pub struct RuntimeCheckRow {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all_probed(db: &ReadTx<'_>) -> Result<Vec<ReportedRuntimeRow>> {
+pub fn all_reported(db: &ReadTx<'_>) -> Result<Vec<ReportedRuntimeRow>> {
     let sql = "SELECT runtime, version, facts FROM runtime_facts ORDER BY runtime, version";
     db.all(sql, [], read_facts)
 }
@@ -64,7 +64,7 @@ pub fn probed(
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn note_probed(tx: &mut Tx<'_>, facts: &ReportedRuntimeRow, now: Timestamp) -> Result<()> {
+pub fn save_reported(tx: &mut Tx<'_>, facts: &ReportedRuntimeRow, now: Timestamp) -> Result<()> {
     let json = serde_json::to_string(&facts.probed)
         .map_err(|error| transactions::broken("writing what a runtime said", error))?;
     tx.run(
@@ -79,7 +79,7 @@ pub fn note_probed(tx: &mut Tx<'_>, facts: &ReportedRuntimeRow, now: Timestamp) 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all_told(db: &ReadTx<'_>) -> Result<Vec<RuntimeCheckRow>> {
+pub fn all_checks(db: &ReadTx<'_>) -> Result<Vec<RuntimeCheckRow>> {
     let sql = "SELECT runtime, checked_at, problem, installed, version FROM runtimes
          ORDER BY runtime";
     db.all(sql, [], read_told)
@@ -89,7 +89,7 @@ pub fn all_told(db: &ReadTx<'_>) -> Result<Vec<RuntimeCheckRow>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn told(db: &ReadTx<'_>, runtime: &str) -> Result<Option<RuntimeCheckRow>> {
+pub fn last_check(db: &ReadTx<'_>, runtime: &str) -> Result<Option<RuntimeCheckRow>> {
     db.first(
         "SELECT runtime, checked_at, problem, installed, version FROM runtimes WHERE runtime = $1",
         [runtime],
@@ -101,7 +101,7 @@ pub fn told(db: &ReadTx<'_>, runtime: &str) -> Result<Option<RuntimeCheckRow>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn note_told(tx: &mut Tx<'_>, told: &RuntimeCheckRow) -> Result<()> {
+pub fn save_check(tx: &mut Tx<'_>, told: &RuntimeCheckRow) -> Result<()> {
     tx.run(
         "INSERT INTO runtimes (runtime, checked_at, problem, installed, version)
          VALUES ($1, $2, $3, $4, $5)

@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, broken, moment, stored, unreadable, word, word_of},
+    transactions::{self, broken, enum_column, enum_text, moment, stored, unreadable},
 };
 
 const COLUMNS: &str = "s.id, s.agent_id, s.runtime, s.runtime_session_id, s.title, s.cwd,
@@ -36,7 +36,7 @@ pub struct SessionFilter {
 
 impl SessionFilter {
     /// Whether a session is asked for.
-    pub fn takes(&self, session: &Session) -> bool {
+    pub fn matches(&self, session: &Session) -> bool {
         self.state.is_none_or(|state| state == session.state)
             && self.agent.is_none_or(|agent| agent == session.agent_id)
             && self.cwd.as_ref().is_none_or(|cwd| *cwd == session.cwd)
@@ -90,7 +90,7 @@ pub fn page(
             id.as_bytes(),
             filter
                 .state
-                .map(|state| word_of(state, &SessionState::WORDS)),
+                .map(|state| enum_text(state, &SessionState::WORDS)),
             filter.agent.as_ref().map(AgentId::as_bytes),
             &filter.cwd,
             i64::from(limit) + 1,
@@ -237,9 +237,9 @@ pub fn insert(
             session.permission_mode,
             session.model,
             session.effort,
-            word_of(session.state, &SessionState::WORDS),
+            enum_text(session.state, &SessionState::WORDS),
             session.state_reason,
-            word_of(session.origin, &SessionOrigin::WORDS),
+            enum_text(session.origin, &SessionOrigin::WORDS),
             session.room_id.as_ref().map(RoomId::as_bytes),
             acknowledgement.map(text).transpose()?,
             text(&session.usage)?,
@@ -269,7 +269,7 @@ pub fn update(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
             session.permission_mode,
             session.model,
             session.effort,
-            word_of(session.state, &SessionState::WORDS),
+            enum_text(session.state, &SessionState::WORDS),
             session.state_reason,
             session.last_message_preview,
             text(&session.usage)?,
@@ -461,7 +461,7 @@ pub fn end_turn(
          WHERE id = $13 AND ended_at IS NULL",
         rusqlite::params![
             now.as_millis(),
-            word_of(end.outcome, &TurnOutcome::WORDS),
+            enum_text(end.outcome, &TurnOutcome::WORDS),
             end.error,
             stored(tokens.input),
             stored(tokens.output),
@@ -505,7 +505,7 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
-    let origin = word(row, 11, &SessionOrigin::WORDS)?;
+    let origin = enum_column(row, 11, &SessionOrigin::WORDS)?;
     let usage: Usage = json(row, 16)?;
     Ok(Session {
         id: transactions::id(row, 0, SessionId::from_bytes)?,
@@ -517,7 +517,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         permission_mode: row.get(6)?,
         model: row.get(7)?,
         effort: row.get(8)?,
-        state: word(row, 9, &SessionState::WORDS)?,
+        state: enum_column(row, 9, &SessionState::WORDS)?,
         state_reason: row.get(10)?,
         origin,
         room_id: transactions::maybe_id(row, 12, RoomId::from_bytes)?,

@@ -11,7 +11,7 @@ use guildhall_domain::{
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, word, word_of},
+    transactions::{self, enum_column, enum_text},
 };
 
 /// What was configured outside: by the file, the environment or a flag.
@@ -122,7 +122,7 @@ pub fn configure(tx: &mut Tx<'_>, configured: &ConfiguredSettings) -> Result<()>
             (
                 setting.key,
                 text(value)?,
-                word_of(*source, &SettingSource::WORDS),
+                enum_text(*source, &SettingSource::WORDS),
             ),
         )?;
     }
@@ -148,7 +148,7 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<(String, SettingRow)> {
         Ok(text.as_deref().and_then(parse))
     };
     let configured = match value(2)? {
-        Some(value) => Some((word(row, 3, &SettingSource::WORDS)?, value)),
+        Some(value) => Some((enum_column(row, 3, &SettingSource::WORDS)?, value)),
         None => None,
     };
     Ok((

@@ -33,7 +33,7 @@ pub fn replies(db: &ReadTx<'_>, root: EntryId, ask: ThreadQuery) -> Result<(Vec<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn written_in(
+pub fn participated_by(
     db: &ReadTx<'_>,
     author: AuthorId,
     below: u64,

@@ -202,7 +202,7 @@ fn in_order(sql: &str) -> bool {
 }
 
 /// Reads a column that holds one of an enum's words.
-pub(crate) fn word<T: Copy>(
+pub(crate) fn enum_column<T: Copy>(
     row: &Row<'_>,
     column: usize,
     words: &[(T, &str)],
@@ -215,7 +215,10 @@ pub(crate) fn word<T: Copy>(
 }
 
 /// The word under which an enum's value is stored.
-pub(crate) fn word_of<T: Copy + PartialEq>(value: T, words: &[(T, &'static str)]) -> &'static str {
+pub(crate) fn enum_text<T: Copy + PartialEq>(
+    value: T,
+    words: &[(T, &'static str)],
+) -> &'static str {
     words
         .iter()
         .find_map(|(known, word)| (*known == value).then_some(*word))

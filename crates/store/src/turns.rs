@@ -15,12 +15,12 @@ use guildhall_domain::{
 };
 use rusqlite::{Row, params_from_iter, types::Value};
 
-pub use considered_posts::{by_ids, newest_posts, said_before, unseen};
-pub use counts::{at_work, in_cascade, taken, was_over_budget, was_stopped, working};
+pub use considered_posts::{by_ids, earlier_posts, newest_posts, unseen_entries};
+pub use counts::{at_work, in_cascade, started_since, was_over_budget, was_stopped, working};
 
 use crate::{
     ReadTx, Tx, authors,
-    transactions::{self, count, maybe_moment, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, maybe_moment, moment, stored},
 };
 
 const SELECT: &str = "SELECT t.id, t.room_id, t.agent_author_id, t.triggers, t.cascade_root_id,
@@ -64,7 +64,7 @@ pub struct TurnRow {
 
 impl TurnRow {
     /// Whether it waits in its session's queue for another turn there to end.
-    pub fn is_handed(&self) -> bool {
+    pub fn is_dispatched(&self) -> bool {
         self.turn.state == TurnState::Held && self.turn.session_id.is_some()
     }
 
@@ -99,8 +99,8 @@ pub fn insert(tx: &mut Tx<'_>, mut kept: TurnRow) -> Result<TurnRow> {
             triggers(turn),
             turn.cascade_root_id.as_bytes(),
             turn.depth,
-            word_of(turn.state, &TurnState::WORDS),
-            word_of(turn.rule, &TurnRule::WORDS),
+            enum_text(turn.state, &TurnState::WORDS),
+            enum_text(turn.rule, &TurnRule::WORDS),
             turn.created_at.as_millis(),
         ),
         |row| count(row, 0),
@@ -146,8 +146,8 @@ pub fn update(tx: &mut Tx<'_>, kept: &TurnRow) -> Result<()> {
         triggers(turn).into(),
         id(Some(*turn.cascade_root_id.as_bytes())),
         i64::from(turn.depth).into(),
-        word_of(turn.state, &TurnState::WORDS).to_owned().into(),
-        word_of(turn.rule, &TurnRule::WORDS).to_owned().into(),
+        enum_text(turn.state, &TurnState::WORDS).to_owned().into(),
+        enum_text(turn.rule, &TurnRule::WORDS).to_owned().into(),
         limit.map_or(Value::Null, Value::from),
         id(turn.session_id.map(|session| *session.as_bytes())),
         id(turn.reply_entry_id.map(|reply| *reply.as_bytes())),
@@ -213,7 +213,7 @@ pub fn list(db: &ReadTx<'_>, room: RoomId, floor: u64, ask: &TurnsQuery) -> Resu
         and("t.agent_author_id = ?", agent.as_bytes().to_vec().into());
     }
     if let Some(state) = ask.state {
-        let word = word_of(state, &TurnState::WORDS).to_owned();
+        let word = enum_text(state, &TurnState::WORDS).to_owned();
         and("t.state = ?", word.into());
     }
     if let Some(entry) = ask.entry {
@@ -491,7 +491,7 @@ pub fn attendants(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<RoomAgent>> {
             Ok(RoomAgent {
                 author: transactions::id(row, 0, AuthorId::from_bytes)?,
                 agent: transactions::id(row, 1, AgentId::from_bytes)?,
-                mode: word(row, 2, &ResponseMode::WORDS)?,
+                mode: enum_column(row, 2, &ResponseMode::WORDS)?,
                 runtime: row.get(3)?,
                 is_retired: maybe_moment(row, 4)?.is_some(),
                 name: row.get(5)?,
@@ -525,8 +525,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TurnRow> {
             trigger_entry_ids: triggers.iter().copied().map(EntryId::from_bytes).collect(),
             cascade_root_id: transactions::id(row, 4, EntryId::from_bytes)?,
             depth: row.get(5)?,
-            state: word(row, 6, &TurnState::WORDS)?,
-            rule: word(row, 7, &TurnRule::WORDS)?,
+            state: enum_column(row, 6, &TurnState::WORDS)?,
+            rule: enum_column(row, 7, &TurnRule::WORDS)?,
             limit,
             session_id: transactions::maybe_id(row, 9, SessionId::from_bytes)?,
             reply_entry_id: transactions::maybe_id(row, 10, EntryId::from_bytes)?,

@@ -196,7 +196,7 @@ async fn an_answer_leaves_after_the_commit_and_the_head_before_the_answer() {
             "another connection sees what was answered"
         );
     }
-    assert!(store.written().commits >= 1 && store.written().events == 50);
+    assert!(store.write_counts().commits >= 1 && store.write_counts().events == 50);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use crate::{TestCaller, TestHall};
 
 impl TestHall {
     /// What `agent` is answered at once when it asks for a deed with this input.
-    pub async fn wants(&self, agent: &TestCaller, input: Value) -> ApprovalRequirement {
+    pub async fn request_approval(&self, agent: &TestCaller, input: Value) -> ApprovalRequirement {
         let id = AgentId::parse(agent.agent()).expect("an agent");
         self.want(
             known(agent, Identity::Agent(id), Credential::Process),
@@ -24,7 +24,7 @@ impl TestHall {
     }
 
     /// The same for a program of the owner, which shows the key of this label.
-    pub async fn program_wants(
+    pub async fn request_approval_as_program(
         &self,
         label: &str,
         about: &TestCaller,

@@ -57,7 +57,7 @@ impl TestCaller {
     }
 
     /// The same at another listener of its server, showing the cookie of the one it asked before.
-    pub(crate) fn asking(mut self, listener: &HallAddress) -> Self {
+    pub(crate) fn at_listener(mut self, listener: &HallAddress) -> Self {
         if !self.cookie.is_empty() {
             let cookie = format!("guildhall_{}={}", self.address.socket().port(), self.cookie);
             self.cookie.clear();
@@ -83,7 +83,7 @@ impl TestCaller {
     pub(crate) fn being_agent(mut self, agent: &str, token: &str) -> Self {
         agent.clone_into(&mut self.agent);
         token.clone_into(&mut self.token);
-        self.showing(token)
+        self.with_agent_token(token)
     }
 
     /// The same, with one more header on every request.
@@ -95,7 +95,7 @@ impl TestCaller {
 
     /// The same, showing this agent token and no other.
     #[must_use]
-    pub fn showing(mut self, token: &str) -> Self {
+    pub fn with_agent_token(mut self, token: &str) -> Self {
         self.headers.retain(|(name, _)| name != "x-service-agent");
         token.clone_into(&mut self.token);
         self.with("x-service-agent", token)
@@ -103,7 +103,7 @@ impl TestCaller {
 
     /// The same at the server's own computer, showing no cookie.
     #[must_use]
-    pub fn at_this_computer(mut self) -> Self {
+    pub fn on_loopback(mut self) -> Self {
         self.cookie.clear();
         self.at(Ipv4Addr::LOCALHOST)
     }

@@ -84,7 +84,7 @@ impl EventLog {
     /// Demands that exactly one thing called `name` happened since, whatever else did; answers its
     /// data.
     #[track_caller]
-    pub fn the(&mut self, name: &str) -> Value {
+    pub fn single_event(&mut self, name: &str) -> Value {
         let events = self.all();
         let of: Vec<_> = events
             .iter()
@@ -158,7 +158,7 @@ pub(crate) fn begin_turn(database: &Path, session: &Session) {
 }
 
 /// Writes messages of a session that were said: `1`, `2` and so on.
-pub(crate) fn seed_said(database: &Path, session: &Session, count: u32) {
+pub(crate) fn seed_agent_text(database: &Path, session: &Session, count: u32) {
     let db = Connection::open(database).unwrap();
     for seq in 1..=count {
         let id: [u8; 16] = *guildhall_world::ids::new().as_bytes();

@@ -77,7 +77,7 @@ impl FaultProxy {
     }
 
     /// What becomes of the next requests, in this order.
-    pub fn then(&self, cuts: &[ConnectionCut]) {
+    pub fn push_cut(&self, cuts: &[ConnectionCut]) {
         let mut next = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         next.extend(cuts);
     }

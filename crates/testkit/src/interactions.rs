@@ -102,12 +102,12 @@ impl TestHall {
     }
 
     /// Lets `count` messages have been said in a session: `1`, `2` and so on.
-    pub fn seed_said(&self, session: &Session, count: u32) {
-        crate::event_log::seed_said(&self.database(), session, count);
+    pub fn seed_agent_text(&self, session: &Session, count: u32) {
+        crate::event_log::seed_agent_text(&self.database(), session, count);
     }
 
     /// Opens an ask, whatever comes of it.
-    pub async fn pose(
+    pub async fn open_interaction(
         &self,
         session: &Session,
         call: Option<ToolCall>,
@@ -118,17 +118,28 @@ impl TestHall {
     }
 
     /// Opens the ask for a call that would run `command`, whatever comes of it.
-    pub async fn pose_call(&self, session: &Session, id: &str, command: &str) -> OpenedInteraction {
+    pub async fn open_call_interaction(
+        &self,
+        session: &Session,
+        id: &str,
+        command: &str,
+    ) -> OpenedInteraction {
         let asked = InteractionRequest::Permission {
             tool_call_id: id.to_owned(),
             options: usual_options(),
         };
-        self.pose(session, Some(call(id, command)), asked).await
+        self.open_interaction(session, Some(call(id, command)), asked)
+            .await
     }
 
     /// Asks for a call that would run `command`, which must open a card.
-    pub async fn seed_ask(&self, session: &Session, id: &str, command: &str) -> OpenInteraction {
-        waiting(self.pose_call(session, id, command).await)
+    pub async fn seed_interaction(
+        &self,
+        session: &Session,
+        id: &str,
+        command: &str,
+    ) -> OpenInteraction {
+        waiting(self.open_call_interaction(session, id, command).await)
     }
 
     /// Asks questions, which must open a card.
@@ -142,7 +153,7 @@ impl TestHall {
             message: "Which way?".to_owned(),
             questions,
         };
-        waiting(self.pose(session, None, asked).await)
+        waiting(self.open_interaction(session, None, asked).await)
     }
 
     /// What waits for a person, as the owner sees it.

@@ -236,7 +236,7 @@ impl TestHall {
                     program: self.programs().join("guildhall"),
                     args: vec![process_guard::SUBCOMMAND.into()],
                 },
-                enclosure: Enclosure::off(),
+                enclosure: Enclosure::disabled(),
                 bridge: self.programs().join("guildhall"),
             },
             places: AgentFolders::new(Some(self.home()), None, None),
@@ -338,7 +338,7 @@ impl TestHall {
             hall.tasks().ended(Duration::from_secs(10)).await,
             "every task ends"
         );
-        hall.note_good_end();
+        hall.record_clean_shutdown();
     }
 
     /// Stops in good order: streams end, running requests finish, tasks end.
@@ -386,12 +386,12 @@ impl TestHall {
     }
 
     /// Lets agents be started and never say a word, so that a test plays their part.
-    pub fn hush_agents(&self) {
+    pub fn silence_agents(&self) {
         self.install("guildhall", "#!/bin/sh\nwhile read -r line; do :; done\n");
     }
 
     /// Tells every task and stream to end while the door still answers.
-    pub fn begin_to_stop(&self) {
+    pub fn start_stopping(&self) {
         self.hall().tasks().stop();
     }
 
@@ -407,7 +407,7 @@ impl TestHall {
 
     /// The same caller with the same credentials, at the listener for agents.
     pub fn at_agent_listener(&self, caller: &TestCaller) -> TestCaller {
-        caller.clone().asking(&self.agent_address)
+        caller.clone().at_listener(&self.agent_address)
     }
 
     /// The setup code, as the file in the data folder says it.
@@ -466,22 +466,22 @@ impl TestHall {
     }
 
     /// Moves the clock on.
-    pub fn pass(&self, seconds: i64) {
+    pub fn advance(&self, seconds: i64) {
         self.clock.advance(seconds);
     }
 
     /// The seconds until the next moment that the hall waits for, if it waits for one.
     pub fn awaited_s(&self) -> Option<i64> {
-        let awaited = self.clock.awaited()?.as_millis();
+        let awaited = self.clock.awaited_instants()?.as_millis();
         Some((awaited - self.clock.now().as_millis()) / 1_000)
     }
 
     /// Moves the clock on to the next moment that the hall waits for, as soon as it waits for one;
     /// answers how many seconds that took.
-    pub async fn pass_to_awaited(&self) -> i64 {
+    pub async fn advance_to_awaited(&self) -> i64 {
         until("something that waits", || self.awaited_s().is_some()).await;
         let seconds = self.awaited_s().expect("it still waits");
-        self.pass(seconds);
+        self.advance(seconds);
         seconds
     }
 

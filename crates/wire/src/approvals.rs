@@ -327,7 +327,7 @@ impl From<rules::ApprovalRequirement> for ApprovalRequired {
             approval_token: token.reveal().to_owned(),
             expires_at: approval.expires_at,
             reason: reason.into(),
-            message: reason.sentence(),
+            message: reason.message(),
             retry: RetryInstructions {
                 header: "X-Service-Approval",
                 argument: "approvalToken",

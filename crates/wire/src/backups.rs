@@ -42,7 +42,7 @@ impl From<backups::Backup> for Backup {
         Self {
             id: backup.id,
             created_at: backup.created_at,
-            reason: backup.reason.word(),
+            reason: backup.reason.as_str(),
             bytes: backup.bytes,
             sha256: backup.sha256,
             attachments: backup.attachments,

@@ -164,7 +164,7 @@ impl From<&rules::BrowserState> for BrowserState {
     fn from(state: &rules::BrowserState) -> Self {
         let text = |id: Option<String>| id.unwrap_or_default();
         Self {
-            mode: state.mode.word(),
+            mode: state.mode.as_str(),
             status: state.status,
             preparation: Preparation {
                 stage: state.preparation.stage,

@@ -218,7 +218,7 @@ impl From<Content> for CanvasContent {
 fn content(fields: &mut Fields) -> Content {
     let title = fields.maybe_text("title").unwrap_or_default();
     let title = title.trim().to_owned();
-    let Some(kind) = fields.known_word("type", &ContentType::WORDS) else {
+    let Some(kind) = fields.known_choice("type", &ContentType::WORDS) else {
         return nothing();
     };
     let or_empty = |text: Option<String>| text.unwrap_or_default();
@@ -245,7 +245,7 @@ fn content(fields: &mut Fields) -> Content {
         ContentType::Diff => Content::Diff {
             source_path: fields.text("sourcePath"),
             media_kind: fields
-                .maybe_word("mediaKind", &canvas::DiffMediaKind::WORDS)
+                .maybe_choice("mediaKind", &canvas::DiffMediaKind::WORDS)
                 .unwrap_or_default(),
             title,
         },

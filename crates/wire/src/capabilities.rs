@@ -217,7 +217,7 @@ impl From<runtimes::RuntimeFeatures> for RuntimeFeatures {
         Self {
             scripted: features.scripted,
             agent_version: features.agent_version,
-            transcript: features.transcript.word(),
+            transcript: features.transcript.as_str(),
             deny_reason: features.deny_reason,
             steer: features.steer,
             probed: features.probed,

@@ -320,7 +320,7 @@ impl From<rules::ServerTestResult> for TestedMcpServer {
                 .iter()
                 .map(|tool| TestedTool {
                     name: tool.name.clone(),
-                    title: tool.shown().to_owned(),
+                    title: tool.display_name().to_owned(),
                     read_only: tool.is_read_only(),
                     destructive: tool.is_destructive(),
                 })
@@ -384,7 +384,7 @@ pub struct DiscoveredMcpServers {
 
 /// Reads a connection: its own transport's fields, and none of the other one's.
 fn connection(fields: &mut Fields) -> rules::ConnectionConfig {
-    let Some(transport) = fields.known_word("transport", &Transport::WORDS) else {
+    let Some(transport) = fields.known_choice("transport", &Transport::WORDS) else {
         return nothing();
     };
     let foreign: &[&str] = match transport {
@@ -396,7 +396,7 @@ fn connection(fields: &mut Fields) -> rules::ConnectionConfig {
         .filter(|field| fields.holds(field))
         .collect::<Vec<_>>()
     {
-        fields.fail_field(field, &format!("does not belong to {}", transport.word()));
+        fields.fail_field(field, &format!("does not belong to {}", transport.as_str()));
     }
     match transport {
         Transport::Stdio => rules::ConnectionConfig::Stdio(StdioConfig {

@@ -74,7 +74,7 @@ pub struct McpSignin {
 impl From<SigninFlow> for McpSignin {
     fn from(flow: SigninFlow) -> Self {
         Self {
-            status: flow.standing(),
+            status: flow.status(),
             phase: flow.phase,
             code: flow.code,
             error: flow.code.map(|code| code.sentence().to_owned()),

@@ -56,7 +56,7 @@ impl From<ResponseMode> for agents::ResponseMode {
 /// Reads a response mode.
 pub(crate) fn maybe_mode(fields: &mut Fields) -> Option<ResponseMode> {
     fields
-        .maybe_word("responseMode", &agents::ResponseMode::WORDS)
+        .maybe_choice("responseMode", &agents::ResponseMode::WORDS)
         .map(Into::into)
 }
 
@@ -158,7 +158,7 @@ pub struct UpdateMember {
 impl FromFields for UpdateMember {
     fn read(fields: &mut Fields) -> Self {
         let words = &agents::ResponseMode::WORDS;
-        let mode = fields.word("responseMode", words, agents::ResponseMode::Engaged);
+        let mode = fields.choice("responseMode", words, agents::ResponseMode::Engaged);
         Self {
             response_mode: mode.into(),
         }

@@ -171,7 +171,7 @@ impl Fields {
     }
 
     /// One of a set of words; may be absent.
-    pub fn maybe_word<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
+    pub fn maybe_choice<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
         let text = self.maybe_text(name)?;
         let known = words
             .iter()
@@ -185,14 +185,14 @@ impl Fields {
     }
 
     /// One of a set of words that must be there; `otherwise`, with a note, when it is not.
-    pub fn word<T: Copy>(&mut self, name: &str, words: &[(T, &str)], otherwise: T) -> T {
-        self.known_word(name, words).unwrap_or(otherwise)
+    pub fn choice<T: Copy>(&mut self, name: &str, words: &[(T, &str)], otherwise: T) -> T {
+        self.known_choice(name, words).unwrap_or(otherwise)
     }
 
     /// One of a set of words that must be there; `None`, with a note, when it is not.
-    pub fn known_word<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
+    pub fn known_choice<T: Copy>(&mut self, name: &str, words: &[(T, &str)]) -> Option<T> {
         self.require(name);
-        self.maybe_word(name, words)
+        self.maybe_choice(name, words)
     }
 
     /// Any JSON value that must be there; null, with a note, when it is not.

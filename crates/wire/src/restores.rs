@@ -92,7 +92,7 @@ pub struct DecideRevived {
 impl FromFields for DecideRevived {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            decision: fields.word("decision", &RevivedDecision::WORDS, RevivedDecision::Keep),
+            decision: fields.choice("decision", &RevivedDecision::WORDS, RevivedDecision::Keep),
         }
     }
 }

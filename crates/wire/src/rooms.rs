@@ -294,7 +294,7 @@ impl FromFields for CreateRoom {
     fn read(fields: &mut Fields) -> Self {
         Self {
             kind: fields
-                .word("kind", &rooms::RoomKind::WORDS, rooms::RoomKind::Channel)
+                .choice("kind", &rooms::RoomKind::WORDS, rooms::RoomKind::Channel)
                 .into(),
             title: fields.maybe_text("title"),
             slug: fields.maybe_text("slug"),

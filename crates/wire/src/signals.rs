@@ -48,7 +48,7 @@ impl FromFields for SendSignal {
             (SignalKind::Viewing, "viewing"),
         ];
         let ask = Self {
-            kind: fields.word("kind", &words, SignalKind::Typing),
+            kind: fields.choice("kind", &words, SignalKind::Typing),
             on: fields.flag("on"),
             document_id: fields.maybe_text("documentId"),
         };

@@ -36,7 +36,7 @@ enum AddressKind {
 impl FromFields for SignAddress {
     fn read(fields: &mut Fields) -> Self {
         let words = [(AddressKind::Serve, "serve"), (AddressKind::Proxy, "proxy")];
-        match fields.known_word("kind", &words) {
+        match fields.known_choice("kind", &words) {
             Some(AddressKind::Serve) => Self::Serve {
                 cwd: fields.folder("cwd"),
                 path: fields.maybe_path("path").unwrap_or_default(),
@@ -95,7 +95,7 @@ impl SignResult {
     pub fn unavailable(why: workbench::PreviewUnavailable) -> Self {
         Self::Unavailable(AddressUnavailable {
             url: (),
-            unavailable: why.word(),
+            unavailable: why.as_str(),
             expires_at: (),
         })
     }

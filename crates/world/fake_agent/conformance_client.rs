@@ -113,7 +113,10 @@ fn typed_client() -> Option<(AuthClientOrigin, IssuerClient)> {
         id: context["client_id"].as_str()?.to_owned(),
         secret: context["client_secret"].as_str().map(str::to_owned),
     };
-    Some((AuthClientOrigin::Manual, IssuerClient::typed(client)))
+    Some((
+        AuthClientOrigin::Manual,
+        IssuerClient::manual_client(client),
+    ))
 }
 
 /// Somebody who agrees to every sign-in.
@@ -125,7 +128,7 @@ struct AutoConsent {
 impl AutoConsent {
     /// Signs in as a person would by the pages; answers the token.
     async fn sign_in(&mut self, scope: Option<String>) -> String {
-        let talk = OauthHttpClient::about(
+        let talk = OauthHttpClient::for_server(
             &HttpClient::open(ListenerPorts::default()).unwrap(),
             &self.server,
         )

@@ -20,7 +20,7 @@ use std::{
 
 use guildhall_world::{
     enclosure::GuardRestrictions,
-    process_guard::{GRACE_ARGUMENT, GuardOptions, NAME_ARGUMENT, PIPES_ARGUMENT, keep},
+    process_guard::{GRACE_ARGUMENT, GuardOptions, NAME_ARGUMENT, PIPES_ARGUMENT, run_guard},
 };
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
             let grace = behind(words, GRACE_ARGUMENT);
             let grace = grace.map_or(2, |seconds| seconds.to_str().unwrap().parse().unwrap());
             let name = behind(words, NAME_ARGUMENT);
-            ExitCode::from(keep(&GuardOptions {
+            ExitCode::from(run_guard(&GuardOptions {
                 command,
                 name,
                 grace: Duration::from_secs(grace),

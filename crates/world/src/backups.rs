@@ -107,7 +107,7 @@ impl BackupFiles {
     ///
     /// # Errors
     /// A fault, of kind `StorageFull` when the disk is.
-    pub fn pack(&self, id: BackupId) -> Result<ArchiveSummary, Fault> {
+    pub fn compress(&self, id: BackupId) -> Result<ArchiveSummary, Fault> {
         let draft = self.draft(id);
         let packed = PathBuf::from(format!("{}.zst", draft.display()));
         let pack = || -> io::Result<ArchiveSummary> {

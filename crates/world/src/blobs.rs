@@ -55,7 +55,7 @@ pub struct Blobs {
 #[derive(Debug, Default)]
 struct BlobClaims {
     held: HashMap<Digest, usize>,
-    /// By digest, the ticket of the newest [`Blobs::doom`] that named it.
+    /// By digest, the ticket of the newest [`Blobs::schedule_removal`] that named it.
     doomed: HashMap<Digest, u64>,
     tickets: u64,
 }
@@ -119,7 +119,7 @@ impl Blobs {
     ///
     /// # Errors
     /// A fault, of kind `StorageFull` when the disk is.
-    pub fn keep(self: &Arc<Self>, draft: &BlobDraft) -> Result<StoredBlob, Fault> {
+    pub fn store(self: &Arc<Self>, draft: &BlobDraft) -> Result<StoredBlob, Fault> {
         let digest = draft.digesting.clone().finish();
         // Claimed before it is in its place, so that no removal takes it away again.
         let claim = self.claim(digest);
@@ -197,7 +197,7 @@ impl Blobs {
         if draft.digesting.clone().finish() != digest {
             return Ok(false);
         }
-        self.keep(&draft).map(|_| true)
+        self.store(&draft).map(|_| true)
     }
 
     fn open_blob(&self, digest: Digest) -> Result<Option<(OpenBlob, FileState)>, Fault> {
@@ -219,7 +219,7 @@ impl Blobs {
     ///
     /// # Errors
     /// A fault when the folder cannot be read.
-    pub fn shelved(&self, first: u8) -> Result<Vec<Digest>, Fault> {
+    pub fn list_digests(&self, first: u8) -> Result<Vec<Digest>, Fault> {
         let list = || match openat(&self.blobs, format!("{first:02x}"), FOLDER, Mode::empty()) {
             Ok(folder) => names(&folder),
             Err(Errno::NOENT) => Ok(Vec::new()),
@@ -234,7 +234,7 @@ impl Blobs {
 
     /// Marks blobs for removal, but for those that somebody has claimed. Whether the store
     /// needs them must be asked after this, so that no upload slips in between.
-    pub fn doom(&self, digests: Vec<Digest>) -> PendingRemoval {
+    pub fn schedule_removal(&self, digests: Vec<Digest>) -> PendingRemoval {
         let mut claims = self.claims();
         claims.tickets += 1;
         let ticket = claims.tickets;

@@ -23,7 +23,7 @@ impl BlobFolder {
         let (first, second) = bytes.split_at(bytes.len() / 2);
         draft.write(first).unwrap();
         draft.write(second).unwrap();
-        self.blobs.keep(&draft).unwrap()
+        self.blobs.store(&draft).unwrap()
     }
 
     fn place(&self, digest: Digest) -> PathBuf {
@@ -56,7 +56,7 @@ fn a_blob_lies_under_the_digest_of_its_bytes_and_equal_ones_are_one() {
     );
     assert_eq!(house.drafts(), 0);
     let [first, ..] = *kept.digest.as_bytes();
-    assert_eq!(house.blobs.shelved(first).unwrap(), [kept.digest]);
+    assert_eq!(house.blobs.list_digests(first).unwrap(), [kept.digest]);
     let blob = house.blobs.read(kept.digest).unwrap().unwrap();
     assert_eq!(blob.read(3, 3).unwrap(), b"89a");
     assert!(blob.read(3, 14).is_err(), "it is shorter than that");
@@ -84,7 +84,7 @@ fn a_removal_spares_what_is_needed_or_claimed_before_or_since() {
     let held = house.keep(b"held");
     let since = house.keep(b"since").digest;
     let all = vec![gone, needed, held.digest, since];
-    let doom = house.blobs.doom(all.clone());
+    let doom = house.blobs.schedule_removal(all.clone());
     assert_eq!(doom.digests(), [gone, needed, since]);
     drop(house.keep(b"since"));
     house.blobs.remove(&doom, &[needed]).unwrap();
@@ -100,10 +100,10 @@ fn a_removal_spares_what_is_needed_or_claimed_before_or_since() {
 fn a_removal_that_was_overtaken_by_another_removes_nothing() {
     let house = BlobFolder::open();
     let digest = house.keep(b"again").digest;
-    let first = house.blobs.doom(vec![digest]);
+    let first = house.blobs.schedule_removal(vec![digest]);
     // Uploaded again after the first one asked what is needed, and doomed a second time.
     drop(house.keep(b"again"));
-    let second = house.blobs.doom(vec![digest]);
+    let second = house.blobs.schedule_removal(vec![digest]);
     house.blobs.remove(&first, &[]).unwrap();
     assert!(house.place(digest).exists());
     house.blobs.remove(&second, &[]).unwrap();

@@ -17,7 +17,7 @@ pub(crate) struct GuardCgroup(PathBuf);
 
 impl GuardCgroup {
     /// A new group with this process in it; `None` where there can be none.
-    pub(crate) fn around(process: u32) -> Option<Self> {
+    pub(crate) fn create_with(process: u32) -> Option<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let own = own_group()?;
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -51,7 +51,7 @@ impl Drop for GuardCgroup {
 }
 
 /// Removes empty groups that servers before left behind.
-pub fn remove_left() {
+pub fn remove_leftover() {
     let own = own_group().and_then(|own| fs::read_dir(own).ok());
     for entry in own.into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(PREFIX) {

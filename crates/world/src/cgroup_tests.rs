@@ -38,7 +38,7 @@ fn whoever_has_left_every_tree_is_killed_with_its_group() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let group = GuardCgroup::around(parent.id());
+    let group = GuardCgroup::create_with(parent.id());
     drop(parent.stdin.take());
     let mut pid = String::new();
     let mut lines = BufReader::new(parent.stdout.take().unwrap());

@@ -33,7 +33,7 @@ pub struct ScriptedTime {
 struct ScriptedWait<'a>(&'a ScriptedTime, i64);
 
 impl ScriptedTime {
-    fn awaited(&self) -> MutexGuard<'_, Vec<i64>> {
+    fn awaited_instants(&self) -> MutexGuard<'_, Vec<i64>> {
         self.awaited_ms
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -43,7 +43,7 @@ impl ScriptedTime {
         let mut now_ms = self.now_ms.subscribe();
         let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         let until_ms = now_ms.borrow().saturating_add(wait_ms);
-        self.awaited().push(until_ms);
+        self.awaited_instants().push(until_ms);
         let _waiting = ScriptedWait(self, until_ms);
         // It cannot close: what is moved is borrowed here.
         let _ = now_ms.wait_for(|now_ms| *now_ms >= until_ms).await;
@@ -52,7 +52,7 @@ impl ScriptedTime {
 
 impl Drop for ScriptedWait<'_> {
     fn drop(&mut self) {
-        let mut awaited = self.0.awaited();
+        let mut awaited = self.0.awaited_instants();
         if let Some(place) = awaited.iter().position(|at| *at == self.1) {
             awaited.swap_remove(place);
         }
@@ -98,12 +98,12 @@ impl Clock {
     }
 
     /// The next moment that somebody waits for a scripted clock to reach.
-    pub fn awaited(&self) -> Option<Timestamp> {
+    pub fn awaited_instants(&self) -> Option<Timestamp> {
         let Self::Scripted(script) = self else {
             return None;
         };
         let now_ms = *script.now_ms.borrow();
-        let awaited = script.awaited();
+        let awaited = script.awaited_instants();
         let ahead = awaited.iter().copied().filter(|at| *at > now_ms);
         ahead.min().map(Timestamp::from_millis)
     }
@@ -131,18 +131,24 @@ mod tests {
         Clock::System.wait(Duration::from_secs(3)).await;
         assert_eq!(begun.elapsed().as_secs(), 3);
         let scripted = Clock::scripted(Timestamp::from_millis(0));
-        assert_eq!(scripted.awaited(), None);
+        assert_eq!(scripted.awaited_instants(), None);
         let moving = async {
-            assert_eq!(scripted.awaited(), Some(Timestamp::from_millis(3_000)));
+            assert_eq!(
+                scripted.awaited_instants(),
+                Some(Timestamp::from_millis(3_000))
+            );
             scripted.advance(2);
             tokio::task::yield_now().await;
-            assert_eq!(scripted.awaited(), Some(Timestamp::from_millis(3_000)));
+            assert_eq!(
+                scripted.awaited_instants(),
+                Some(Timestamp::from_millis(3_000))
+            );
             scripted.advance(1);
-            assert_eq!(scripted.awaited(), None, "it was reached");
+            assert_eq!(scripted.awaited_instants(), None, "it was reached");
         };
         tokio::join!(scripted.wait(Duration::from_secs(3)), moving);
         let given_up = scripted.wait(Duration::from_secs(1));
         assert!(futures_util::FutureExt::now_or_never(given_up).is_none());
-        assert_eq!(scripted.awaited(), None);
+        assert_eq!(scripted.awaited_instants(), None);
     }
 }

@@ -132,7 +132,7 @@ impl CloudClient {
     ///
     /// # Errors
     /// [`CloudCallError::Unreachable`], [`CloudCallError::Invalid`].
-    pub async fn begin(
+    pub async fn request_device_code(
         &self,
         name: &str,
         now: Timestamp,
@@ -146,9 +146,9 @@ impl CloudClient {
             document: None,
         };
         let scopes = [SCOPE.to_owned()];
-        let arranging = talk.arrange(authority, (None, &scopes), asker);
+        let arranging = talk.prepare_connector(authority, (None, &scopes), asker);
         let (arranged, _) = arranging.await.map_err(|why| unanswered(&why))?;
-        let told = talk.ask_device(&arranged, &[("name", name)]).await;
+        let told = talk.request_device_code(&arranged, &[("name", name)]).await;
         let told = told.map_err(|why| unanswered(&why))?;
         let uri = self.fit(&told.verification_uri)?;
         let complete = told.verification_uri_complete.as_deref();
@@ -172,7 +172,7 @@ impl CloudClient {
     }
 
     /// Asks once whether the code was typed; answers the key beside [`LinkPollResult::CloudKey`].
-    pub async fn ask(&self, device: &PendingLink) -> (LinkPollResult, Option<CloudKey>) {
+    pub async fn poll(&self, device: &PendingLink) -> (LinkPollResult, Option<CloudKey>) {
         let Ok(talk) = self.talk().await else {
             return (LinkPollResult::Again(PollStatus::Nobody(None)), None);
         };
@@ -200,8 +200,8 @@ impl CloudClient {
     ///
     /// # Errors
     /// Why nobody was told.
-    pub async fn give_back(&self, key: &CloudKey) -> Result<(), SigninFailure> {
-        let talk = OauthHttpClient::about(&self.outgoing, self.url.as_url()).await?;
+    pub async fn revoke_key(&self, key: &CloudKey) -> Result<(), SigninFailure> {
+        let talk = OauthHttpClient::for_server(&self.outgoing, self.url.as_url()).await?;
         talk.revoke(&key.access, &key.token).await
     }
 
@@ -323,7 +323,7 @@ impl CloudClient {
     }
 
     async fn talk(&self) -> Result<OauthHttpClient, CloudCallError> {
-        let talk = OauthHttpClient::about(&self.outgoing, self.url.as_url()).await;
+        let talk = OauthHttpClient::for_server(&self.outgoing, self.url.as_url()).await;
         talk.map_err(of_failure)
     }
 

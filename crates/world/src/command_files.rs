@@ -143,7 +143,7 @@ impl CommandScan<'_> {
             let Some(root) = root.and_then(|root| ContainedFolder::open(root).ok()) else {
                 continue;
             };
-            let Ok(root) = root.without(self.shunned) else {
+            let Ok(root) = root.excluding(self.shunned) else {
                 continue;
             };
             let mut search = RootSearch::new(&root, prefix);

@@ -35,7 +35,7 @@ pub fn list(
 ) -> Result<Directory> {
     let folder = match path {
         Some(path) => confined.open_folder(reach, path)?,
-        None => confined.reached(reach)?,
+        None => confined.open_scope(reach)?,
     };
     // Every entry is told with the folder's path before it.
     let most = limits::LISTING_BYTES_MAX / (folder.path().len() + 1);

@@ -22,7 +22,9 @@ use ignore::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    confined_fs::{ConfinedFs, DirEntry, DirEntryKind, Folder, OpenFile, project_tree, refused_io},
+    confined_fs::{
+        ConfinedFs, DirEntry, DirEntryKind, Folder, OpenFile, project_tree, refusal_of_io_error,
+    },
     directories::followed,
 };
 
@@ -38,14 +40,14 @@ const PIECE: usize = 64 << 10;
 /// Source: contract 6.3.
 pub fn content(confined: &ConfinedFs, cwd: &Folder, path: &str) -> Result<FileContent> {
     let target = cwd.target(path)?;
-    let HashedText { hash, text, size } = held(&target.file, limits::FILE_SIZE_MAX)?;
+    let HashedText { hash, text, size } = read_text(&target.file, limits::FILE_SIZE_MAX)?;
     Ok(FileContent {
         path: target.file.path().to_owned(),
         content: text.map_err(Refusal::from)?,
         hash,
         identity: FileIdentity::new(confined.identity(target.file.physical())),
         size,
-        mtime: target.file.figures().mtime,
+        mtime: target.file.size_and_mtime().mtime,
         writable: target.is_writable(),
     })
 }
@@ -65,9 +67,9 @@ pub struct HashedText {
 ///
 /// # Errors
 /// [`Refusal::FileTooLarge`] of a larger file, those of reading it.
-pub fn held(opened: &OpenFile, most: u64) -> Result<HashedText> {
-    let refused = |error| refused_io(&error, opened.path().as_ref());
-    let known = opened.figures().size;
+pub fn read_text(opened: &OpenFile, most: u64) -> Result<HashedText> {
+    let refused = |error| refusal_of_io_error(&error, opened.path().as_ref());
+    let known = opened.size_and_mtime().size;
     if known > most {
         return Err(Refusal::FileTooLarge.into());
     }
@@ -156,7 +158,7 @@ pub fn tree(cwd: &Folder, ask: &TreeQuery) -> Result<FileTree> {
             Ok(found) => found,
         };
         for found in found {
-            let Some(figures) = folder.figures(&found.name) else {
+            let Some(figures) = folder.size_and_mtime(&found.name) else {
                 continue;
             };
             let path = beneath(&path, &found.name);

@@ -30,7 +30,7 @@ use sha2::{Digest as _, Sha256};
 
 pub use fault_hooks::{SaveStep, at};
 pub use journals::Journals;
-pub use recovery::{RecoveryResult, settle};
+pub use recovery::{RecoveryResult, recover};
 use temp_file::TempFile;
 
 use crate::{confined_fs::PhysicalId, host_key::hex, secret_tokens};

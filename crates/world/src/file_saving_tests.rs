@@ -119,8 +119,8 @@ impl FileToSave {
         let physical = self.physical();
         SaveIntent {
             identity: FileIdentity::new(format!("{physical:?}")),
-            inode: physical.lasting(),
-            folder: PhysicalId::of(&self.folder.metadata().unwrap()).lasting(),
+            inode: physical.to_inode(),
+            folder: PhysicalId::of(&self.folder.metadata().unwrap()).to_inode(),
             old: digest(OLD.as_bytes()),
             new: digest(NEW.as_bytes()),
         }

@@ -65,8 +65,8 @@ impl std::fmt::Debug for FolderWatcher {
 
 impl FolderWatcher {
     /// Watches what is directly in `folder`, an absolute path without links; answers whether it
-    /// can be. Each success asks for one [`FolderWatcher::leave`].
-    pub fn join(&self, folder: &Path) -> bool {
+    /// can be. Each success asks for one [`FolderWatcher::remove_watch`].
+    pub fn add_watch(&self, folder: &Path) -> bool {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = folders.counts.get_mut(folder) {
             *count += 1;
@@ -89,7 +89,7 @@ impl FolderWatcher {
     }
 
     /// Takes one joining back.
-    pub fn leave(&self, folder: &Path) {
+    pub fn remove_watch(&self, folder: &Path) {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(count) = folders.counts.get_mut(folder) else {
             return;
@@ -105,7 +105,7 @@ impl FolderWatcher {
     }
 
     /// Says that something may have happened to `path`.
-    pub fn touch(&self, path: PathBuf) {
+    pub fn record_change(&self, path: PathBuf) {
         self.heard.note([path]);
     }
 

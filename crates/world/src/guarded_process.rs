@@ -130,7 +130,7 @@ impl GuardedProcess {
     ///
     /// By the end of `talk` the program's standard input must be closed: that is the keeper's
     /// sign. Meanwhile `stderr` is followed into `stderr_tail`.
-    pub(crate) async fn see_out(
+    pub(crate) async fn wait_until_ended(
         mut self,
         talk: impl Future<Output = ()>,
         is_over: impl Fn(),
@@ -216,10 +216,10 @@ async fn enter(
     keeper: u32,
 ) -> io::Result<(GuardRegistration, Option<GuardCgroup>)> {
     let (trees, whose, mark) = (start.trees.clone(), start.whose, start.mark.clone());
-    let is_enclosed = start.enclosure.keeps_from_ports();
+    let is_enclosed = start.enclosure.blocks_own_ports();
     let entered = spawn_blocking(move || {
-        let kept = trees.enter(keeper, whose, is_enclosed, mark.as_deref())?;
-        Ok((kept, GuardCgroup::around(keeper)))
+        let kept = trees.register(keeper, whose, is_enclosed, mark.as_deref())?;
+        Ok((kept, GuardCgroup::create_with(keeper)))
     });
     entered.await.map_err(io::Error::other)?
 }

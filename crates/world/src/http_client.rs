@@ -39,7 +39,7 @@ use tokio::{
 };
 use tower::Service;
 
-use crate::peer_lookup::is_of_this_computer;
+use crate::peer_lookup::is_local_address;
 
 /// How long a connection may take to come about.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -85,7 +85,7 @@ impl ListenerPorts {
 
     /// Whether this server listens at an address.
     fn are_at(&self, address: SocketAddr) -> bool {
-        self.contains(address.port()) && is_of_this_computer(address)
+        self.contains(address.port()) && is_local_address(address)
     }
 
     fn change(&self, change: impl FnOnce(&mut BTreeSet<u16>) -> bool) {
@@ -276,7 +276,7 @@ impl HttpClient {
     }
 
     /// Sends a request and answers the head of what came back, a redirect like anything else.
-    pub(crate) async fn once(
+    pub(crate) async fn send_once(
         &self,
         request: Request<Bytes>,
     ) -> Result<Response<Incoming>, HttpClientError> {
@@ -332,8 +332,8 @@ impl HttpClient {
             let Some(place) = location(answer.headers()).filter(|_| is_redirect) else {
                 return Ok(answer);
             };
-            head.uri =
-                within(&head.uri, place).ok_or_else(|| HttpClientError::Elsewhere(shown(place)))?;
+            head.uri = within(&head.uri, place)
+                .ok_or_else(|| HttpClientError::Elsewhere(redacted_address(place)))?;
         }
         Err(HttpClientError::Circles)
     }
@@ -370,7 +370,7 @@ fn location(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Where an address was meant to lead without what may be a secret in it.
-fn shown(place: &str) -> String {
+fn redacted_address(place: &str) -> String {
     let end = place.find(['?', '#']).unwrap_or(place.len());
     place.chars().take(end.min(200)).collect()
 }
@@ -461,7 +461,9 @@ mod tests {
             "[::ffff:127.0.0.1]",
         ] {
             let request = Request::get(format!("http://{host}:{port}/"));
-            let asked = outgoing.once(request.body(Bytes::new()).unwrap()).await;
+            let asked = outgoing
+                .send_once(request.body(Bytes::new()).unwrap())
+                .await;
             assert!(
                 matches!(asked, Err(HttpClientError::Unreachable(_))),
                 "{host}"

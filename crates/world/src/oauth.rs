@@ -73,7 +73,7 @@ impl OauthHttpClient {
     /// # Errors
     /// [`SigninFailure::Unreachable`] when its name is unknown; [`SigninFailure::InsecureAddress`] for an
     /// address nobody may be sent to.
-    pub async fn about(outgoing: &HttpClient, server: &Url) -> Result<Self, SigninFailure> {
+    pub async fn for_server(outgoing: &HttpClient, server: &Url) -> Result<Self, SigninFailure> {
         let addresses: Vec<IpAddr> = match server.host() {
             Some(Host::Ipv4(ip)) => vec![ip.into()],
             Some(Host::Ipv6(ip)) => vec![ip.into()],
@@ -131,7 +131,7 @@ impl OauthHttpClient {
             Url::parse(&request.uri().to_string()).map_err(|_| SigninFailure::InsecureAddress)?;
         self.require_allowed(&url)?;
         let asking = async {
-            let answer = self.outgoing.once(request).await?;
+            let answer = self.outgoing.send_once(request).await?;
             let (head, body) = answer.into_parts();
             let body = read(body, OAUTH_BODY_BYTES_MAX).await?;
             Ok::<_, crate::http_client::HttpClientError>(Response::from_parts(head, body))

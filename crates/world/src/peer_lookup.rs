@@ -127,7 +127,7 @@ impl PeerLookup {
             Self::Kernel(trees) => match ask_kernel(peer, local) {
                 PeerOwner::User { uid, inode } => placed(uid, inode, trees).await,
                 // Nobody on this computer has such a socket.
-                PeerOwner::Unknown if !is_of_this_computer(peer) => PeerOwner::Elsewhere,
+                PeerOwner::Unknown if !is_local_address(peer) => PeerOwner::Elsewhere,
                 word => word,
             },
             Self::Off | Self::Scripted(_) if !is_loopback(peer) => PeerOwner::Elsewhere,
@@ -155,7 +155,7 @@ async fn placed(uid: u32, inode: u64, trees: &ProcessTrees) -> PeerOwner {
 /// Whether an address is one of this computer's own: only such a one can be listened at.
 ///
 /// Where that cannot be told it is, so that nobody there is known by default.
-pub fn is_of_this_computer(address: SocketAddr) -> bool {
+pub fn is_local_address(address: SocketAddr) -> bool {
     let mut own = SocketAddr::new(address.ip().to_canonical(), 0);
     if let (SocketAddr::V6(own), SocketAddr::V6(address)) = (&mut own, address) {
         own.set_scope_id(address.scope_id());

@@ -75,8 +75,8 @@ const NOT_STARTED: u8 = 127;
 /// when one ended it. Blocks; the process must have no other children and nothing else to do.
 ///
 /// Source: contract 3.3.2.
-pub fn keep(what: &GuardOptions<'_>) -> u8 {
-    match imp::keep(what) {
+pub fn run_guard(what: &GuardOptions<'_>) -> u8 {
+    match imp::run_guard(what) {
         Ok(code) => code,
         Err(failure) => {
             complain(&failure.what);
@@ -148,7 +148,7 @@ mod imp {
     /// How often the tree is read again while it is being killed.
     const KILL_AGAIN: Duration = Duration::from_millis(20);
 
-    pub(super) fn keep(what: &GuardOptions<'_>) -> Result<u8, GuardFailure> {
+    pub(super) fn run_guard(what: &GuardOptions<'_>) -> Result<u8, GuardFailure> {
         // Taken before anything can happen to it.
         let server = getppid();
         // What the owner left open for the server is not for agents.

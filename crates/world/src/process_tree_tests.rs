@@ -90,7 +90,7 @@ fn holder(trees: &ProcessTrees, inode: u64) -> SocketHolder {
 
 /// Enters a keeper of this agent that is not enclosed.
 fn open(trees: &ProcessTrees, keeper: u32, whose: impl Into<TreeOwner>) -> GuardRegistration {
-    trees.enter(keeper, whose, false, None).unwrap()
+    trees.register(keeper, whose, false, None).unwrap()
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn who_holds_a_socket_in_another_process_namespace_may_have_left_a_tree() {
     drop(socket);
     let keeper = ChildOfTest::sleeping(None);
     let trees = ProcessTrees::default();
-    let enclosed = trees.enter(keeper.pid(), Some(agent(1)), true, None);
+    let enclosed = trees.register(keeper.pid(), Some(agent(1)), true, None);
     assert_eq!(
         holder(&trees, inode),
         SocketHolder::Outside,
@@ -261,7 +261,7 @@ fn what_an_enclosed_keeper_kept_is_never_in_doubt() {
     drop(socket);
     let trees = ProcessTrees::default();
     let kept = trees
-        .enter(keeper.pid(), Some(agent(1)), true, None)
+        .register(keeper.pid(), Some(agent(1)), true, None)
         .unwrap();
     drop(keeper);
     kept.is_lost();
@@ -278,7 +278,7 @@ fn agents_that_were_not_enclosed_are_known_after_a_restart() {
     assert!(!trees.known().was_open);
     let (enclosed, bare) = (ChildOfTest::sleeping(None), ChildOfTest::sleeping(None));
     let first = trees
-        .enter(enclosed.pid(), Some(agent(1)), true, None)
+        .register(enclosed.pid(), Some(agent(1)), true, None)
         .unwrap();
     let again = || ProcessTrees::recorded_in(scratch.path());
     assert!(!again().known().was_open);
@@ -315,7 +315,7 @@ fn a_browsers_keeper_that_is_lost_leaves_doubt_until_all_of_it_is_gone() {
     BufReader::new(keeper.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
-    let kept = trees.enter(keeper.id(), TreeOwner::Browser, false, Some(MARK));
+    let kept = trees.register(keeper.id(), TreeOwner::Browser, false, Some(MARK));
     let kept = kept.unwrap();
     keeper.kill().unwrap();
     keeper.wait().unwrap();

@@ -26,7 +26,7 @@ pub fn read(folder: &Path, shunned: &Path) -> ProjectServers {
 }
 
 fn text(folder: &Path, shunned: &Path) -> io::Result<String> {
-    let folder = ContainedFolder::open(folder)?.without(shunned)?;
+    let folder = ContainedFolder::open(folder)?.excluding(shunned)?;
     let file = folder.file(Path::new(FILE))?;
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -23,7 +23,7 @@ const FILE: &str = "setup-code";
 /// A fault when the machine gives no randomness or the folder takes no file.
 ///
 /// Source: contract 1.4, "The setup code".
-pub fn make(data_dir: &Path) -> Result<SecretToken, Fault> {
+pub fn create(data_dir: &Path) -> Result<SecretToken, Fault> {
     let during = "making the setup code";
     let bytes = secret_tokens::random::<LENGTH>(during)?;
     let letters = bytes.map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn a_code_is_26_letters_in_a_private_file() {
         let scratch = Scratch::new("setup-code");
-        let first = make(scratch.path()).unwrap().reveal();
-        let second = make(scratch.path()).unwrap().reveal();
+        let first = create(scratch.path()).unwrap().reveal();
+        let second = create(scratch.path()).unwrap().reveal();
         assert_ne!(first, second);
         assert!(second.len() == 26 && second.bytes().all(|byte| LETTERS.contains(&byte)));
         let file = scratch.path().join(FILE);

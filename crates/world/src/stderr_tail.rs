@@ -53,7 +53,7 @@ impl StderrTail {
     }
 
     /// The end of it as plain text, or `""`.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn plain_text(&self) -> String {
         let text = self.text();
         let start = text.ceil_char_boundary(text.len().saturating_sub(SHOWN_BYTES_MAX));
         text.get(start..).unwrap_or_default().to_owned()
@@ -70,14 +70,14 @@ mod tests {
         let story = format!("{}the reason", "x".repeat(100_000));
         tail.follow(story.as_bytes()).await;
         assert_eq!(tail.bytes.lock().unwrap().len(), 8_192);
-        assert_eq!(tail.shown().len(), SHOWN_BYTES_MAX);
-        assert!(tail.shown().ends_with("the reason"));
+        assert_eq!(tail.plain_text().len(), SHOWN_BYTES_MAX);
+        assert!(tail.plain_text().ends_with("the reason"));
     }
 
     #[tokio::test]
     async fn control_characters_are_not_shown() {
         let tail = StderrTail::keeping(8_192);
         tail.follow(&b"\x1b[31mred\x1b[0m\nand more\n"[..]).await;
-        assert_eq!(tail.shown(), "[31mred[0m\nand more");
+        assert_eq!(tail.plain_text(), "[31mred[0m\nand more");
     }
 }

@@ -103,14 +103,14 @@ fn text_of(file: &Path) -> Result<Option<String>> {
     if !file.is_file() {
         return Ok(None);
     }
-    let bytes = std::fs::read(file).during(format!("read {}", file.display()))?;
+    let bytes = std::fs::read(file).with_context(format!("read {}", file.display()))?;
     Ok(String::from_utf8(bytes).ok())
 }
 
 /// The packages in the answer of `cargo metadata`.
 fn packages_in(metadata: &str) -> Result<Vec<Package>> {
     let metadata: Value =
-        serde_json::from_str(metadata).during("read the answer of `cargo metadata`")?;
+        serde_json::from_str(metadata).with_context("read the answer of `cargo metadata`")?;
     Ok(list(&metadata["packages"]).map(package_in).collect())
 }
 

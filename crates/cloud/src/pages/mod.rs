@@ -10,7 +10,7 @@ use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::{
-    device_grant::shown_user_code, problems, request_bodies::FormError, sessions::SignedIn,
+    device_grant::format_user_code, problems, request_bodies::FormError, sessions::SignedIn,
     store::device_requests::OpenDeviceRequest,
 };
 
@@ -199,7 +199,7 @@ pub(crate) fn activate(by: &SignedIn, why: Option<&str>) -> HtmlPage {
 }
 
 /// Who asks with a code, and the choice.
-pub(crate) fn asked(
+pub(crate) fn decision_page(
     by: &SignedIn,
     code: &str,
     asking: &OpenDeviceRequest,
@@ -216,7 +216,7 @@ pub(crate) fn asked(
         }
         dl {
             dt { "Instance" } dd { bdi { (name) } }
-            dt { "Code" } dd .code { (shown_user_code(code)) }
+            dt { "Code" } dd .code { (format_user_code(code)) }
             dt { "Asked at" } dd { (when(asking.created_at, now)) }
             dt { "Asked from" } dd { (asking.asked_from) }
         }
@@ -247,7 +247,7 @@ fn when(at: Timestamp, now: Timestamp) -> Markup {
 }
 
 /// What became of a decision.
-pub(crate) fn decided(by: &SignedIn, is_yes: bool) -> HtmlPage {
+pub(crate) fn decision_result_page(by: &SignedIn, is_yes: bool) -> HtmlPage {
     let (title, says) = match is_yes {
         true => (
             "It is linked",

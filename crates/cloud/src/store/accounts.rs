@@ -274,7 +274,7 @@ pub fn set_customer(tx: &Transaction<'_>, account: AccountId, customer: &str) ->
 ///
 /// # Errors
 /// Of the engine.
-pub fn drop_wish(tx: &Transaction<'_>, account: AccountId, key: &str) -> Result<()> {
+pub fn clear_customer_key(tx: &Transaction<'_>, account: AccountId, key: &str) -> Result<()> {
     let sql = "UPDATE accounts SET customer_key = NULL WHERE id = $1 AND customer_key = $2";
     tx.execute(sql, params![account, key])?;
     Ok(())

@@ -73,7 +73,7 @@ impl TestCompanion {
                     base,
                     key,
                 )
-                .patient(options.patience.unwrap_or(STRIPE_WAIT)),
+                .with_timeout(options.patience.unwrap_or(STRIPE_WAIT)),
                 topup_price: options.topup_price.map(Arc::from),
             }
         });
@@ -134,7 +134,7 @@ impl TestCompanion {
     }
 
     /// Asks something with an instance's key.
-    pub(crate) async fn keyed(
+    pub(crate) async fn get_with_key(
         &self,
         method: &str,
         path: &str,
@@ -181,7 +181,7 @@ impl TestCompanion {
 
     pub(crate) async fn heartbeat(&self, key: &str) -> CompanionResponse {
         let ask = json!({"name": "workshop", "platform": "linux", "version": "0.1.0"});
-        self.keyed("POST", "/v1/instances/heartbeat", key, Some(ask))
+        self.get_with_key("POST", "/v1/instances/heartbeat", key, Some(ask))
             .await
     }
 }

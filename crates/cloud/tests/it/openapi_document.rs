@@ -104,7 +104,7 @@ async fn a_body_beyond_its_bounds_is_refused() {
     let key = cloud.link("ada@example.org").await;
     let heart = |name: String| {
         let ask = serde_json::json!({"name": name, "platform": "", "version": ""});
-        cloud.keyed("POST", "/v1/instances/heartbeat", &key, Some(ask))
+        cloud.get_with_key("POST", "/v1/instances/heartbeat", &key, Some(ask))
     };
     heart("é".repeat(200)).await.ok();
     let problem = heart("é".repeat(201))

@@ -60,23 +60,32 @@ impl PrismProcess {
 async fn prism_takes_every_call_that_is_made_of_the_payment_service() {
     let prism = PrismProcess::open();
     let (cloud, key) = paid_at(&prism.url).await;
-    let offers = cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
+    let offers = cloud
+        .get_with_key("GET", "/v1/offers", &key, None)
+        .await
+        .ok();
     assert_eq!(offers["offers"][0]["skuId"], "price_month");
     let ask = json!({"skuId": "price_month"});
     let page = cloud
-        .keyed("POST", "/v1/checkout", &key, Some(ask))
+        .get_with_key("POST", "/v1/checkout", &key, Some(ask))
         .await
         .ok();
     assert_eq!(
         page,
         json!({"url": "https://checkout.stripe.com/c/pay/cs_test_1"})
     );
-    let page = cloud.keyed("POST", "/v1/topup", &key, None).await.ok();
+    let page = cloud
+        .get_with_key("POST", "/v1/topup", &key, None)
+        .await
+        .ok();
     assert_eq!(
         page,
         json!({"url": "https://checkout.stripe.com/c/pay/cs_test_1"})
     );
-    let page = cloud.keyed("POST", "/v1/portal", &key, None).await.ok();
+    let page = cloud
+        .get_with_key("POST", "/v1/portal", &key, None)
+        .await
+        .ok();
     assert_eq!(
         page,
         json!({"url": "https://billing.stripe.com/p/session/test_1"})

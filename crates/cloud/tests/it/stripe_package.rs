@@ -173,13 +173,19 @@ fn put(into: &mut Value, steps: &[&str], value: Value) {
 /// Everything the companion asks of the payment service, in the order it does.
 async fn all_asked(stub: &StripeStub) -> Vec<RecordedRequest> {
     let (cloud, key) = paid_at(&stub.url).await;
-    cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
+    cloud
+        .get_with_key("GET", "/v1/offers", &key, None)
+        .await
+        .ok();
     for sku in ["price_month", "price_once"] {
         let ask = Some(json!({ "skuId": sku }));
-        cloud.keyed("POST", "/v1/checkout", &key, ask).await.ok();
+        cloud
+            .get_with_key("POST", "/v1/checkout", &key, ask)
+            .await
+            .ok();
     }
     for path in ["/v1/topup", "/v1/portal"] {
-        cloud.keyed("POST", path, &key, None).await.ok();
+        cloud.get_with_key("POST", path, &key, None).await.ok();
     }
     stub.seen()
 }

@@ -68,7 +68,7 @@ impl ApprovalRequiredReason {
     ];
 
     /// What it means, in one sentence that says what to do next.
-    pub const fn sentence(self) -> &'static str {
+    pub const fn message(self) -> &'static str {
         match self {
             Self::NoApproval => "A person must approve this first; they are asked now.",
             Self::AwaitingDecision => "A person must approve this first, and has not decided yet.",
@@ -123,7 +123,7 @@ impl Approval {
 
     /// The agent that hears of it beside the owner: the one that asks, or about whose server the
     /// house asks; not one about which somebody else asks.
-    pub fn heard_by(&self) -> Option<AgentId> {
+    pub fn notified_agent(&self) -> Option<AgentId> {
         match self.kind {
             ApprovalKind::Repin => self.agent_id,
             ApprovalKind::Capability
@@ -199,7 +199,7 @@ impl Approval {
 /// [`Refusal::AgentCannotDecide`] first, then [`Refusal::RequesterCannotDecide`].
 ///
 /// Source: contract 4.5, "Check on grant and deny", row 2.
-pub fn not_the_requester(caller: &Caller, shows_token: bool) -> Result<(), Refusal> {
+pub fn refuse_other_requester(caller: &Caller, shows_token: bool) -> Result<(), Refusal> {
     if !caller.is_human() {
         return Err(Refusal::AgentCannotDecide);
     }

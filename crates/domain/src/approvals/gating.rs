@@ -51,7 +51,7 @@ pub enum GatingDecision {
 /// Judges a gated request at `now`.
 ///
 /// Source: contract 4.5, "Answer to a gated request".
-pub fn judge(known: GatingFacts, now: Timestamp) -> GatingDecision {
+pub fn decide(known: GatingFacts, now: Timestamp) -> GatingDecision {
     let GatingFacts {
         digest,
         presented,

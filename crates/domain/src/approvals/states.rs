@@ -61,7 +61,7 @@ impl ApprovalState {
     ];
 
     /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Granted => "granted",

@@ -35,7 +35,7 @@ impl Viewport {
         check.number("width", width, &limits::BROWSER_VIEWPORT_PX);
         check.number("height", height, &limits::BROWSER_VIEWPORT_PX);
         within(&mut check, "scale", scale, &limits::BROWSER_SCALE);
-        check.done()?;
+        check.finish()?;
         Ok(Self {
             width,
             height,
@@ -64,7 +64,7 @@ impl MouseButton {
     ];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Left => "left",
             Self::Middle => "middle",
@@ -235,7 +235,7 @@ impl InputSteps {
                 step.check(&mut check, &format!("steps.{number}"), viewport);
             }
         }
-        check.done()?;
+        check.finish()?;
         Ok(Self(steps))
     }
 
@@ -254,7 +254,7 @@ pub struct PressedInputs {
 
 impl PressedInputs {
     /// Takes note of a step that was done.
-    pub fn note(&mut self, step: &InputStep) {
+    pub fn record(&mut self, step: &InputStep) {
         match step {
             InputStep::MouseDown { x, y, button } => {
                 self.buttons.retain(|(held, ..)| held != button);

@@ -153,11 +153,11 @@ fn what_is_down_is_let_go_where_the_pointer_was() {
         InputStep::MouseMove { x: 5.0, y: 6.0 },
         text("x"),
     ] {
-        held.note(&step);
+        held.record(&step);
     }
     // It went down as `A`, and comes up as `a` because Shift came up before.
     let mut other = held.clone();
-    other.note(&up("a", "KeyA"));
+    other.record(&up("a", "KeyA"));
     let pointer = InputStep::MouseUp {
         x: 5.0,
         y: 6.0,
@@ -184,12 +184,12 @@ proptest! {
                 _ => InputStep::KeyUp { key: name.clone(), code: name, modifiers: KeyModifiers(0) },
             };
             if deed % 2 == 0 { down.insert((deed, number)); } else { down.remove(&(deed - 1, number)); }
-            held.note(&step);
+            held.record(&step);
         }
         prop_assert_eq!(held.clone().releases().len(), down.len());
         let mut after = held.clone();
         for step in held.releases() {
-            after.note(&step);
+            after.record(&step);
         }
         prop_assert_eq!(after, PressedInputs::default());
     }

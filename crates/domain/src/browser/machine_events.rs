@@ -48,7 +48,7 @@ pub enum CloseReason {
 
 impl CloseReason {
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
             Self::Window => "window",
@@ -81,7 +81,7 @@ pub enum UnshareReason {
 
 impl UnshareReason {
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "closed",
             Self::Replaced => "replaced",

@@ -47,15 +47,15 @@ impl MouseControl {
     }
 
     /// A person did something. A running action of an agent finishes; later ones wait.
-    pub fn human(&mut self, now: Duration) -> Vec<ActionDecision> {
-        let next = self.passed(now);
+    pub fn human_input(&mut self, now: Duration) -> Vec<ActionDecision> {
+        let next = self.advance(now);
         self.held_until = Some(now + HOLD);
         next
     }
 
     /// An agent wants to do something.
-    pub fn asks(&mut self, ticket: ActionTicket, now: Duration) -> Vec<ActionDecision> {
-        let mut next = self.passed(now);
+    pub fn request(&mut self, ticket: ActionTicket, now: Duration) -> Vec<ActionDecision> {
+        let mut next = self.advance(now);
         self.waiting.push_back((ticket, now + WAIT));
         next.extend(self.begin());
         next
@@ -66,11 +66,11 @@ impl MouseControl {
         if self.running == Some(ticket) {
             self.running = None;
         }
-        self.passed(now)
+        self.advance(now)
     }
 
     /// Who asked gave up, so that its action is not begun any more.
-    pub fn gives_up(&mut self, ticket: ActionTicket) {
+    pub fn cancel(&mut self, ticket: ActionTicket) {
         self.waiting.retain(|(waiting, _)| *waiting != ticket);
     }
 
@@ -79,8 +79,8 @@ impl MouseControl {
         self.waiting.drain(..).map(|(ticket, _)| ticket).collect()
     }
 
-    /// When [`Self::passed`] has something to say at the latest.
-    pub fn next_moment(&self) -> Option<Duration> {
+    /// When [`Self::advance`] has something to say at the latest.
+    pub fn next_deadline(&self) -> Option<Duration> {
         // Behind another action each waits for its end alone, which is bounded itself.
         let until = self.held_until?;
         let patience = self.waiting.front().map_or(until, |(_, end)| *end);
@@ -88,7 +88,7 @@ impl MouseControl {
     }
 
     /// Time passed: the person's hold may be over, and with it somebody's waiting.
-    pub fn passed(&mut self, now: Duration) -> Vec<ActionDecision> {
+    pub fn advance(&mut self, now: Duration) -> Vec<ActionDecision> {
         let mut next = Vec::new();
         // In the order in which both happened, however late this is told.
         while let Some(&(ticket, end)) = self.waiting.front()
@@ -148,8 +148,8 @@ mod tests {
         let mut control = MouseControl::default();
         match holder {
             ControlHolder::None => {}
-            ControlHolder::Person => assert_eq!(control.human(ms(0)), []),
-            ControlHolder::Agent => assert_eq!(control.asks(1, ms(0)), [ActionDecision::Run(1)]),
+            ControlHolder::Person => assert_eq!(control.human_input(ms(0)), []),
+            ControlHolder::Agent => assert_eq!(control.request(1, ms(0)), [ActionDecision::Run(1)]),
         }
         assert_eq!(control.holder(), holder);
         control
@@ -163,7 +163,7 @@ mod tests {
             ControlHolder::Person,
         ] {
             let mut control = held_by(holder);
-            assert_eq!(control.human(ms(1)), []);
+            assert_eq!(control.human_input(ms(1)), []);
             assert_eq!(control.holder(), ControlHolder::Person);
         }
     }
@@ -171,12 +171,12 @@ mod tests {
     #[test]
     fn a_running_action_finishes_and_later_ones_wait() {
         let mut control = held_by(ControlHolder::Agent);
-        control.human(ms(10));
-        assert_eq!(control.asks(2, ms(20)), []);
+        control.human_input(ms(10));
+        assert_eq!(control.request(2, ms(20)), []);
         assert_eq!(control.done(1, ms(30)), []);
-        assert_eq!(control.next_moment(), Some(ms(1_510)));
-        assert_eq!(control.passed(ms(1_509)), []);
-        assert_eq!(control.passed(ms(1_510)), [ActionDecision::Run(2)]);
+        assert_eq!(control.next_deadline(), Some(ms(1_510)));
+        assert_eq!(control.advance(ms(1_509)), []);
+        assert_eq!(control.advance(ms(1_510)), [ActionDecision::Run(2)]);
         assert_eq!(control.holder(), ControlHolder::Agent);
         assert_eq!(control.done(2, ms(1_600)), []);
         assert_eq!(control.holder(), ControlHolder::None);
@@ -185,44 +185,44 @@ mod tests {
     #[test]
     fn the_oldest_waits_least() {
         let mut control = held_by(ControlHolder::Person);
-        control.asks(1, ms(1));
-        control.asks(2, ms(2));
-        assert_eq!(control.passed(ms(1_500)), [ActionDecision::Run(1)]);
+        control.request(1, ms(1));
+        control.request(2, ms(2));
+        assert_eq!(control.advance(ms(1_500)), [ActionDecision::Run(1)]);
         assert_eq!(control.done(1, ms(1_501)), [ActionDecision::Run(2)]);
     }
 
     #[test]
     fn an_action_that_waited_ten_seconds_is_told_that_the_person_is_active() {
         let mut control = held_by(ControlHolder::Person);
-        assert_eq!(control.asks(1, ms(100)), []);
+        assert_eq!(control.request(1, ms(100)), []);
         for at in (1_000..=10_000).step_by(1_000) {
-            assert_eq!(control.human(ms(at)), []);
+            assert_eq!(control.human_input(ms(at)), []);
         }
         assert_eq!(
-            control.passed(ms(10_100)),
+            control.advance(ms(10_100)),
             [ActionDecision::PersonActive(1)]
         );
-        assert_eq!(control.passed(ms(11_500)), []);
+        assert_eq!(control.advance(ms(11_500)), []);
         assert_eq!(control.holder(), ControlHolder::None);
     }
 
     #[test]
     fn who_is_told_late_that_time_passed_decides_as_if_in_time() {
         let mut control = held_by(ControlHolder::Person);
-        control.asks(1, ms(0));
+        control.request(1, ms(0));
         // Free since 1.5 s, so the action does not wait any more.
-        assert_eq!(control.passed(ms(60_000)), [ActionDecision::Run(1)]);
+        assert_eq!(control.advance(ms(60_000)), [ActionDecision::Run(1)]);
     }
 
     #[test]
     fn what_nobody_wants_any_more_is_not_begun() {
         let mut control = held_by(ControlHolder::Person);
         for ticket in [1, 2, 3] {
-            control.asks(ticket, ms(0));
+            control.request(ticket, ms(0));
         }
-        control.gives_up(2);
+        control.cancel(2);
         assert_eq!(control.refuse_all(), [1, 3]);
-        assert_eq!(control.passed(ms(1_500)), []);
+        assert_eq!(control.advance(ms(1_500)), []);
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
                 now += ms(gap);
                 let next = match deed {
                     0 => {
-                        let next = control.human(now);
+                        let next = control.human_input(now);
                         for next in &next {
                             // What begins in this very moment began before the input.
                             if let ActionDecision::Run(_) = next {
@@ -262,13 +262,13 @@ mod tests {
                     1 => {
                         ticket += 1;
                         open.insert(ticket);
-                        control.asks(ticket, now)
+                        control.request(ticket, now)
                     }
                     2 => match running.take() {
                         Some(ticket) => control.done(ticket, now),
                         None => Vec::new(),
                     },
-                    _ => control.passed(now),
+                    _ => control.advance(now),
                 };
                 for next in next {
                     let (ActionDecision::Run(ticket) | ActionDecision::PersonActive(ticket)) = next;

@@ -24,7 +24,7 @@ impl DisplayMode {
     pub const WORDS: [(Self, &str); 2] = [(Self::Embedded, "embedded"), (Self::Window, "window")];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Embedded => "embedded",
             Self::Window => "window",

@@ -86,7 +86,7 @@ fn shown(machine: &StateMachine) -> String {
     });
     format!(
         "{} {:?} {:?} {} {} {} {error}",
-        machine.mode().word(),
+        machine.mode().as_str(),
         machine.status(),
         preparation.stage,
         preparation.percent,
@@ -448,7 +448,7 @@ fn every_other_end_is_a_crash() {
         row(
             &connected(mode, Some(5)),
             event,
-            &format!("{} Failed Idle 0 0 0 BROWSER_CRASHED", mode.word()),
+            &format!("{} Failed Idle 0 0 0 BROWSER_CRASHED", mode.as_str()),
             &[
                 MachineEffect::Kill,
                 MachineEffect::Unshare,

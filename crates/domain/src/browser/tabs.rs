@@ -42,7 +42,7 @@ pub struct HttpAuthRequest {
     pub scheme: String,
 }
 
-/// What is known of a page at one moment; texts are cut and plain, see [`shown`].
+/// What is known of a page at one moment; texts are cut and plain, see [`truncated`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageState {
     /// Its address; `""` for one that is not told.
@@ -224,7 +224,7 @@ impl Tabs {
 
 /// What a page says of itself, as it is shown: no control characters and no marks that turn the
 /// direction of text, at most `chars_max` characters.
-pub fn shown(text: &str, chars_max: usize) -> String {
+pub fn truncated(text: &str, chars_max: usize) -> String {
     let is_plain = |c: &char| {
         !c.is_control()
             && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -330,8 +330,8 @@ mod tests {
 
     #[test]
     fn what_a_page_says_is_shown_plain_and_short() {
-        assert_eq!(shown("a\u{0}b\nc\u{202e}d\u{2066}", 9), "abcd");
-        assert_eq!(shown("ääää", 2), "ää");
+        assert_eq!(truncated("a\u{0}b\nc\u{202e}d\u{2066}", 9), "abcd");
+        assert_eq!(truncated("ääää", 2), "ää");
     }
 
     proptest! {

@@ -256,7 +256,7 @@ pub enum ActionOutcome {
 
 impl ActionOutcome {
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Rejected => "rejected",

@@ -60,7 +60,7 @@ impl ContentType {
     ];
 
     /// The kind's word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         Self::WORDS
             .iter()
             .find_map(|(kind, word)| (*kind == self).then_some(*word))
@@ -85,7 +85,7 @@ impl DiffMediaKind {
 }
 
 /// What a document shows, as the interface shows it. A `title` of `""` is none given, until
-/// [`Content::entitle`] makes one; further texts are `""` when not given.
+/// [`Content::with_default_title`] makes one; further texts are `""` when not given.
 ///
 /// Source: contract 2.5, "Content variants".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,7 +193,7 @@ impl Content {
 
     /// Gives it a title made from what it shows, unless it has one.
     #[must_use]
-    pub fn entitle(mut self) -> Self {
+    pub fn with_default_title(mut self) -> Self {
         if self.title().is_empty() {
             let derived = self.derived_title();
             *self.title_mut() = derived
@@ -258,7 +258,7 @@ impl Content {
                 check.one_line("content.uri", uri);
             }
         }
-        check.done()
+        check.finish()
     }
 
     /// What makes it the same document when it is opened again; `None` when nothing does.
@@ -281,7 +281,7 @@ impl Content {
                 server_name, uri, ..
             } => format!("{server_name}\n{uri}"),
         };
-        Some(format!("{}:{key}", self.content_type().word()))
+        Some(format!("{}:{key}", self.content_type().as_str()))
     }
 
     /// The file it shows; `None` when it shows none.

@@ -273,7 +273,7 @@ impl Link {
     }
 
     /// What is told of it.
-    pub fn told(&self) -> LinkChanged {
+    pub fn changed_event(&self) -> LinkChanged {
         LinkChanged {
             state: self.state(),
             relink_outcome: self.relink_outcome,

@@ -35,7 +35,7 @@ impl CloudUrl {
     }
 
     /// Whether the service is on this computer.
-    pub fn is_here(&self) -> bool {
+    pub fn is_loopback(&self) -> bool {
         is_loopback_host(&self.0)
     }
 
@@ -57,7 +57,7 @@ impl CloudUrl {
         let url = Url::parse(text).ok().filter(has_no_user)?;
         let is_fit = match url.scheme() {
             "https" => url.has_host(),
-            "http" => self.is_here() && is_loopback_host(&url),
+            "http" => self.is_loopback() && is_loopback_host(&url),
             _ => false,
         };
         is_fit.then_some(url)

@@ -154,7 +154,7 @@ impl ConnectionRequest {
             check.one_line("label", label);
         }
         key(&mut check, &self.key);
-        check.done()
+        check.finish()
     }
 }
 
@@ -165,7 +165,7 @@ impl ConnectionRequest {
 pub fn check_key(text: &str) -> Result<(), Refusal> {
     let mut check = FieldValidator::new();
     key(&mut check, text);
-    check.done()
+    check.finish()
 }
 
 fn key(check: &mut FieldValidator, text: &str) {
@@ -236,7 +236,7 @@ impl Flow {
             return Some(self.clone().at(now).counted());
         }
         let is_same = generation == Some(self.generation);
-        let because = |why: &str| Some(told(why));
+        let because = |why: &str| Some(changed_event(why));
         let ended = |state, why| Some(self.clone().moved(state, why, now).counted());
         match (self.state, happening) {
             (S::Starting | S::Pending, H::Cancelled) => ended(S::Failed, because(CANCELLED)),
@@ -271,7 +271,7 @@ impl Flow {
     }
 
     /// What is told of it.
-    pub fn told(&self) -> FlowChanged {
+    pub fn changed_event(&self) -> FlowChanged {
         FlowChanged {
             flow_id: self.id,
             state: self.state,
@@ -297,7 +297,7 @@ impl Flow {
 }
 
 /// A reason within its limit.
-fn told(why: &str) -> String {
+fn changed_event(why: &str) -> String {
     why.chars()
         .filter(|c| !c.is_control())
         .take(limits::CONNECTOR_REASON_CHARS_MAX)

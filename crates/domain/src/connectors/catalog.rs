@@ -59,7 +59,7 @@ pub fn folded(text: &str) -> String {
 pub fn words(search: &str) -> Result<Vec<String>, crate::Refusal> {
     let mut check = FieldValidator::new();
     check.chars("q", search, 0, SEARCH_CHARS_MAX);
-    check.done()?;
+    check.finish()?;
     let words = search.split_whitespace().take(SEARCH_WORDS_MAX);
     Ok(words.map(folded).collect())
 }

@@ -227,7 +227,11 @@ impl Readiness {
 
 impl Connection {
     /// What is told of it to `agents`, besides the owner.
-    pub fn told(&self, unavailable: Option<&str>, agents: Vec<AgentId>) -> ConnectionChanged {
+    pub fn changed_event(
+        &self,
+        unavailable: Option<&str>,
+        agents: Vec<AgentId>,
+    ) -> ConnectionChanged {
         ConnectionChanged {
             connection_id: self.id,
             lifecycle: self.lifecycle,
@@ -260,7 +264,7 @@ impl ConnectionPatch {
             check.chars("label", label, min, max);
             check.one_line("label", label);
         }
-        check.done()
+        check.finish()
     }
 }
 

@@ -63,7 +63,7 @@ impl AuthorizationFacts {
     /// # Errors
     /// [`ConnectorRefusal::RevisionMismatch`], [`ConnectorRefusal::NotExecutable`], [`ConnectorRefusal::GrantRequired`], in
     /// this order.
-    pub fn authority(&self) -> Result<Authorization, ConnectorRefusal> {
+    pub fn authorize(&self) -> Result<Authorization, ConnectorRefusal> {
         let identity = &self.revision.identity;
         let is_of_connection = identity.provider_id == self.connection.provider_id
             && identity.toolkit == self.connection.toolkit;
@@ -90,7 +90,7 @@ impl Authorization {
     /// # Errors
     /// [`ConnectorRefusal::AuthorityChanged`].
     pub fn still_holds(&self, now: &AuthorizationFacts) -> Result<(), ConnectorRefusal> {
-        match now.authority() {
+        match now.authorize() {
             Ok(now) if now == *self => Ok(()),
             Ok(_) | Err(_) => Err(ConnectorRefusal::AuthorityChanged),
         }
@@ -159,7 +159,7 @@ fn nests(value: &Value, left: usize, keys: &mut usize) -> bool {
 ///
 /// # Errors
 /// [`ConnectorRefusal::ArgumentsInvalid`] with the first of them.
-pub fn fitting(mut problems: Vec<ValidationProblem>) -> Result<(), ConnectorRefusal> {
+pub fn check_arguments(mut problems: Vec<ValidationProblem>) -> Result<(), ConnectorRefusal> {
     if problems.is_empty() {
         return Ok(());
     }

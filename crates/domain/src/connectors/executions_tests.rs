@@ -140,13 +140,13 @@ fn is_told(wrong: Wrong, refused: &ConnectorRefusal) -> bool {
 
 #[test]
 fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
-    assert!(facts().authority().is_ok());
+    assert!(facts().authorize().is_ok());
     for first in ALL {
         for second in ALL {
             let mut facts = facts();
             spoil(&mut facts, second);
             spoil(&mut facts, first);
-            let refused = facts.authority().unwrap_err();
+            let refused = facts.authorize().unwrap_err();
             assert!(
                 is_told(first.min(second), &refused),
                 "{first:?} {second:?}: {refused:?}"
@@ -157,7 +157,7 @@ fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
 
 #[test]
 fn an_authority_holds_while_nothing_of_it_changes() {
-    let authority = facts().authority().unwrap();
+    let authority = facts().authorize().unwrap();
     let mut reworded = facts();
     reworded.connection.label = "Other notes".to_owned();
     reworded.revision.title = "Other words".to_owned();
@@ -180,7 +180,7 @@ fn an_authority_holds_while_nothing_of_it_changes() {
     let mut anew = facts();
     spoil(&mut anew, Wrong::OtherVersion);
     anew.revision.identity = anew.listed.clone().unwrap();
-    assert!(anew.authority().is_ok());
+    assert!(anew.authorize().is_ok());
     assert_eq!(
         authority.still_holds(&anew),
         Err(ConnectorRefusal::AuthorityChanged)
@@ -189,7 +189,7 @@ fn an_authority_holds_while_nothing_of_it_changes() {
 
 #[test]
 fn what_a_word_is_bound_to_differs_with_generation_and_revision() {
-    let pin = |facts: AuthorizationFacts| facts.authority().unwrap().pin();
+    let pin = |facts: AuthorizationFacts| facts.authorize().unwrap().pin();
     let generation = AuthorizationFacts {
         generation: 5,
         ..facts()
@@ -237,8 +237,11 @@ fn at_most_twenty_problems_are_told() {
         pointer: format!("/{place}"),
         message: "must be a text".to_owned(),
     };
-    assert_eq!(fitting(Vec::new()), Ok(()));
+    assert_eq!(check_arguments(Vec::new()), Ok(()));
     let all: Vec<ValidationProblem> = (0..30).map(problem).collect();
     let told = all[..20].to_vec();
-    assert_eq!(fitting(all), Err(ConnectorRefusal::ArgumentsInvalid(told)));
+    assert_eq!(
+        check_arguments(all),
+        Err(ConnectorRefusal::ArgumentsInvalid(told))
+    );
 }

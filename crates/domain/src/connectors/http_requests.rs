@@ -25,7 +25,7 @@ pub struct HttpRequest {
 ///
 /// # Errors
 /// Why it cannot be written, for people.
-pub fn write(
+pub fn build(
     binding: &HttpBinding,
     base: &str,
     arguments: &Map<String, Value>,

@@ -29,7 +29,7 @@ fn binding(
 }
 
 fn written(binding: &HttpBinding, arguments: &Value) -> Result<HttpRequest, String> {
-    write(
+    build(
         binding,
         "https://a.example/v1",
         arguments.as_object().unwrap(),

@@ -39,7 +39,7 @@ fn operation(tool: &ToolDefinition) -> Result<Operation, String> {
     let description = tool.description.as_deref().unwrap_or_default().trim();
     Ok(Operation {
         slug: tool.name.clone(),
-        title: cut(tool.shown(), limits::OPERATION_TITLE_CHARS_MAX),
+        title: cut(tool.display_name(), limits::OPERATION_TITLE_CHARS_MAX),
         description: cut(description, limits::OPERATION_DESCRIPTION_CHARS_MAX),
         classification: classification(tool),
         retry_policy: RetryPolicy::Never,

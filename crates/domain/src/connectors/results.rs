@@ -93,7 +93,11 @@ impl ExecutionOutcome {
     }
 
     /// The outcome behind what was kept of one that brought no data.
-    pub fn kept(status: ExecutionStatus, code: Option<String>, message: Option<String>) -> Self {
+    pub fn from_stored(
+        status: ExecutionStatus,
+        code: Option<String>,
+        message: Option<String>,
+    ) -> Self {
         let message = message.unwrap_or_default();
         match status {
             ExecutionStatus::Success => Self::Success { data: None },
@@ -282,7 +286,7 @@ mod tests {
             },
         ] {
             let text = |text: Option<&str>| text.map(str::to_owned);
-            let kept = ExecutionOutcome::kept(
+            let kept = ExecutionOutcome::from_stored(
                 outcome.status(),
                 text(outcome.code()),
                 text(outcome.message()),

@@ -111,7 +111,7 @@ fn input_schema(deed: ScriptedOperation) -> Value {
 }
 
 /// Plays an operation.
-pub fn play(deed: ScriptedOperation, arguments: &Map<String, Value>) -> SendResult {
+pub fn run(deed: ScriptedOperation, arguments: &Map<String, Value>) -> SendResult {
     match arguments.get("play").and_then(Value::as_str) {
         Some("error") => SendResult::Refused {
             status: None,
@@ -170,6 +170,6 @@ mod tests {
     }
 
     fn play_of(deed: ScriptedOperation, arguments: &Value) -> SendResult {
-        play(deed, arguments.as_object().unwrap())
+        run(deed, arguments.as_object().unwrap())
     }
 }

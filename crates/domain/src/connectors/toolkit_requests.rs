@@ -77,7 +77,7 @@ impl ToolkitRequest {
         if let Some(account) = &self.account {
             check_account(&mut check, account, of);
         }
-        check.done()
+        check.finish()
     }
 
     fn check_openapi(&self, check: &mut FieldValidator) {
@@ -148,7 +148,7 @@ impl ToolkitRequest {
                     Some(said) => check_base(&mut check, said),
                     None => check.fail("baseUrl", "is missing, and the document names no server"),
                 }
-                check.done()?;
+                check.finish()?;
                 said.unwrap_or_default()
             }
         };

@@ -74,7 +74,7 @@ impl Event {
     /// Files the event; `rooms` are the rooms an author is seen in, for `author_updated` alone.
     ///
     /// Source: contract 1.10 and the event tables of 2.10, 3.6 and 4.7.
-    pub fn filing(&self, rooms: &[RoomId]) -> EventVisibility {
+    pub fn visibility(&self, rooms: &[RoomId]) -> EventVisibility {
         let filed = |scope, also| EventVisibility {
             scope,
             also,
@@ -150,7 +150,7 @@ impl Event {
             | Self::InteractionDetached { interaction } => {
                 filed(EventScope::Session(interaction.session_id), Vec::new())
             }
-            Self::ApprovalRequested { approval } => owners(approval.heard_by()),
+            Self::ApprovalRequested { approval } => owners(approval.notified_agent()),
             Self::ApprovalDecided { agent, .. }
             | Self::ApprovalConsumed { agent, .. }
             | Self::ApprovalExpired { agent, .. }

@@ -86,7 +86,7 @@ pub struct ClaimedIncarnation {
 
 impl IncarnationClaim {
     /// Whether `incarnation` is meant; every member counts.
-    pub fn means(&self, incarnation: &Incarnation) -> bool {
+    pub fn matches(&self, incarnation: &Incarnation) -> bool {
         let generation = incarnation.generation.to_string();
         match self {
             Self::Generation(claimed) => *claimed == generation,
@@ -196,7 +196,7 @@ impl DocumentSave {
         if !lineage.holds(&current.identity, &binding.identity) {
             return Err(SaveConflict::IdentityChanged);
         }
-        if !self.claimed.means(&binding.incarnation) {
+        if !self.claimed.matches(&binding.incarnation) {
             return Err(SaveConflict::IncarnationChanged);
         }
         Ok(())

@@ -102,7 +102,7 @@ pub struct RecoveryPlan {
 }
 
 /// Decides what is done with a save that was interrupted.
-pub fn settle(meant: &SaveIntent, left: &SaveRemains) -> RecoveryPlan {
+pub fn plan_recovery(meant: &SaveIntent, left: &SaveRemains) -> RecoveryPlan {
     let is_new = |found: &FoundFile| found.hash == Some(meant.new);
     let is_old = |found: &FoundFile| found.hash == Some(meant.old);
     let is_meant = |found: &FoundFile| found.inode == meant.inode;
@@ -331,7 +331,7 @@ mod tests {
                 temp,
                 journal,
             };
-            let found = settle(&meant, &left);
+            let found = plan_recovery(&meant, &left);
             let (temp, restores, end) = expected;
             let expected = RecoveryPlan {
                 temp,

@@ -55,7 +55,7 @@ impl ApproveRequest {
     pub fn check(&self) -> Result<(), Refusal> {
         let mut check = FieldValidator::new();
         call(&mut check, "toolCallId", &self.tool_call_id);
-        check.done()
+        check.finish()
     }
 }
 
@@ -69,7 +69,7 @@ impl DenyRequest {
         let mut check = FieldValidator::new();
         call(&mut check, "toolCallId", &self.tool_call_id);
         check.chars("reason", &reason, 0, limits::DENY_REASON_CHARS_MAX);
-        check.done()?;
+        check.finish()?;
         Ok(Self { reason, ..self })
     }
 }
@@ -82,7 +82,7 @@ impl SubmitAnswersRequest {
     pub fn check(&self) -> Result<(), Refusal> {
         let mut check = FieldValidator::new();
         call(&mut check, "toolCallId", &self.tool_call_id);
-        check.done()
+        check.finish()
     }
 }
 
@@ -107,7 +107,7 @@ impl BatchRequest {
                 check.fail(&field, "is named twice");
             }
         }
-        check.done()
+        check.finish()
     }
 }
 

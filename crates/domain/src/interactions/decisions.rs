@@ -4,7 +4,7 @@
 use super::{
     ApprovalState, DecisionReply, FormAnswers, InteractionKind, InteractionRecord,
     InteractionResponse, InteractionTrigger, PermissionChoice, PermissionChoiceKind, Question,
-    converted,
+    convert,
 };
 use crate::{Refusal, Timestamp, errors::ResourceKind};
 
@@ -129,11 +129,11 @@ fn answer(
         Decision::Approve {
             always_allow,
             option_id,
-        } => allowing(&row.options, *always_allow, option_id.as_deref())
+        } => option_to_allow(&row.options, *always_allow, option_id.as_deref())
             .map(|option| InteractionResponse::Selected(option.option_id.clone()))
             .ok_or_else(|| Refusal::OptionNotOffered(row.options.clone())),
-        Decision::Deny { .. } => Ok(refusing(&row.options)),
-        Decision::Answer(given) => converted(questions, given)
+        Decision::Deny { .. } => Ok(response_to_refuse(&row.options)),
+        Decision::Answer(given) => convert(questions, given)
             .map(InteractionResponse::Accepted)
             .map_err(Refusal::Validation),
         Decision::Decline => Ok(InteractionResponse::Declined),
@@ -145,7 +145,7 @@ fn answer(
 ///
 /// Several `allow_always` differ in what they reach, so one must be named; of several
 /// `allow_once` any means this once.
-pub fn allowing<'a>(
+pub fn option_to_allow<'a>(
     options: &'a [PermissionChoice],
     always_allow: bool,
     option_id: Option<&str>,
@@ -166,7 +166,7 @@ pub fn allowing<'a>(
 
 /// What a no, or the end of an ask that nobody answered, tells the agent: `reject_once` where it
 /// is offered, else that the ask is cancelled; never `reject_always`.
-pub fn refusing(options: &[PermissionChoice]) -> InteractionResponse {
+pub fn response_to_refuse(options: &[PermissionChoice]) -> InteractionResponse {
     let option = of_kind(options, PermissionChoiceKind::RejectOnce).next();
     option.map_or(InteractionResponse::Cancelled, |option| {
         InteractionResponse::Selected(option.option_id.clone())

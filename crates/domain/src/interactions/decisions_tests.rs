@@ -69,7 +69,8 @@ fn a_yes_becomes_the_option_of_its_kind() {
         (&[], false, None, None),
     ] {
         let offered = options(offered);
-        let found = allowing(&offered, always, named).map(|option| option.option_id.as_str());
+        let found =
+            option_to_allow(&offered, always, named).map(|option| option.option_id.as_str());
         assert_eq!(found, expected, "{offered:?} {always} {named:?}");
     }
 }
@@ -88,7 +89,11 @@ fn a_no_is_this_once_or_cancelled_and_never_always() {
         ),
         (&[], InteractionResponse::Cancelled),
     ] {
-        assert_eq!(refusing(&options(offered)), expected, "{offered:?}");
+        assert_eq!(
+            response_to_refuse(&options(offered)),
+            expected,
+            "{offered:?}"
+        );
     }
 }
 
@@ -184,14 +189,14 @@ proptest! {
         always in any::<bool>(),
         named in prop::option::of("[ab]{1,2}"),
     ) {
-        if let Some(option) = allowing(&offered, always, named.as_deref()) {
+        if let Some(option) = option_to_allow(&offered, always, named.as_deref()) {
             let kind = if always { AllowAlways } else { AllowOnce };
             // The agent hears the id alone, so every option that bears it must be of the kind.
             for bearer in offered.iter().filter(|other| other.option_id == option.option_id) {
                 prop_assert_eq!(bearer.kind, kind);
             }
         }
-        if let InteractionResponse::Selected(id) = refusing(&offered) {
+        if let InteractionResponse::Selected(id) = response_to_refuse(&offered) {
             for bearer in offered.iter().filter(|other| other.option_id == id) {
                 prop_assert_eq!(bearer.kind, RejectOnce);
             }

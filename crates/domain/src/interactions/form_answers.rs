@@ -15,7 +15,7 @@ pub type FormAnswers = BTreeMap<String, Vec<String>>;
 ///
 /// # Errors
 /// Everything that does not fit, by `answers.<id>`.
-pub fn converted(
+pub fn convert(
     questions: &[Question],
     given: &FormAnswers,
 ) -> Result<Map<String, Value>, ValidationErrors> {
@@ -172,7 +172,7 @@ mod tests {
             (Multi, &["c"], None),
             (Link, &["opened"], Some(Value::Null)),
         ] {
-            let found = converted(&[question(kind, true, None)], &given(texts));
+            let found = convert(&[question(kind, true, None)], &given(texts));
             let found = found
                 .ok()
                 .map(|mut values| values.remove("q").unwrap_or_default());
@@ -185,22 +185,22 @@ mod tests {
         use QuestionType::{Boolean, Choice, Link, Multi, Number, Text};
         for kind in [Text, Number, Boolean, Choice, Multi, Link] {
             let nothing = FormAnswers::new();
-            let open = converted(&[question(kind, false, None)], &nothing).unwrap();
+            let open = convert(&[question(kind, false, None)], &nothing).unwrap();
             assert!(open.is_empty(), "{kind:?}");
             let default = Some(json!("a"));
-            let filled = converted(&[question(kind, true, default)], &nothing).unwrap();
+            let filled = convert(&[question(kind, true, default)], &nothing).unwrap();
             assert_eq!(filled.contains_key("q"), kind != Link, "{kind:?}");
-            let missed = converted(&[question(kind, true, None)], &nothing);
+            let missed = convert(&[question(kind, true, None)], &nothing);
             assert_eq!(missed.is_err(), kind != Link, "{kind:?}");
         }
         // Nothing typed is no answer, except where words are asked for that may be none.
         for kind in [Number, Boolean, Choice] {
-            let empty = converted(&[question(kind, false, None)], &given(&[""])).unwrap();
+            let empty = convert(&[question(kind, false, None)], &given(&[""])).unwrap();
             assert!(empty.is_empty(), "{kind:?}");
         }
-        let empty = converted(&[question(Text, false, None)], &given(&[""])).unwrap();
+        let empty = convert(&[question(Text, false, None)], &given(&[""])).unwrap();
         assert_eq!(empty["q"], json!(""));
-        assert!(converted(&[question(Text, true, None)], &given(&[""])).is_err());
+        assert!(convert(&[question(Text, true, None)], &given(&[""])).is_err());
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
         let questions = [question(QuestionType::Choice, true, None), other];
         let mut given = given(&["c"]);
         given.insert("x".to_owned(), vec!["1".to_owned()]);
-        let invalid = converted(&questions, &given).unwrap_err();
+        let invalid = convert(&questions, &given).unwrap_err();
         let fields: Vec<_> = invalid.field_errors.into_keys().collect();
         assert_eq!(fields, ["answers.n", "answers.q", "answers.x"]);
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::limits;
 
 /// Tells that a call which waited is approved now.
-pub fn grant_words(title: &str) -> String {
+pub fn grant_message(title: &str) -> String {
     let minutes = limits::GRANT_TTL_S / 60;
     format!(
         "The call \"{}\" you asked about was approved; you may repeat it.\n\
@@ -16,13 +16,13 @@ pub fn grant_words(title: &str) -> String {
 }
 
 /// Tells that a call which waited, and of which nothing but its id is known, is approved now.
-pub fn opaque_words() -> &'static str {
+pub fn opaque_message() -> &'static str {
     "A call you asked about was approved. You had said nothing about it but its id, so that it \
      cannot be told from others: make it again, and it will be asked about again."
 }
 
 /// Tells what was answered to questions that waited.
-pub fn answer_words(title: &str, answers: &Map<String, Value>) -> String {
+pub fn answer_message(title: &str, answers: &Map<String, Value>) -> String {
     let mut words = format!(
         "A person answered what you asked before you were interrupted: {}.",
         quoted(title)
@@ -58,15 +58,15 @@ mod tests {
 
     #[test]
     fn an_agent_is_told_what_was_decided_and_how_far_it_reaches() {
-        let words = grant_words("Run ls");
+        let words = grant_message("Run ls");
         assert!(
             words.starts_with("The call \"Run ls\" you asked about was approved"),
             "{words}"
         );
         assert!(words.contains("30 minutes"), "{words}");
-        assert!(grant_words("").contains("without a title"));
+        assert!(grant_message("").contains("without a title"));
         let answers = json!({"steps": 3, "way": "left"});
-        let words = answer_words("Which way?", answers.as_object().unwrap());
+        let words = answer_message("Which way?", answers.as_object().unwrap());
         assert!(words.ends_with("\n- steps: 3\n- way: \"left\""), "{words}");
     }
 }

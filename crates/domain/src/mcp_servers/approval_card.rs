@@ -170,8 +170,8 @@ const SUMMARY_CHARS_MAX: usize = 500;
 
 /// What an entry is stored with, as the digest of a change to it sees it: the change is about
 /// the entry as it was shown.
-pub fn standing(stored: &McpServer) -> serde_json::Value {
-    serde_json::json!({"rev": stored.rev, "connection": stored.connection.in_clear()})
+pub fn current_state(stored: &McpServer) -> serde_json::Value {
+    serde_json::json!({"rev": stored.rev, "connection": stored.connection.to_plain_json()})
 }
 
 fn variables(stdio: &super::StdioConfig) -> Vec<CardVariable> {

@@ -46,7 +46,7 @@ impl Transport {
     ];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
@@ -75,7 +75,7 @@ impl SecretText {
     }
 
     /// A value that is not known, or not shown.
-    pub fn hidden() -> Self {
+    pub fn redacted() -> Self {
         Self(None)
     }
 
@@ -104,7 +104,7 @@ impl Serialize for SecretText {
 
 impl<'de> Deserialize<'de> for SecretText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|_| Self::hidden())
+        String::deserialize(deserializer).map(|_| Self::redacted())
     }
 }
 
@@ -201,9 +201,9 @@ impl ConnectionConfig {
 
     /// The same with every value hidden.
     #[must_use]
-    pub fn hidden(self) -> Self {
+    pub fn redacted(self) -> Self {
         let names = self.values().keys().cloned();
-        let values = names.map(|name| (name, SecretText::hidden())).collect();
+        let values = names.map(|name| (name, SecretText::redacted())).collect();
         self.with_values(values)
     }
 
@@ -220,7 +220,7 @@ impl ConnectionConfig {
 
     /// The same, wanting this sign-in.
     #[must_use]
-    pub fn wanting(mut self, auth_kind: Option<ServerAuthKind>) -> Self {
+    pub fn with_auth_kind(mut self, auth_kind: Option<ServerAuthKind>) -> Self {
         if let Self::Http(remote) | Self::Sse(remote) = &mut self {
             remote.auth_kind = auth_kind;
         }
@@ -277,13 +277,13 @@ impl ConnectionConfig {
     /// The request with its secrets in clear: what a digest is taken over, never stored.
     ///
     /// Source: contract 4.6.
-    pub fn in_clear(&self) -> Value {
+    pub fn to_plain_json(&self) -> Value {
         let values: BTreeMap<&str, &str> = self
             .values()
             .iter()
             .map(|(name, value)| (name.as_str(), value.shown()))
             .collect();
-        let transport = self.transport().word();
+        let transport = self.transport().as_str();
         match self {
             Self::Stdio(StdioConfig { command, args, .. }) => {
                 json!({"transport": transport, "command": command, "args": args, "env": values})

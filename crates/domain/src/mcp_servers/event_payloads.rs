@@ -81,7 +81,7 @@ pub struct Pinned {
 pub fn of_added(agent_id: AgentId, server: &McpServer) -> Vec<Event> {
     let mut events = vec![Event::McpServerAdded(Added {
         agent_id,
-        server: server.clone().hidden(),
+        server: server.clone().redacted(),
         by: server.added_by,
     })];
     events.extend(of_pin(agent_id, &Pin::default(), server));
@@ -102,7 +102,7 @@ pub fn of_change(
     {
         events.push(Event::McpServerUpdated(Updated {
             agent_id,
-            server: after.clone().hidden(),
+            server: after.clone().redacted(),
             by,
             changed,
         }));

@@ -179,7 +179,7 @@ mod tests {
 
     fn found(text: &str) -> (Vec<Value>, Vec<String>) {
         let ProjectServers { servers, warnings } = ProjectServers::parse(text);
-        let one = |found: &ProjectServer| json!([found.name, found.connection.in_clear()]);
+        let one = |found: &ProjectServer| json!([found.name, found.connection.to_plain_json()]);
         (servers.iter().map(one).collect(), warnings)
     }
 

@@ -111,7 +111,7 @@ impl PinDifference {
     pub fn input(&self, server: &McpServer) -> Value {
         json!({
             "name": server.name,
-            "connection": server.connection.in_clear(),
+            "connection": server.connection.to_plain_json(),
             "before": self.before,
             "after": self.after,
         })
@@ -131,7 +131,7 @@ impl PinDifference {
     }
 
     /// Takes over that this waits for a person under `question`.
-    pub fn holds(&self, server: &mut McpServer, question: ApprovalId) {
+    pub fn hold_for_approval(&self, server: &mut McpServer, question: ApprovalId) {
         if let Some(status) = next(server.status, StatusTrigger::PinDiffers, server.facts()) {
             server.status = status;
         }

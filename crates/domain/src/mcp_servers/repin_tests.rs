@@ -50,7 +50,7 @@ fn a_yes_to_other_tools_pins_exactly_those_that_were_shown() {
     assert_eq!(differing.after["tool b"], Value::Null);
     assert!(!differing.before.contains_key("tool c"), "it is the same");
     let mut server = server(Pin::default());
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
     assert_eq!(server.status, ServerStatus::NeedsApproval);
     let now = Timestamp::from_millis(9);
     let tools = granted(&mut server, &card(&differing), Some(approved), now).unwrap();
@@ -74,7 +74,7 @@ fn tools_that_are_too_long_to_be_shown_are_pinned_when_they_are_next_listed() {
     assert_eq!(differing.after["tool a"], "too long to be shown");
     let mut server = server(Pin::default());
     server.pin.tools_sha256 = Some("old".to_owned());
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
     let now = Timestamp::from_millis(9);
     let tools = granted(&mut server, &card(&differing), Some(approved), now).unwrap();
     assert_eq!((tools, server.pin.tools_sha256), (None, None));
@@ -97,7 +97,7 @@ fn a_yes_to_another_program_pins_it_and_keeps_its_tools() {
     assert_eq!(differing.before["scriptPath"], "/s.js");
     assert_eq!(differing.after["executablePath"], "/opt/node");
     let mut server = server(pin);
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
     let now = Timestamp::from_millis(9);
     assert_eq!(
         granted(&mut server, &card(&differing), None, now).unwrap(),
@@ -114,7 +114,7 @@ fn a_yes_to_another_program_pins_it_and_keeps_its_tools() {
 fn a_no_switches_it_off() {
     let mut server = server(Pin::default());
     let differing = PinDifference::tools(&[], &[tool("a", "one")]).unwrap();
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
     denied(&mut server);
     assert_eq!(
         (server.status, server.enabled, server.approval_id),

@@ -26,7 +26,7 @@ pub enum TestBlocker {
 
 impl TestBlocker {
     /// A word for programs, and a sentence for people.
-    pub fn told(self) -> (&'static str, &'static str) {
+    pub fn code_and_message(self) -> (&'static str, &'static str) {
         match self {
             Self::Disabled => ("DISABLED", "The server is switched off."),
             Self::NeedsApproval => (
@@ -105,7 +105,7 @@ impl ServerTestResult {
 
     /// A server that was not reached at all.
     pub fn held_back(why: TestBlocker) -> Self {
-        let (code, error) = why.told();
+        let (code, error) = why.code_and_message();
         Self {
             pin_changed: why == TestBlocker::PinChanged,
             ..Self::failed(code, error)
@@ -215,7 +215,7 @@ pub fn listed(
 pub fn wants_sign_in(server: &mut McpServer, challenge: Option<&str>) {
     if challenge.is_some_and(is_bearer) {
         let connection = server.connection.clone();
-        server.connection = connection.wanting(Some(ServerAuthKind::Oauth2));
+        server.connection = connection.with_auth_kind(Some(ServerAuthKind::Oauth2));
     }
     server.auth_status = Some(AuthStatus::NeedsAuth);
     move_on(

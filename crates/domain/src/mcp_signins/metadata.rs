@@ -158,7 +158,7 @@ impl AuthorizationServerMetadata {
                 false => TokenAuthMethod::None,
             };
         };
-        let takes = |method: TokenAuthMethod| methods.iter().any(|word| word == method.word());
+        let takes = |method: TokenAuthMethod| methods.iter().any(|word| word == method.as_str());
         match has_secret {
             false => TokenAuthMethod::None,
             true if takes(TokenAuthMethod::Basic) || !takes(TokenAuthMethod::Post) => {
@@ -170,7 +170,7 @@ impl AuthorizationServerMetadata {
 
     /// The ways in which a client may show itself that has yet to register: without a secret,
     /// where that is taken.
-    pub fn wished_method(&self) -> TokenAuthMethod {
+    pub fn registration_auth_method(&self) -> TokenAuthMethod {
         let Some(methods) = &self.token_endpoint_auth_methods_supported else {
             return TokenAuthMethod::None;
         };
@@ -179,7 +179,7 @@ impl AuthorizationServerMetadata {
             TokenAuthMethod::Basic,
             TokenAuthMethod::Post,
         ];
-        let taken = |method: &TokenAuthMethod| methods.iter().any(|word| word == method.word());
+        let taken = |method: &TokenAuthMethod| methods.iter().any(|word| word == method.as_str());
         order
             .into_iter()
             .find(taken)
@@ -206,7 +206,7 @@ pub enum TokenAuthMethod {
 
 impl TokenAuthMethod {
     /// Its word.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Basic => "client_secret_basic",
@@ -216,12 +216,12 @@ impl TokenAuthMethod {
 }
 
 /// Where a tool server's metadata is looked for when it does not say: below its own path first.
-pub fn resource_places(server: &Url) -> Vec<Url> {
+pub fn resource_metadata_urls(server: &Url) -> Vec<Url> {
     places(server, "oauth-protected-resource")
 }
 
 /// Where an authorization server's metadata is looked for, in this order.
-pub fn issuer_places(issuer: &Url) -> Vec<Url> {
+pub fn issuer_metadata_urls(issuer: &Url) -> Vec<Url> {
     let path = issuer.path().trim_end_matches('/');
     let mut paths = vec![
         format!("/.well-known/oauth-authorization-server{path}"),

@@ -212,7 +212,7 @@ fn the_flags_sections_and_features_are_those_of_the_contract() {
             probed: false,
         };
         assert_eq!(entry.features, features, "{kind}");
-        assert_eq!(entry.features.transcript.word(), *transcript, "{kind}");
+        assert_eq!(entry.features.transcript.as_str(), *transcript, "{kind}");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{Refusal, sessions::AutonomyConsent};
 
 /// Whether a person's earlier word still covers `mode`: it was given for this very mode, and the
 /// mode reads no wider now than it did then.
-pub fn stands(mode: &PermissionMode, acknowledgement: &AutonomyConsent) -> bool {
+pub fn is_valid(mode: &PermissionMode, acknowledgement: &AutonomyConsent) -> bool {
     acknowledgement.mode == mode.id && !mode.width.is_wider_than(acknowledgement.width)
 }
 
@@ -24,7 +24,7 @@ pub fn may_use<'a>(
     now: bool,
     standing: impl IntoIterator<Item = &'a AutonomyConsent>,
 ) -> Result<bool, Refusal> {
-    if !mode.width.needs_consent() || standing.into_iter().any(|word| stands(mode, word)) {
+    if !mode.width.needs_consent() || standing.into_iter().any(|word| is_valid(mode, word)) {
         return Ok(false);
     }
     if now {

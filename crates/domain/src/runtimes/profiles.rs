@@ -48,7 +48,7 @@ impl TranscriptFormat {
     ];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::ClaudeJsonl => "claude-jsonl",

@@ -18,7 +18,7 @@ fn the_profiles_are_those_of_the_contract() {
     let found: Vec<_> = profiles
         .iter()
         .map(|profile| {
-            let transcript = profile.transcript.word();
+            let transcript = profile.transcript.as_str();
             let (kind, mode) = (profile.kind.clone(), profile.default_mode.clone());
             (kind, profile.command_line(), transcript, mode)
         })

@@ -26,7 +26,7 @@ pub fn of_messages(messages: &[Message]) -> (Vec<Task>, bool) {
 }
 
 /// Whether a tool call keeps a list of tasks.
-pub fn keeps_tasks(call: &ToolCall) -> bool {
+pub fn is_task_call(call: &ToolCall) -> bool {
     operation(call).is_some()
 }
 
@@ -55,9 +55,11 @@ fn take(fold: &mut TaskListBuilder, call: &ToolCall) -> bool {
 }
 
 fn made(call: &ToolCall) -> Option<String> {
-    tool_operations::made_by(&call.output).or_else(|| {
+    tool_operations::created_task_id(&call.output).or_else(|| {
         call.content.iter().find_map(|content| match content {
-            ToolContent::Text { text } => tool_operations::made_by(&Value::String(text.clone())),
+            ToolContent::Text { text } => {
+                tool_operations::created_task_id(&Value::String(text.clone()))
+            }
             ToolContent::Diff { .. } | ToolContent::Unshown { .. } => None,
         })
     })

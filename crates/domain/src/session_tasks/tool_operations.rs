@@ -127,7 +127,7 @@ fn ids(value: &Value) -> Option<Vec<String>> {
 }
 
 /// The id of the task that a tool says it made: `task.id`, else `Task #…` in its words.
-pub fn made_by(answer: &Value) -> Option<String> {
+pub fn created_task_id(answer: &Value) -> Option<String> {
     let told = answer.get("task").and_then(|task| task.get("id"));
     told.and_then(name).or_else(|| made_in(answer))
 }

@@ -271,9 +271,9 @@ fn claude_outcome(
     if block.is_error == Some(true) || told.get("success") == Some(&Value::Bool(false)) {
         return Ok(OperationOutcome::Failed);
     }
-    let made = match tool_operations::made_by(&told) {
+    let made = match tool_operations::created_task_id(&told) {
         Some(made) => Some(made),
-        None => tool_operations::made_by(&value(block.content)?),
+        None => tool_operations::created_task_id(&value(block.content)?),
     };
     Ok(OperationOutcome::Done { made })
 }

@@ -18,7 +18,7 @@ const WORDS: [&str; 4] = [
 
 impl ToolCall {
     /// Whether it is over, and what it put out says that a program got no rights of another user.
-    pub fn lacks_rights(&self) -> bool {
+    pub fn was_denied_privileges(&self) -> bool {
         let mut texts = self.content.iter().filter_map(|content| match content {
             ToolContent::Text { text } => Some(text.as_str()),
             ToolContent::Diff { .. } | ToolContent::Unshown { .. } => None,
@@ -55,9 +55,11 @@ mod tests {
             content: vec![ToolContent::Text { text: text.into() }],
             ..ToolCall::unannounced("1".into())
         };
-        assert!(call(ToolStatus::Failed, Value::Null, words).lacks_rights());
-        assert!(call(ToolStatus::Completed, json!({"out": [words]}), "").lacks_rights());
-        assert!(!call(ToolStatus::InProgress, Value::Null, words).lacks_rights());
-        assert!(!call(ToolStatus::Failed, json!("Permission denied"), "sudo").lacks_rights());
+        assert!(call(ToolStatus::Failed, Value::Null, words).was_denied_privileges());
+        assert!(call(ToolStatus::Completed, json!({"out": [words]}), "").was_denied_privileges());
+        assert!(!call(ToolStatus::InProgress, Value::Null, words).was_denied_privileges());
+        assert!(
+            !call(ToolStatus::Failed, json!("Permission denied"), "sudo").was_denied_privileges()
+        );
     }
 }

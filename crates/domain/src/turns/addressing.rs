@@ -50,7 +50,7 @@ pub enum Addressing {
 /// addresses none by its mode.
 ///
 /// Source: contract 2.2 "fallbackSeatAuthorId", 2.6.
-pub fn considered(
+pub fn address_agents(
     post: &PostAudience<'_>,
     listeners: &[AddressableAgent],
 ) -> Vec<(AuthorId, Addressing)> {

@@ -35,7 +35,7 @@ impl TurnBounds {
 
     /// The first limit an automatic turn meets, in the order depth, repeat, global hour, room
     /// hour.
-    pub fn met(&self, used: &TurnCounts) -> Option<(TurnRule, ReachedLimit)> {
+    pub fn reached_limit(&self, used: &TurnCounts) -> Option<(TurnRule, ReachedLimit)> {
         let limits = self.in_force();
         if !self.installation.turn_limits_enabled {
             return None;
@@ -63,11 +63,11 @@ impl TurnBounds {
             );
             return Some((TurnRule::Repeat, met));
         }
-        self.hour_met(used)
+        self.reached_hourly_limit(used)
     }
 
     /// The first hourly limit a turn meets; a person's run passes the others.
-    pub fn hour_met(&self, used: &TurnCounts) -> Option<(TurnRule, ReachedLimit)> {
+    pub fn reached_hourly_limit(&self, used: &TurnCounts) -> Option<(TurnRule, ReachedLimit)> {
         let limits = self.in_force();
         if !self.installation.turn_limits_enabled {
             return None;

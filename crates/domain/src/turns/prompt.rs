@@ -75,7 +75,7 @@ impl PromptEntry {
 /// Every line of an entry is indented, so that none can be taken for a line of the frame.
 ///
 /// Source: contract 2.6, step 6.
-pub fn frame(frame: &TurnPrompt) -> String {
+pub fn render(frame: &TurnPrompt) -> String {
     let mut text = String::new();
     let place = if frame.is_direct {
         "the direct message"

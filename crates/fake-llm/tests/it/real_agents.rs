@@ -135,7 +135,11 @@ async fn each_agent_is_the_pinned_version_and_goes_on_after_its_process() {
         stage.ask_first(&mut client, &session).await;
         client.seen.clear();
         client.prompt(&session, "#say second").await?;
-        assert!(client.said().contains("second"), "{}", client.said());
+        assert!(
+            client.message_text().contains("second"),
+            "{}",
+            client.message_text()
+        );
         Ok(())
     })
     .await;
@@ -152,7 +156,11 @@ async fn an_approved_call_happens_and_a_rejected_one_does_not() {
             .await?;
         assert_eq!(end["stopReason"], "end_turn");
         assert!(stage.has("yes.txt"));
-        assert!(client.said().contains("All done."), "{}", client.said());
+        assert!(
+            client.message_text().contains("All done."),
+            "{}",
+            client.message_text()
+        );
         client.seen.clear();
         client.decide = PermissionReply::Kind("reject_once");
         client
@@ -175,10 +183,10 @@ async fn a_cancel_with_an_open_question_runs_nothing() {
         let (mut client, _) = stage.start().await;
         let session = stage.session(&mut client).await;
         let prompt = AgentClient::prompt_of(&session, &stage.agent.shell("touch no.txt"));
-        let id = client.begin("session/prompt", prompt).await?;
+        let id = client.send_request("session/prompt", prompt).await?;
         let ask = client.asked("session/request_permission").await?;
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await?;
         client.choose(&ask, PermissionReply::Cancelled).await?;
         let end = client
@@ -189,7 +197,11 @@ async fn a_cancel_with_an_open_question_runs_nothing() {
         assert!(!stage.has("no.txt"));
         client.seen.clear();
         client.prompt(&session, "#say again").await?;
-        assert!(client.said().ends_with("again"), "{}", client.said());
+        assert!(
+            client.message_text().ends_with("again"),
+            "{}",
+            client.message_text()
+        );
         Ok(())
     })
     .await;

@@ -121,14 +121,15 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::Register(ask) => register(desk, ask).await,
         Verb::Login(ask) => login(desk, ask).await,
         Verb::Logout => {
-            desk.post_anew(&auth("logout"), None).await?;
+            desk.post_with_new_key(&auth("logout"), None).await?;
             desk.output.done("The sign-in has ended.")
         }
         Verb::Password => {
             let current = terminal_input::secret("current password")?;
             let next = terminal_input::new_secret("new password")?;
             let body = json!({"current": current, "next": next});
-            desk.post_anew(&auth("password"), Some(&body)).await?;
+            desk.post_with_new_key(&auth("password"), Some(&body))
+                .await?;
             desk.output
                 .done("The password is changed; other sign-ins and all keys have ended.")
         }
@@ -139,7 +140,8 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::Add(ask) => add(desk, ask).await,
         Verb::Remove(ask) => {
             let id = account_id(desk, &ask.account).await?;
-            desk.delete(&auth("accounts").then(&id), None).await?;
+            desk.delete(&auth("accounts").push_segment(&id), None)
+                .await?;
             desk.output
                 .done(&format!("{} has no account any more.", ask.account))
         }
@@ -155,7 +157,9 @@ async fn register(desk: &CliContext, ask: RegisterArgs) -> Result<(), Failure> {
         "setupCode": setup_code,
         "password": password,
     });
-    let answer = desk.post_anew(&auth("register"), Some(&body)).await?;
+    let answer = desk
+        .post_with_new_key(&auth("register"), Some(&body))
+        .await?;
     // It came with a sign-in, which nobody would ever use.
     if let Some(cookie) = &answer.cookie {
         let signed_in = desk.client.signed_in(cookie)?;
@@ -169,14 +173,14 @@ async fn register(desk: &CliContext, ask: RegisterArgs) -> Result<(), Failure> {
 async fn login(desk: &CliContext, ask: LoginArgs) -> Result<(), Failure> {
     let password = terminal_input::secret("password")?;
     let body = json!({"email": ask.email, "password": password});
-    let answer = desk.post_anew(&auth("login"), Some(&body)).await?;
+    let answer = desk.post_with_new_key(&auth("login"), Some(&body)).await?;
     let cookie = answer.cookie.as_deref().unwrap_or_default();
     if desk.output.is_ids() {
         return desk.output.line(&desk.output.safe_line(cookie));
     }
     if !desk.output.is_for_people() {
         // The body goes out as it came, and without its cookie a sign-in is of no use.
-        desk.output.tell(&format!(
+        desk.output.print_notice(&format!(
             "GUILDHALL_COOKIE={}",
             desk.output.safe_line(cookie)
         ));
@@ -242,5 +246,5 @@ async fn account_id(desk: &CliContext, named: &str) -> Result<String, Failure> {
 }
 
 fn auth(part: &str) -> RequestTarget {
-    RequestTarget::new("/api/auth").then(part)
+    RequestTarget::new("/api/auth").push_segment(part)
 }

@@ -106,7 +106,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
                 let why = "this is a token's text; name the token by its id, from `tokens list`.";
                 return Err(Failure::Usage(why.to_owned()));
             }
-            let target = target(desk, &ask.agent).await?.then(&ask.token_id);
+            let target = target(desk, &ask.agent).await?.push_segment(&ask.token_id);
             desk.delete(&target, None).await?;
             desk.output
                 .done(&format!("Token {} is revoked.", ask.token_id))
@@ -119,5 +119,5 @@ async fn target(
     agent: &common_args::AgentArg,
 ) -> Result<RequestTarget, Failure> {
     let agent = desk.agent_id(&agent.agent).await?;
-    Ok(RequestTarget::agent(&agent).then("tokens"))
+    Ok(RequestTarget::agent(&agent).push_segment("tokens"))
 }

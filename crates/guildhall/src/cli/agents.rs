@@ -10,7 +10,7 @@ use super::{
     common_args::{self, IdempotencyArgs, IfMatchArg, ResponseMode},
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::{absolute, changes, given},
+    request_bodies::{absolute, changes, only_given},
     request_target::RequestTarget,
 };
 
@@ -210,7 +210,7 @@ fn registration(ask: AddAgentArgs) -> Result<Value, Failure> {
 }
 
 fn traits(traits: &AgentOptions) -> Value {
-    given(json!({
+    only_given(json!({
         "description": traits.description,
         "responseMode": traits.mode.and_then(common_args::word),
         "permissionMode": traits.permission_mode,

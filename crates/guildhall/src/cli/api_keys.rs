@@ -99,7 +99,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
                 let why = "this is a key's text; name the key by its id, from `keys list`.";
                 return Err(Failure::Usage(why.to_owned()));
             }
-            desk.delete(&keys().then(&ask.key_id), None).await?;
+            desk.delete(&keys().push_segment(&ask.key_id), None).await?;
             desk.output.done(&format!("Key {} is revoked.", ask.key_id))
         }
     }

@@ -10,7 +10,7 @@ pub(super) fn lines(ask: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
-            lines.push(format!("{name:<10} {}", escaped_text::visible(value)));
+            lines.push(format!("{name:<10} {}", escaped_text::escape_hidden(value)));
         }
     };
     let words = |name: &str| ask[name].as_str().unwrap_or_default();
@@ -53,7 +53,7 @@ pub(super) fn of_approval(approval: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let mut field = |name: &str, value: &str| {
         if !value.is_empty() {
-            lines.push(format!("{name:<10} {}", escaped_text::visible(value)));
+            lines.push(format!("{name:<10} {}", escaped_text::escape_hidden(value)));
         }
     };
     let words = |name: &str| approval[name].as_str().unwrap_or_default();
@@ -92,10 +92,13 @@ fn input(ask: &Value) -> Vec<String> {
             lines.extend(
                 words
                     .split('\n')
-                    .map(|line| format!("  {}", escaped_text::visible(line))),
+                    .map(|line| format!("  {}", escaped_text::escape_hidden(line))),
             );
         }
-        other => lines.push(format!("  {}", escaped_text::visible(&other.to_string()))),
+        other => lines.push(format!(
+            "  {}",
+            escaped_text::escape_hidden(&other.to_string())
+        )),
     }
     if ask["inputTruncated"] == Value::Bool(true) {
         lines.push("  The input is longer than what is shown.".to_owned());
@@ -111,8 +114,8 @@ fn members_of(members: &Map<String, Value>) -> Vec<String> {
             Value::String(words) => words.clone(),
             other => other.to_string(),
         };
-        let mut parts = written.split('\n').map(escaped_text::visible);
-        let name = escaped_text::visible(name);
+        let mut parts = written.split('\n').map(escaped_text::escape_hidden);
+        let name = escaped_text::escape_hidden(name);
         lines.push(format!("  {name}: {}", parts.next().unwrap_or_default()));
         lines.extend(parts.map(|part| format!("    {part}")));
     }
@@ -120,7 +123,8 @@ fn members_of(members: &Map<String, Value>) -> Vec<String> {
 }
 
 fn question(question: &Value) -> Vec<String> {
-    let part = |name: &str| escaped_text::visible(question[name].as_str().unwrap_or_default());
+    let part =
+        |name: &str| escaped_text::escape_hidden(question[name].as_str().unwrap_or_default());
     let must = if question["required"] == Value::Bool(true) {
         ", required"
     } else {
@@ -136,7 +140,8 @@ fn question(question: &Value) -> Vec<String> {
         lines.push(format!("  {}", part("description")));
     }
     for option in list(&question["options"]) {
-        let part = |name: &str| escaped_text::visible(option[name].as_str().unwrap_or_default());
+        let part =
+            |name: &str| escaped_text::escape_hidden(option[name].as_str().unwrap_or_default());
         lines.push(format!("  {} = {}", part("value"), part("label")));
     }
     lines
@@ -154,7 +159,7 @@ fn shown(content: &Value) -> Vec<String> {
     };
     lines
         .iter()
-        .map(|line| escaped_text::visible(line))
+        .map(|line| escaped_text::escape_hidden(line))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use super::{
     common_args::{self, IdempotencyArgs},
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::given,
+    request_bodies::only_given,
     request_target::RequestTarget,
     terminal_input,
 };
@@ -73,7 +73,7 @@ enum KindFilter {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ShownDigestArgs {
     /// The first 8 or more characters of the digest of what you saw; nobody is asked again
-    #[arg(long, value_name = "DIGEST", value_parser = beginning)]
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest_prefix)]
     digest: Option<String>,
 }
 
@@ -82,12 +82,12 @@ impl ShownDigestArgs {
     ///
     /// # Errors
     /// [`Failure::Usage`] when nobody did, or to something else.
-    pub(super) fn agreed(&self, ask: &Value, question: &str) -> Result<(), Failure> {
+    pub(super) fn confirm(&self, ask: &Value, question: &str) -> Result<(), Failure> {
         match &self.digest {
             None => {
-                terminal_input::agreement(question, "--digest and the beginning of what it shows")
+                terminal_input::confirm(question, "--digest and the beginning of what it shows")
             }
-            Some(seen) => seen_as(ask, seen),
+            Some(seen) => check_digest(ask, seen),
         }
     }
 
@@ -97,7 +97,7 @@ impl ShownDigestArgs {
     }
 
     /// The whole digest, where it was typed: the server alone holds it against what is asked.
-    pub(super) fn whole(&self) -> Option<&str> {
+    pub(super) fn full_digest(&self) -> Option<&str> {
         self.typed().filter(|digest| digest.len() == DIGEST_CHARS)
     }
 }
@@ -106,7 +106,7 @@ impl ShownDigestArgs {
 ///
 /// # Errors
 /// [`Failure::Usage`] when it does not.
-pub(super) fn seen_as(ask: &Value, seen: &str) -> Result<(), Failure> {
+pub(super) fn check_digest(ask: &Value, seen: &str) -> Result<(), Failure> {
     let digest = ask["digest"].as_str().unwrap_or_default();
     match digest.starts_with(seen) {
         true => Ok(()),
@@ -117,7 +117,7 @@ pub(super) fn seen_as(ask: &Value, seen: &str) -> Result<(), Failure> {
 }
 
 /// The beginning of a digest, long enough to name one.
-pub(super) fn beginning(text: &str) -> Result<String, String> {
+pub(super) fn parse_digest_prefix(text: &str) -> Result<String, String> {
     let is_one = (8..=DIGEST_CHARS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_one {
@@ -216,14 +216,14 @@ pub(super) async fn show(desk: &CliContext, approval: &str) -> Result<(), Failur
 }
 
 pub(super) async fn grant(desk: &CliContext, ask: GrantArgs) -> Result<(), Failure> {
-    let digest = match ask.seen.whole() {
+    let digest = match ask.seen.full_digest() {
         Some(digest) => digest.into(),
         None => {
             let found: Value = desk.get(&one(&ask.approval)).await?.json()?;
             if desk.output.is_for_people() {
                 draw(desk, &found)?;
             }
-            ask.seen.agreed(&found, "Approve it, this once?")?;
+            ask.seen.confirm(&found, "Approve it, this once?")?;
             found["digest"].clone()
         }
     };
@@ -232,7 +232,7 @@ pub(super) async fn grant(desk: &CliContext, ask: GrantArgs) -> Result<(), Failu
 }
 
 pub(super) async fn refuse(desk: &CliContext, ask: RefuseArgs) -> Result<(), Failure> {
-    let body = given(json!({ "reason": ask.reason }));
+    let body = only_given(json!({ "reason": ask.reason }));
     decide(desk, &ask.approval, "deny", Some(&body), &ask.once).await
 }
 
@@ -247,7 +247,9 @@ async fn decide(
     body: Option<&Value>,
     once: &IdempotencyArgs,
 ) -> Result<(), Failure> {
-    let answer = desk.post(&one(approval).then(verb), body, once).await?;
+    let answer = desk
+        .post(&one(approval).push_segment(verb), body, once)
+        .await?;
     desk.output.show(&answer, &DECIDED)
 }
 
@@ -263,7 +265,7 @@ pub(super) fn is_id(text: &str) -> bool {
 }
 
 fn one(approval: &str) -> RequestTarget {
-    RequestTarget::new("/api/approvals").then(approval)
+    RequestTarget::new("/api/approvals").push_segment(approval)
 }
 
 /// A value's word, as the server writes it.

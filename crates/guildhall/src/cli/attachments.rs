@@ -88,8 +88,8 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::Download(ask) => {
             let room = desk.room_id(&ask.room.room).await?;
             let target = RequestTarget::room(&room)
-                .then("attachments")
-                .then(&ask.attachment);
+                .push_segment("attachments")
+                .push_segment(&ask.attachment);
             download(desk, &target, &ask.place).await
         }
     }
@@ -111,7 +111,7 @@ pub(super) async fn send(
         .map(|byte| format!("{byte:02x}"))
         .collect();
     let payload = RequestBody::form(&boundary, files)?;
-    let target = RequestTarget::room(room).then("attachments");
+    let target = RequestTarget::room(room).push_segment("attachments");
     let answer = desk.post_payload(&target, payload, key.to_owned()).await?;
     Ok(UploadResponse(answer))
 }
@@ -121,7 +121,7 @@ pub(super) async fn download(
     target: &RequestTarget,
     place: &DownloadTarget,
 ) -> Result<(), Failure> {
-    let mut arriving = place.begin()?;
+    let mut arriving = place.open()?;
     let mut opened = desk.open(target).await?;
     let (mut size, mut digest) = (0, DigestBuilder::default());
     while let Some(bytes) = opened.next().await? {

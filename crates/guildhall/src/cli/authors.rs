@@ -8,7 +8,7 @@ use super::{
     common_args::{self, IfMatchArg},
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::{changes, given},
+    request_bodies::{changes, only_given},
     request_target::RequestTarget,
 };
 
@@ -150,7 +150,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Update(ask) => {
-            let body = given(json!({
+            let body = only_given(json!({
                 "displayName": ask.display_name,
                 "emoji": ask.emoji,
                 "color": ask.color,
@@ -162,13 +162,13 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Handle(ask) => {
-            let target = target(desk, &ask.author).await?.then("handle");
+            let target = target(desk, &ask.author).await?.push_segment("handle");
             let body = json!({"handle": ask.handle.unwrap_or_default()});
             let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Handles(author) => {
-            let target = target(desk, &author).await?.then("handles");
+            let target = target(desk, &author).await?.push_segment("handles");
             desk.output.show(&desk.get(&target).await?, &HANDLES)
         }
     }

@@ -168,7 +168,7 @@ const REVIVED: TableLayout = TableLayout {
 pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Now(_) => {
-            let answer = desk.post_anew(&backups(), None).await?;
+            let answer = desk.post_with_new_key(&backups(), None).await?;
             desk.output.show(&answer, &MADE)?;
         }
         Verb::List(_) => {
@@ -181,8 +181,8 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
             }
         }
         Verb::Verify(which) => {
-            let target = target(desk, &which).await?.then("verify");
-            let answer = desk.post_anew(&target, None).await?;
+            let target = target(desk, &which).await?.push_segment("verify");
+            let answer = desk.post_with_new_key(&target, None).await?;
             desk.output.show(&answer, &VERIFIED)?;
             let verified: Value = answer.json()?;
             if verified["isWhole"] != true {
@@ -190,7 +190,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
             }
         }
         Verb::Download(ask) => {
-            let target = target(desk, &ask.which).await?.then("file");
+            let target = target(desk, &ask.which).await?.push_segment("file");
             download(desk, &target, &ask.place).await?;
         }
         Verb::Restore(ask) => restore(desk, &ask).await?,
@@ -201,13 +201,13 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
 }
 
 async fn restore(desk: &CliContext, ask: &Restore) -> Result<(), Failure> {
-    let target = target(desk, &ask.which).await?.then("restore");
+    let target = target(desk, &ask.which).await?.push_segment("restore");
     if !ask.yes {
         let question = "Restart the server from this backup? What was written since is set aside, \
                         and agents stop.";
-        terminal_input::agreement(question, "--yes")?;
+        terminal_input::confirm(question, "--yes")?;
     }
-    let answer = desk.post_anew(&target, None).await?;
+    let answer = desk.post_with_new_key(&target, None).await?;
     desk.output.show(&answer, &STARTED)?;
     desk.output
         .note("The server restarts; `guildhall backup restored` shows what it came to.");
@@ -257,9 +257,9 @@ async fn decide(desk: &CliContext, ask: &Decide) -> Result<(), Failure> {
         one => vec![one.to_owned()],
     };
     for id in &ids {
-        let target = last_restore().then("revived").then(id);
+        let target = last_restore().push_segment("revived").push_segment(id);
         let body = json!({"decision": ask.decision});
-        let answer = desk.post_anew(&target, Some(&body)).await?;
+        let answer = desk.post_with_new_key(&target, Some(&body)).await?;
         if !desk.output.is_for_people() {
             desk.output.show(&answer, &RESTORED)?;
         }
@@ -274,11 +274,11 @@ async fn decide(desk: &CliContext, ask: &Decide) -> Result<(), Failure> {
 
 async fn target(desk: &CliContext, which: &BackupArg) -> Result<RequestTarget, Failure> {
     if which.backup != "latest" {
-        return Ok(backups().then(&which.backup));
+        return Ok(backups().push_segment(&which.backup));
     }
     let list: Value = desk.get(&backups()).await?.json()?;
     match list["backups"][0]["id"].as_str() {
-        Some(newest) => Ok(backups().then(newest)),
+        Some(newest) => Ok(backups().push_segment(newest)),
         None => Err(Failure::Usage("there is no backup yet.".to_owned())),
     }
 }

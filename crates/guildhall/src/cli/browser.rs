@@ -278,26 +278,26 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::CloseTab(ask) => return show(desk, &desk.delete(&tab(&ask.tab), None).await?),
         Verb::Prepare(ask) => {
             let body = json!({"download": ask.download});
-            (browser().then("prepare"), body)
+            (browser().push_segment("prepare"), body)
         }
-        Verb::Close => (browser().then("close"), json!({})),
+        Verb::Close => (browser().push_segment("close"), json!({})),
         Verb::Share(ask) => {
-            let mut body = request_bodies::given(json!({"tabId": ask.tab}));
+            let mut body = request_bodies::only_given(json!({"tabId": ask.tab}));
             body["sessionId"] = match ask.session.as_str() {
                 "none" => Value::Null,
                 session => session.into(),
             };
-            (browser().then("share"), body)
+            (browser().push_segment("share"), body)
         }
         Verb::Pause(ask) => {
             let body = json!({"paused": ask.switch == AgentToolsSwitch::On});
-            (browser().then("pause"), body)
+            (browser().push_segment("pause"), body)
         }
         Verb::Tab(ask) => {
-            let body = request_bodies::given(json!({"url": ask.page}));
-            (browser().then("tabs"), body)
+            let body = request_bodies::only_given(json!({"url": ask.page}));
+            (browser().push_segment("tabs"), body)
         }
-        Verb::Select(ask) => (tab(&ask.tab).then("select"), json!({})),
+        Verb::Select(ask) => (tab(&ask.tab).push_segment("select"), json!({})),
         Verb::Go(ask) => {
             let action = ask.action.map(|action| match action {
                 NavigationAction::Back => "back",
@@ -305,18 +305,21 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
                 NavigationAction::Reload => "reload",
                 NavigationAction::Stop => "stop",
             });
-            let body = request_bodies::given(json!({"url": ask.page, "action": action}));
-            (tab(&ask.tab).then("navigate"), body)
+            let body = request_bodies::only_given(json!({"url": ask.page, "action": action}));
+            (tab(&ask.tab).push_segment("navigate"), body)
         }
-        Verb::Input(ask) => (tab(&ask.tab).then("input"), steps(desk, &ask).await?),
+        Verb::Input(ask) => (
+            tab(&ask.tab).push_segment("input"),
+            steps(desk, &ask).await?,
+        ),
         Verb::Resize(ask) => {
             let body = json!({"width": ask.width, "height": ask.height, "scale": ask.scale});
-            (tab(&ask.tab).then("viewport"), body)
+            (tab(&ask.tab).push_segment("viewport"), body)
         }
         Verb::Dialog(ask) => {
             let accept = ask.answer == DialogAnswer::Yes;
-            let body = request_bodies::given(json!({"accept": accept, "text": ask.text}));
-            (tab(&ask.tab).then("dialog"), body)
+            let body = request_bodies::only_given(json!({"accept": accept, "text": ask.text}));
+            (tab(&ask.tab).push_segment("dialog"), body)
         }
         Verb::Auth(ask) => {
             let body = match ask.username {
@@ -326,17 +329,17 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
                 }
                 None => json!({"cancel": true}),
             };
-            (tab(&ask.tab).then("auth"), body)
+            (tab(&ask.tab).push_segment("auth"), body)
         }
     };
-    show(desk, &desk.post_anew(&target, Some(&body)).await?)
+    show(desk, &desk.post_with_new_key(&target, Some(&body)).await?)
 }
 
 async fn open(desk: &CliContext, ask: OpenBrowserArgs) -> Result<(), Failure> {
     let mode = if ask.window { "window" } else { "embedded" };
     let body =
-        request_bodies::given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
-    let target = browser().then("open");
+        request_bodies::only_given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
+    let target = browser().push_segment("open");
     let answer = desk.post_and_wait(&target, &body, ask.wait).await?;
     show(desk, &answer)?;
     let state: Value = answer.json()?;
@@ -372,7 +375,7 @@ async fn steps(desk: &CliContext, ask: &InputArgs) -> Result<Value, Failure> {
 }
 
 async fn selection(desk: &CliContext, ask: &TabArg) -> Result<(), Failure> {
-    let answer = desk.get(&tab(&ask.tab).then("selection")).await?;
+    let answer = desk.get(&tab(&ask.tab).push_segment("selection")).await?;
     let selected: Value = answer.json()?;
     match selected["text"].as_str() {
         Some(text) if desk.output.is_for_people() => desk.output.content(text),
@@ -381,8 +384,8 @@ async fn selection(desk: &CliContext, ask: &TabArg) -> Result<(), Failure> {
 }
 
 async fn screenshot(desk: &CliContext, ask: &ScreenshotArgs) -> Result<(), Failure> {
-    let mut arriving = ask.place.begin()?;
-    let mut opened = desk.open(&tab(&ask.tab).then("screenshot")).await?;
+    let mut arriving = ask.place.open()?;
+    let mut opened = desk.open(&tab(&ask.tab).push_segment("screenshot")).await?;
     while let Some(bytes) = opened.next().await? {
         arriving.write(&bytes)?;
     }
@@ -398,5 +401,5 @@ fn browser() -> RequestTarget {
 }
 
 fn tab(id: &str) -> RequestTarget {
-    browser().then("tabs").then(id)
+    browser().push_segment("tabs").push_segment(id)
 }

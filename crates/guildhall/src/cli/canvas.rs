@@ -65,7 +65,7 @@ pub(super) trait CanvasOwner: Args {
 
 impl CanvasOwner for common_args::RoomArg {
     async fn canvas(&self, desk: &CliContext) -> Result<RequestTarget, Failure> {
-        Ok(RequestTarget::room(&desk.room_id(&self.room).await?).then("canvas"))
+        Ok(RequestTarget::room(&desk.room_id(&self.room).await?).push_segment("canvas"))
     }
 }
 
@@ -200,7 +200,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::Unlock(ask) => edit(desk, &ask, false).await,
         Verb::Reload(ask) => reload(desk, &ask).await,
         Verb::Discuss(ask) => {
-            let target = target(desk, &ask.document).await?.then("thread");
+            let target = target(desk, &ask.document).await?.push_segment("thread");
             let answer = desk.post(&target, None, &ask.once).await?;
             desk.output.show(&answer, &THREAD)
         }
@@ -213,7 +213,7 @@ async fn target(
 ) -> Result<RequestTarget, Failure> {
     let canvas = named.place.canvas(desk).await?;
     let document = desk.document_id(&canvas, &named.document).await?;
-    Ok(canvas.then(&document))
+    Ok(canvas.push_segment(&document))
 }
 
 pub(super) async fn list(desk: &CliContext, place: &impl CanvasOwner) -> Result<(), Failure> {
@@ -274,7 +274,7 @@ pub(super) async fn edit(
     ask: &DocumentRequestArgs<impl CanvasOwner>,
     editing: bool,
 ) -> Result<(), Failure> {
-    let target = target(desk, &ask.document).await?.then("editing");
+    let target = target(desk, &ask.document).await?.push_segment("editing");
     let body = json!({"editing": editing});
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     show(desk, &answer, &EDITING).await
@@ -284,7 +284,7 @@ pub(super) async fn reload(
     desk: &CliContext,
     ask: &DocumentRequestArgs<impl CanvasOwner>,
 ) -> Result<(), Failure> {
-    let target = target(desk, &ask.document).await?.then("reload");
+    let target = target(desk, &ask.document).await?.push_segment("reload");
     let answer = desk.post(&target, None, &ask.once).await?;
     desk.output.show(&answer, &RELOADED)
 }

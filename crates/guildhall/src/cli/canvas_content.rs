@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     common_args,
     failure::Failure,
-    request_bodies::{absolute, given},
+    request_bodies::{absolute, only_given},
     terminal_input,
 };
 
@@ -111,7 +111,7 @@ impl ContentArgs {
         self.only_options_of(kind)?;
         let source_path = self.source_path.as_deref().map(absolute).transpose()?;
         let (field, value) = thing(kind, what)?;
-        let mut content = given(json!({
+        let mut content = only_given(json!({
             "type": common_args::word(kind),
             "title": self.title,
             "sourcePath": source_path,

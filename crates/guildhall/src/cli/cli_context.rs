@@ -154,7 +154,7 @@ impl CliContext {
     ///
     /// # Errors
     /// [`Failure::Answered`] when the server says no.
-    pub(super) async fn post_anew(
+    pub(super) async fn post_with_new_key(
         &self,
         target: &RequestTarget,
         body: Option<&Value>,
@@ -225,7 +225,7 @@ impl CliContext {
     ///
     /// # Errors
     /// [`Failure::Answered`] when the server says no, or that a person is needed first.
-    pub(super) async fn gated(
+    pub(super) async fn send_gated(
         &self,
         method: Method,
         target: &RequestTarget,
@@ -353,7 +353,9 @@ impl CliContext {
     ) -> Result<RequestTarget, Failure> {
         let room = self.room_id(&named.room.room).await?;
         let entry = self.entry_id(&room, &named.entry).await?;
-        Ok(RequestTarget::room(&room).then("entries").then(&entry))
+        Ok(RequestTarget::room(&room)
+            .push_segment("entries")
+            .push_segment(&entry))
     }
 
     /// The id of the entry that `named` means in a room: its id, or its number there.
@@ -363,7 +365,7 @@ impl CliContext {
             _ => return Ok(named.to_owned()),
         };
         let page = RequestTarget::room(room)
-            .then("entries")
+            .push_segment("entries")
             .query("after", Some(seq - 1))
             .query("limit", Some(1));
         let page: Value = self.get(&page).await?.json()?;

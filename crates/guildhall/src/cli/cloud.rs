@@ -148,7 +148,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         Verb::Offers => show(desk, "/api/cloud/offers", &OFFERS).await,
         Verb::Unlink => {
             let target = RequestTarget::new("/api/cloud/unlink");
-            let answer = desk.post_anew(&target, None).await?;
+            let answer = desk.post_with_new_key(&target, None).await?;
             match desk.output.is_for_people() {
                 true => desk.output.done("Unlinked.")?,
                 false => desk.output.show(&answer, &STATUS)?,
@@ -165,16 +165,18 @@ async fn show(desk: &CliContext, path: &str, view: &TableLayout) -> Result<u8, F
 }
 
 async fn change(desk: &CliContext, path: &str, view: &TableLayout) -> Result<u8, Failure> {
-    let answer = desk.post_anew(&RequestTarget::new(path), None).await?;
+    let answer = desk
+        .post_with_new_key(&RequestTarget::new(path), None)
+        .await?;
     desk.output.show(&answer, view).map(|()| 0)
 }
 
 async fn billing(desk: &CliContext, ask: BillingArgs) -> Result<u8, Failure> {
-    let target = RequestTarget::new("/api/cloud/billing").then(ask.page.word());
+    let target = RequestTarget::new("/api/cloud/billing").push_segment(ask.page.word());
     let body = ask
         .sku
         .map_or_else(|| json!({}), |sku| json!({ "skuId": sku }));
-    let answer = desk.post_anew(&target, Some(&body)).await?;
+    let answer = desk.post_with_new_key(&target, Some(&body)).await?;
     desk.output.show(&answer, &ADDRESS)?;
     let said: Value = answer.json()?;
     Ok(u8::from(said["ok"] != json!(true)))

@@ -77,7 +77,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::List(ask) => list(desk, ask).await,
         Verb::Default => {
             let answer = desk
-                .get(&RequestTarget::new(DIRECTORY).then("default"))
+                .get(&RequestTarget::new(DIRECTORY).push_segment("default"))
                 .await?;
             desk.output.show(&answer, &FOLDER)
         }

@@ -41,8 +41,8 @@ pub(super) async fn run(ask: DoctorArgs) -> Result<u8, Failure> {
         ));
     }
     let checks = Mechanism::ALL.map(|part| {
-        let is_ok = parts.has(part);
-        let problem = (!is_ok).then(|| format!("{} {}", part.without(), part.takes()));
+        let is_ok = parts.has_mechanism(part);
+        let problem = (!is_ok).then(|| format!("{} {}", part.without(), part.requirement()));
         let (name, title) = names(part);
         json!({"name": name, "title": title, "isOk": is_ok, "problem": problem})
     });

@@ -49,7 +49,7 @@ impl DownloadTarget {
     ///
     /// # Errors
     /// [`Failure::Usage`] when the file cannot be written, or there is one already.
-    pub(super) fn begin(&self) -> Result<DownloadSink, Failure> {
+    pub(super) fn open(&self) -> Result<DownloadSink, Failure> {
         let Some(path) = self.out.as_deref().filter(|path| *path != Path::new("-")) else {
             return if io::stdout().is_terminal() {
                 Err(Failure::Usage(

@@ -13,7 +13,7 @@ use super::{
     failure::Failure,
     http_client::HttpResponse,
     output::{CellSource, TableLayout},
-    request_bodies::given,
+    request_bodies::only_given,
     request_target::RequestTarget,
     terminal_input,
 };
@@ -142,12 +142,12 @@ pub(super) async fn post(desk: &CliContext, ask: PostArgs) -> Result<(), Failure
                 .ids()?,
         )
     };
-    let body = given(json!({
+    let body = only_given(json!({
         "text": text,
         "threadRootEntryId": thread,
         "attachmentIds": attachments,
     }));
-    let target = RequestTarget::room(&room).then("entries");
+    let target = RequestTarget::room(&room).push_segment("entries");
     let answer = desk.post_under(key, &target, Some(&body)).await?;
     desk.output.show(&answer, &POSTED)
 }
@@ -167,7 +167,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
                 let (entry, room) = (&ask.entry.entry, &ask.entry.room.room);
                 let question =
                     format!("Take the text and the files of {entry} in {room} out, for good?");
-                terminal_input::agreement(&question, "--yes")?;
+                terminal_input::confirm(&question, "--yes")?;
             }
             show(desk, desk.delete(&target, None).await?).await
         }
@@ -177,7 +177,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
 async fn list(desk: &CliContext, ask: ListEntriesArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
     let target = RequestTarget::room(&room)
-        .then("entries")
+        .push_segment("entries")
         .query("before", ask.before)
         .query("after", ask.after)
         .query("limit", ask.limit);
@@ -227,7 +227,7 @@ fn said(text: Option<String>, from: Option<&Path>, is_needed: bool) -> Result<St
         (Some(_), _) => terminal_input::text_of(Path::new("-")),
         (None, Some(file)) => terminal_input::text_of(file),
         (None, None) if !is_needed => Ok(String::new()),
-        (None, None) if terminal_input::is_typed() => Err(Failure::Usage(
+        (None, None) if terminal_input::is_stdin_terminal() => Err(Failure::Usage(
             "say what to post, as an argument or through a pipe.".to_owned(),
         )),
         (None, None) => terminal_input::text_of(Path::new("-")),

@@ -17,7 +17,7 @@ pub(super) fn lines(text: &str) -> String {
 
 /// `text` on one line with everything in it visible: what steers, and what takes no place on
 /// the screen, so that what a person agrees to is what stands there.
-pub(super) fn visible(text: &str) -> String {
+pub(super) fn escape_hidden(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         if hides(c) {
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn what_takes_no_place_is_shown_where_a_person_agrees() {
         assert_eq!(
-            visible("a\u{200b}b\u{feff}\u{e0041}\u{202e}\tc é漢"),
+            escape_hidden("a\u{200b}b\u{feff}\u{e0041}\u{202e}\tc é漢"),
             "a\\u{200b}b\\u{feff}\\u{e0041}\\u{202e}\\tc é漢"
         );
     }

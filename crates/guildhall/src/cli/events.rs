@@ -17,7 +17,7 @@ use super::{
     entries, escaped_text,
     failure::Failure,
     http_client::{RequestParts, StreamingResponse},
-    output::say,
+    output::write_stderr,
     request_target::RequestTarget,
     sse_frames::{SseFrame, SseParser},
 };
@@ -89,7 +89,7 @@ pub(super) async fn follow_only(
         _ = terminate.recv() => Ok(()),
     };
     if let (Ok(()), Some(cursor)) = (&outcome, follower.cursor) {
-        say(&format!("guildhall: go on with --after {cursor}\n"));
+        write_stderr(&format!("guildhall: go on with --after {cursor}\n"));
     }
     outcome
 }
@@ -131,7 +131,7 @@ impl EventFollower<'_> {
             }
             if !is_told {
                 is_told = true;
-                say("guildhall: the stream ended; trying again every second\n");
+                write_stderr("guildhall: the stream ended; trying again every second\n");
             }
         }
     }

@@ -106,7 +106,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
 impl FileArg {
     fn target(&self, what: &str) -> Result<RequestTarget, Failure> {
         let (cwd, path) = self.place()?;
-        let target = RequestTarget::new(FILES).then(what);
+        let target = RequestTarget::new(FILES).push_segment(what);
         Ok(target.query("cwd", Some(cwd)).query("path", Some(path)))
     }
 
@@ -139,7 +139,7 @@ fn show(desk: &CliContext, answer: &HttpResponse) -> Result<(), Failure> {
 
 async fn download(desk: &CliContext, ask: &DownloadFileArgs) -> Result<(), Failure> {
     let target = ask.file.target("raw")?;
-    let mut arriving = ask.place.begin()?;
+    let mut arriving = ask.place.open()?;
     let mut opened = desk.open(&target).await?;
     let mut size = 0;
     while let Some(bytes) = opened.next().await? {
@@ -157,7 +157,7 @@ async fn tree(desk: &CliContext, ask: TreeArgs) -> Result<(), Failure> {
     let cwd = ask.cwd.unwrap_or_else(|| PathBuf::from("."));
     let path = ask.path.as_deref().map(written).transpose()?;
     let target = RequestTarget::new(FILES)
-        .then("tree")
+        .push_segment("tree")
         .query("cwd", Some(absolute(&cwd)?))
         .query("path", path)
         .query("depth", ask.depth)

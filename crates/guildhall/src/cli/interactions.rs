@@ -7,13 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     approval_cards,
-    approvals::{self, ShownDigestArgs, beginning},
+    approvals::{self, ShownDigestArgs, parse_digest_prefix},
     cli_context::CliContext,
     common_args::IdempotencyArgs,
     events,
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::given,
+    request_bodies::only_given,
     request_target::RequestTarget,
     terminal_input,
 };
@@ -174,7 +174,7 @@ pub(crate) struct BatchApproveArgs {
     batch: BatchArgs,
     /// The first 8 or more characters of the digest of what you saw, once for each ask and in
     /// their order; nobody is asked again
-    #[arg(long = "digest", value_name = "DIGEST", value_parser = beginning)]
+    #[arg(long = "digest", value_name = "DIGEST", value_parser = parse_digest_prefix)]
     digests: Vec<String>,
 }
 
@@ -269,7 +269,11 @@ async fn approve(desk: &CliContext, ask: ApproveArgs) -> Result<(), Failure> {
     };
     // What waits no more is the server's to refuse.
     let is_gone = found["digest"].is_null();
-    let digest = match ask.seen.whole().or(ask.seen.typed().filter(|_| is_gone)) {
+    let digest = match ask
+        .seen
+        .full_digest()
+        .or(ask.seen.typed().filter(|_| is_gone))
+    {
         Some(digest) => digest.into(),
         None => {
             show(desk, &found)?;
@@ -278,11 +282,11 @@ async fn approve(desk: &CliContext, ask: ApproveArgs) -> Result<(), Failure> {
             } else {
                 "this once"
             };
-            ask.seen.agreed(&found, &format!("Approve it, {how}?"))?;
+            ask.seen.confirm(&found, &format!("Approve it, {how}?"))?;
             found["digest"].clone()
         }
     };
-    let body = given(json!({
+    let body = only_given(json!({
         "toolCallId": found["toolCallId"],
         "alwaysAllow": ask.always.then_some(true),
         "optionId": ask.option,
@@ -295,10 +299,7 @@ async fn approve(desk: &CliContext, ask: ApproveArgs) -> Result<(), Failure> {
 fn all_seen(asks: &[Value], digests: &[String]) -> Result<(), Failure> {
     if digests.is_empty() {
         let question = format!("Approve these {}, this once?", asks.len());
-        return terminal_input::agreement(
-            &question,
-            "--digest and the beginning of what each shows",
-        );
+        return terminal_input::confirm(&question, "--digest and the beginning of what each shows");
     }
     let is_seen = |(ask, seen): (&Value, &String)| {
         let digest = ask["digest"].as_str().unwrap_or_default();
@@ -318,7 +319,7 @@ async fn deny(desk: &CliContext, ask: DenyArgs) -> Result<(), Failure> {
         }
         found => found?,
     };
-    let body = given(json!({
+    let body = only_given(json!({
         "toolCallId": found["toolCallId"],
         "reason": ask.reason,
         "tellAgent": ask.tell_agent.then_some(true),
@@ -329,7 +330,7 @@ async fn deny(desk: &CliContext, ask: DenyArgs) -> Result<(), Failure> {
 async fn answer(desk: &CliContext, ask: AnswerArgs) -> Result<(), Failure> {
     let found = find_or_take(desk, &ask.named).await?;
     let digest = ask.digest.map_or(found["digest"].clone(), Value::from);
-    let body = given(json!({
+    let body = only_given(json!({
         "toolCallId": found["toolCallId"],
         "answers": (!ask.decline).then(|| answers(&ask.answers)).transpose()?,
         "decline": ask.decline.then_some(true),
@@ -473,7 +474,9 @@ fn pending() -> RequestTarget {
 
 fn route(ask: &Value, verb: &str) -> RequestTarget {
     let session = ask["sessionId"].as_str().unwrap_or_default();
-    RequestTarget::new("/api/sessions").then(session).then(verb)
+    RequestTarget::new("/api/sessions")
+        .push_segment(session)
+        .push_segment(verb)
 }
 
 #[cfg(test)]
@@ -507,7 +510,7 @@ mod tests {
             assert!(!seen(other), "{other:?}");
         }
         for (typed, is_one) in [("ABCDEF01", true), ("abcdef0", false), ("abcdefgh", false)] {
-            assert_eq!(beginning(typed).is_ok(), is_one, "{typed}");
+            assert_eq!(parse_digest_prefix(typed).is_ok(), is_one, "{typed}");
         }
     }
 

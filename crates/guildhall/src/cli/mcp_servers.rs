@@ -20,7 +20,7 @@ use super::{
     failure::Failure,
     http_client::ApprovalOptions,
     output::{CellSource, TableLayout},
-    request_bodies::{changes, given},
+    request_bodies::{changes, only_given},
     request_target::RequestTarget,
     terminal_input,
 };
@@ -322,7 +322,7 @@ const DISCOVERED: TableLayout = TableLayout {
 pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     let done = match verb {
         Verb::List(agent) => {
-            let target = of_agent(desk, &agent).await?.then("mcp-servers");
+            let target = of_agent(desk, &agent).await?.push_segment("mcp-servers");
             desk.output.show(&desk.get(&target).await?, &LIST)
         }
         Verb::Show(named) => {
@@ -334,13 +334,13 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         Verb::Signin(ask) => signin(desk, &ask).await,
         Verb::Poll(ask) => return poll(desk, &ask).await,
         Verb::Signout(named) => {
-            let target = target(desk, &named).await?.then("signin");
+            let target = target(desk, &named).await?.push_segment("signin");
             desk.output
                 .show(&desk.delete(&target, None).await?, &SIGNED_OUT)
         }
         Verb::Client(ClientVerb::Set(ask)) => set_client(desk, &ask).await,
         Verb::Client(ClientVerb::Remove(named)) => {
-            let target = target(desk, &named).await?.then("client");
+            let target = target(desk, &named).await?.push_segment("client");
             desk.delete(&target, None).await?;
             desk.output.done("The client is forgotten.")
         }
@@ -351,7 +351,9 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
                 "connection": ask.connection.named()?
                     .ok_or_else(|| Failure::Usage(NO_CONNECTION.to_owned()))?,
             });
-            let target = of_agent(desk, &ask.named.agent).await?.then("mcp-servers");
+            let target = of_agent(desk, &ask.named.agent)
+                .await?
+                .push_segment("mcp-servers");
             let change = GatedChange {
                 method: Method::POST,
                 target: &target,
@@ -363,7 +365,9 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         Verb::Import(ask) => {
             let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
             let body = json!({"name": ask.named.server});
-            let target = of_agent(desk, &ask.named.agent).await?.then("mcp-import");
+            let target = of_agent(desk, &ask.named.agent)
+                .await?
+                .push_segment("mcp-import");
             let change = GatedChange {
                 method: Method::POST,
                 target: &target,
@@ -374,7 +378,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         }
         Verb::Update(ask) => {
             let gated = gated(&ask.approving.waiting, None, Some(&ask.if_match))?;
-            let body = given(json!({"connection": ask.connection.named()?}));
+            let body = only_given(json!({"connection": ask.connection.named()?}));
             let body = changes(body, "mcp update")?;
             let target = target(desk, &ask.named).await?;
             let change = GatedChange {
@@ -387,7 +391,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         }
         Verb::Enable(ask) => {
             let gated = gated(&ask.approving.waiting, Some(&ask.once), None)?;
-            let target = target(desk, &ask.named).await?.then("enable");
+            let target = target(desk, &ask.named).await?.push_segment("enable");
             let change = GatedChange {
                 method: Method::POST,
                 target: &target,
@@ -398,7 +402,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         }
         Verb::Disable(ask) => {
             let gated = gated(&ask.waiting, Some(&ask.once), None)?;
-            let target = target(desk, &ask.named).await?.then("disable");
+            let target = target(desk, &ask.named).await?.push_segment("disable");
             let change = GatedChange {
                 method: Method::POST,
                 target: &target,
@@ -436,8 +440,8 @@ async fn approved(
 }
 
 async fn signin(desk: &CliContext, ask: &StartSigninArgs) -> Result<(), Failure> {
-    let target = target(desk, &ask.named).await?.then("signin");
-    let body = given(json!({"sessionId": ask.session}));
+    let target = target(desk, &ask.named).await?.push_segment("signin");
+    let body = only_given(json!({"sessionId": ask.session}));
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     desk.output.show(&answer, &STARTED)
 }
@@ -445,7 +449,9 @@ async fn signin(desk: &CliContext, ask: &StartSigninArgs) -> Result<(), Failure>
 /// Whether it failed is the exit code, so that a script can tell.
 async fn poll(desk: &CliContext, ask: &PollSigninArgs) -> Result<u8, Failure> {
     let target = target(desk, &ask.named).await?;
-    let answer = desk.get(&target.then("signin").then(&ask.flow)).await?;
+    let answer = desk
+        .get(&target.push_segment("signin").push_segment(&ask.flow))
+        .await?;
     desk.output.show(&answer, &SIGNIN)?;
     let flow: Value = answer.json()?;
     Ok(u8::from(flow["status"] == "failed"))
@@ -457,15 +463,15 @@ async fn set_client(desk: &CliContext, ask: &SetClientArgs) -> Result<(), Failur
         .as_deref()
         .map(terminal_input::text_of)
         .transpose()?;
-    let body = given(json!({"clientId": ask.id, "clientSecret": secret}));
-    let target = target(desk, &ask.named).await?.then("client");
+    let body = only_given(json!({"clientId": ask.id, "clientSecret": secret}));
+    let target = target(desk, &ask.named).await?.push_segment("client");
     let answer = desk.put(&target, Some(&body)).await?;
     desk.output.show(&answer, &SAVED)
 }
 
 /// Whether it could be reached is the exit code, so that a script can tell.
 async fn test(desk: &CliContext, ask: &TestServerArgs) -> Result<u8, Failure> {
-    let target = target(desk, &ask.named).await?.then("test");
+    let target = target(desk, &ask.named).await?.push_segment("test");
     let answer = desk.post(&target, None, &ask.once).await?;
     desk.output.show(&answer, &TOOLS)?;
     let tested: Value = answer.json()?;
@@ -480,7 +486,7 @@ async fn test(desk: &CliContext, ask: &TestServerArgs) -> Result<u8, Failure> {
 }
 
 async fn discover(desk: &CliContext, agent: &common_args::AgentArg) -> Result<(), Failure> {
-    let target = of_agent(desk, agent).await?.then("mcp-discovered");
+    let target = of_agent(desk, agent).await?.push_segment("mcp-discovered");
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &DISCOVERED)?;
     if desk.output.is_for_people() {
@@ -502,7 +508,9 @@ async fn of_agent(
 
 async fn target(desk: &CliContext, named: &ServerArg) -> Result<RequestTarget, Failure> {
     let agent = of_agent(desk, &named.agent).await?;
-    Ok(agent.then("mcp-servers").then(&named.server))
+    Ok(agent
+        .push_segment("mcp-servers")
+        .push_segment(&named.server))
 }
 
 pub(super) fn gated(

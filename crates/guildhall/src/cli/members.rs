@@ -8,7 +8,7 @@ use super::{
     common_args::{self, IdempotencyArgs, ResponseMode},
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::given,
+    request_bodies::only_given,
     request_target::RequestTarget,
     turns,
 };
@@ -110,7 +110,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
             let target = members(desk, &ask.member.room).await?;
             let author = desk.author_id(&ask.member.author.author).await?;
             let mode = ask.mode.and_then(common_args::word);
-            let body = given(json!({"authorId": author, "responseMode": mode}));
+            let body = only_given(json!({"authorId": author, "responseMode": mode}));
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &MEMBER)
         }
@@ -136,12 +136,12 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
 
 async fn members(desk: &CliContext, room: &common_args::RoomArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&room.room).await?;
-    Ok(RequestTarget::room(&room).then("members"))
+    Ok(RequestTarget::room(&room).push_segment("members"))
 }
 
 async fn member(desk: &CliContext, ask: &MemberArg) -> Result<RequestTarget, Failure> {
     let members = members(desk, &ask.room).await?;
-    Ok(members.then(&desk.author_id(&ask.author.author).await?))
+    Ok(members.push_segment(&desk.author_id(&ask.author.author).await?))
 }
 
 fn name(member: &Value) -> String {

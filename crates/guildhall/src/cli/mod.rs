@@ -233,7 +233,7 @@ fn end(outcome: Result<u8, Failure>, as_json: bool) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            output::say(&String::from_utf8_lossy(&failure.message(as_json)));
+            output::write_stderr(&String::from_utf8_lossy(&failure.message(as_json)));
             ExitCode::from(failure.code())
         }
     }

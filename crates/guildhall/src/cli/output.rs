@@ -232,13 +232,13 @@ impl Output {
     /// Tells people something beside the answer, on standard error.
     pub(super) fn note(&self, note: &str) {
         if self.is_for_people() {
-            self.tell(note);
+            self.print_notice(note);
         }
     }
 
     /// Tells whoever reads something beside the answer, on standard error.
-    pub(super) fn tell(&self, note: &str) {
-        say(&format!("{}\n", escaped_text::one_line(note)));
+    pub(super) fn print_notice(&self, note: &str) {
+        write_stderr(&format!("{}\n", escaped_text::one_line(note)));
     }
 
     /// `escaped_text` on one line, as it may be shown here.
@@ -284,7 +284,7 @@ impl Output {
 }
 
 /// Writes to standard error; there is nobody to tell when that fails.
-pub(super) fn say(text: &str) {
+pub(super) fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 

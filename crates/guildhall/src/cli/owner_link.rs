@@ -34,7 +34,7 @@ const LINK: TableLayout = TableLayout {
 };
 
 pub(super) async fn run(desk: &CliContext, ask: OpenArgs) -> Result<(), Failure> {
-    let answer = desk.post_anew(&target(), None).await?;
+    let answer = desk.post_with_new_key(&target(), None).await?;
     if !desk.output.is_for_people() && !desk.output.is_ids() {
         return desk.output.show(&answer, &LINK);
     }

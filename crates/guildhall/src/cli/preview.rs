@@ -120,7 +120,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Read(ask) => {
             let target = served(&ask.address)?;
-            let mut arriving = ask.place.begin()?;
+            let mut arriving = ask.place.open()?;
             let mut opened = desk.open(&target).await?;
             while let Some(bytes) = opened.next().await? {
                 arriving.write(&bytes)?;
@@ -131,28 +131,31 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
             }
         }
         Verb::List => {
-            let answer = desk.get(&workbench().then("previews")).await?;
+            let answer = desk.get(&workbench().push_segment("previews")).await?;
             desk.output.show(&answer, &LIST)
         }
         Verb::Close(ask) => {
-            let target = workbench().then("previews").then(&ask.port.to_string());
+            let target = workbench()
+                .push_segment("previews")
+                .push_segment(&ask.port.to_string());
             desk.delete(&target, None).await?;
             let said = format!("The preview of port {} is closed.", ask.port);
             desk.output.done(&said)
         }
         Verb::Ports => {
-            let answer = desk.get(&workbench().then("ports")).await?;
+            let answer = desk.get(&workbench().push_segment("ports")).await?;
             desk.output.show(&answer, &PORTS)
         }
         Verb::Probe(ask) => {
             let body = json!({"port": ask.port});
             let answer = desk
-                .post_anew(&workbench().then("probe"), Some(&body))
+                .post_with_new_key(&workbench().push_segment("probe"), Some(&body))
                 .await?;
             desk.output.show(&answer, &PROBED)
         }
         Verb::Revoke => {
-            desk.post_anew(&workbench().then("revoke"), None).await?;
+            desk.post_with_new_key(&workbench().push_segment("revoke"), None)
+                .await?;
             desk.output
                 .done("No address made so far counts any more; every preview is closed.")
         }
@@ -162,7 +165,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
 /// Asks for an address and prints it; that there is none is no success, whatever is printed.
 async fn sign(desk: &CliContext, body: &Value) -> Result<(), Failure> {
     let answer = desk
-        .post_anew(&workbench().then("sign"), Some(body))
+        .post_with_new_key(&workbench().push_segment("sign"), Some(body))
         .await?;
     let signed: Value = answer.json()?;
     let Some(url) = signed["url"].as_str() else {

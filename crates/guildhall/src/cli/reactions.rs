@@ -72,6 +72,6 @@ async fn target(desk: &CliContext, ask: &ReactionArgs) -> Result<RequestTarget, 
     Ok(desk
         .entry(&ask.entry)
         .await?
-        .then("reactions")
-        .then(&ask.emoji))
+        .push_segment("reactions")
+        .push_segment(&ask.emoji))
 }

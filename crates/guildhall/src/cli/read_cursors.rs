@@ -72,5 +72,5 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
 
 async fn target(desk: &CliContext, room: &common_args::RoomArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&room.room).await?;
-    Ok(RequestTarget::room(&room).then("read-cursor"))
+    Ok(RequestTarget::room(&room).push_segment("read-cursor"))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::failure::Failure;
 
 /// The members of `body` that were given a value.
-pub(super) fn given(body: Value) -> Value {
+pub(super) fn only_given(body: Value) -> Value {
     let Value::Object(members) = body else {
         return body;
     };

@@ -23,21 +23,21 @@ impl RequestTarget {
 
     /// The routes beneath one room.
     pub(super) fn room(id: &str) -> Self {
-        Self::new("/api/rooms").then(id)
+        Self::new("/api/rooms").push_segment(id)
     }
 
     /// The routes beneath one agent.
     pub(super) fn agent(id: &str) -> Self {
-        Self::new("/api/agents").then(id)
+        Self::new("/api/agents").push_segment(id)
     }
 
     /// The routes beneath one author.
     pub(super) fn author(id: &str) -> Self {
-        Self::new("/api/rooms/authors").then(id)
+        Self::new("/api/rooms/authors").push_segment(id)
     }
 
     /// Adds a path segment.
-    pub(super) fn then(mut self, segment: &str) -> Self {
+    pub(super) fn push_segment(mut self, segment: &str) -> Self {
         self.text.push('/');
         // Dots alone would climb the path once somebody on the way normalises it.
         match segment {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn no_argument_breaks_out_of_its_place() {
         let target = RequestTarget::room("a/../b?c#d é")
-            .then("..")
+            .push_segment("..")
             .query("none", None::<u8>)
             .query("q", Some("a&b=c"))
             .query("limit", Some(5));

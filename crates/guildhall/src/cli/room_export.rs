@@ -20,9 +20,9 @@ pub(crate) struct ExportArgs {
 
 pub(super) async fn run(desk: &CliContext, ask: ExportArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
-    let mut arriving = ask.place.begin()?;
+    let mut arriving = ask.place.open()?;
     let mut opened = desk
-        .open(&RequestTarget::room(&room).then("export"))
+        .open(&RequestTarget::room(&room).push_segment("export"))
         .await?;
     let mut check = ExportVerifier::default();
     while let Some(bytes) = opened.next().await? {

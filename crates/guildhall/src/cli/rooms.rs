@@ -9,7 +9,7 @@ use super::{
     events,
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::{changes, given},
+    request_bodies::{changes, only_given},
     request_target::RequestTarget,
     room_export, turns,
 };
@@ -250,12 +250,18 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::Restore(ask) => archive(desk, &ask, false).await,
         Verb::Events(ask) => {
             let id = desk.room_id(&ask.room.room).await?;
-            events::follow(desk, RequestTarget::room(&id).then("events"), ask.position).await
+            events::follow(
+                desk,
+                RequestTarget::room(&id).push_segment("events"),
+                ask.position,
+            )
+            .await
         }
         Verb::Export(ask) => room_export::run(desk, ask).await,
         Verb::Halt(ask) => turns::halt(desk, &ask.room, None, &ask.once).await,
         Verb::Sessions(room) => {
-            let target = RequestTarget::room(&desk.room_id(&room.room).await?).then("sessions");
+            let target =
+                RequestTarget::room(&desk.room_id(&room.room).await?).push_segment("sessions");
             desk.output.show(&desk.get(&target).await?, &SESSIONS)
         }
     }
@@ -286,7 +292,7 @@ async fn create(desk: &CliContext, ask: CreateRoomArgs) -> Result<(), Failure> {
         "memberIds": member_ids,
         "agentIds": agent_ids,
     });
-    let body = given(body);
+    let body = only_given(body);
     let answer = desk
         .post(&RequestTarget::new("/api/rooms"), Some(&body), &ask.once)
         .await?;
@@ -294,7 +300,7 @@ async fn create(desk: &CliContext, ask: CreateRoomArgs) -> Result<(), Failure> {
 }
 
 async fn change(desk: &CliContext, change: RoomChangeArgs) -> Result<Value, Failure> {
-    let mut body = given(json!({
+    let mut body = only_given(json!({
         "title": change.title,
         "topic": change.topic,
         "ambientMaxEntries": change.ambient_max_entries,

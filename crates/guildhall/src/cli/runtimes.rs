@@ -139,8 +139,8 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Check(ask) => {
             let target = RequestTarget::new("/api/runtimes")
-                .then(&ask.kind)
-                .then("check");
+                .push_segment(&ask.kind)
+                .push_segment("check");
             let answer = desk.post(&target, None, &ask.once).await?;
             desk.output.show(&answer, &RUNTIME)
         }

@@ -52,7 +52,7 @@ impl ServerLocation {
             }
             Self::Of(data_dir) => data_dir,
         };
-        let announced = data_dir::discover(data_dir).and_then(|json| {
+        let announced = data_dir::read_discovery_file(data_dir).and_then(|json| {
             let server: Value = serde_json::from_str(&json).ok()?;
             Some(RunningServer {
                 url: server["url"].as_str()?.parse().ok()?,

@@ -58,7 +58,7 @@ pub(crate) enum Verb {
 
 impl CanvasOwner for SessionArg {
     async fn canvas(&self, _desk: &CliContext) -> Result<RequestTarget, Failure> {
-        Ok(sessions::target(self).then("canvas"))
+        Ok(sessions::target(self).push_segment("canvas"))
     }
 }
 

@@ -32,8 +32,8 @@ const LIST: TableLayout = TableLayout {
 
 pub(super) async fn run(desk: &CliContext, ask: &SessionTasksArgs) -> Result<(), Failure> {
     let target = RequestTarget::new("/api/sessions")
-        .then(&ask.session)
-        .then("tasks");
+        .push_segment(&ask.session)
+        .push_segment("tasks");
     desk.output.show(&desk.get(&target).await?, &LIST)
 }
 

@@ -11,7 +11,7 @@ use super::{
     events::{self, StreamPositionArgs},
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::{absolute, changes, given},
+    request_bodies::{absolute, changes, only_given},
     request_target::RequestTarget,
     session_canvas, session_tasks, terminal_input,
 };
@@ -341,20 +341,22 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Send(ask) => {
             let body = json!({ "content": text(ask.content)? });
-            let target = target(&ask.session).then("messages");
+            let target = target(&ask.session).push_segment("messages");
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &SENT)
         }
         Verb::Messages(ask) => {
-            let target = target(&ask.session).then("messages").page(ask.page);
+            let target = target(&ask.session).push_segment("messages").page(ask.page);
             desk.output.show_page(&desk.get(&target).await?, &MESSAGES)
         }
         Verb::Asks(ask) => {
-            let target = target(&ask.session).then("interactions").page(ask.page);
+            let target = target(&ask.session)
+                .push_segment("interactions")
+                .page(ask.page);
             desk.output.show_page(&desk.get(&target).await?, &ASKS)
         }
         Verb::Queue(session) => {
-            let answer = desk.get(&target(&session).then("queue")).await?;
+            let answer = desk.get(&target(&session).push_segment("queue")).await?;
             desk.output.show(&answer, &QUEUE)
         }
         Verb::Reword(ask) => {
@@ -368,14 +370,14 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Cancel(ask) => {
             let body = json!({ "keepQueue": ask.keep_queue });
-            let target = target(&ask.session).then("cancel");
+            let target = target(&ask.session).push_segment("cancel");
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &CANCELLED)
         }
         Verb::Tasks(ask) => session_tasks::run(desk, &ask).await,
         Verb::Canvas(verb) => session_canvas::run(desk, verb).await,
         Verb::Events(ask) => {
-            let target = target(&ask.session).then("events");
+            let target = target(&ask.session).push_segment("events");
             events::follow(desk, target, ask.position).await
         }
     }
@@ -419,7 +421,7 @@ async fn open(desk: &CliContext, ask: OpenSessionArgs) -> Result<(), Failure> {
 }
 
 fn traits(traits: &SessionOptions) -> Value {
-    given(json!({
+    only_given(json!({
         "title": traits.title,
         "permissionMode": traits.permission_mode,
         "model": traits.model,
@@ -429,13 +431,13 @@ fn traits(traits: &SessionOptions) -> Value {
 }
 
 pub(super) fn target(session: &SessionArg) -> RequestTarget {
-    RequestTarget::new("/api/sessions").then(&session.session)
+    RequestTarget::new("/api/sessions").push_segment(&session.session)
 }
 
 fn queued(message: &QueuedMessageArg) -> RequestTarget {
     target(&message.session)
-        .then("queue")
-        .then(&message.message)
+        .push_segment("queue")
+        .push_segment(&message.message)
 }
 
 fn text(argument: String) -> Result<String, Failure> {

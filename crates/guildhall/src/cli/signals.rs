@@ -7,7 +7,7 @@ use super::{
     cli_context::CliContext,
     common_args::{self, OnOff},
     failure::Failure,
-    request_bodies::given,
+    request_bodies::only_given,
     request_target::RequestTarget,
 };
 
@@ -38,12 +38,12 @@ enum SignalKindArg {
 
 pub(super) async fn run(desk: &CliContext, ask: SignalArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
-    let body = given(json!({
+    let body = only_given(json!({
         "kind": common_args::word(ask.kind),
         "on": ask.on == OnOff::On,
         "documentId": ask.document,
     }));
-    let target = RequestTarget::room(&room).then("signals");
-    desk.post_anew(&target, Some(&body)).await?;
+    let target = RequestTarget::room(&room).push_segment("signals");
+    desk.post_with_new_key(&target, Some(&body)).await?;
     desk.output.done("Signal sent.")
 }

@@ -62,7 +62,7 @@ pub(super) fn content_of(path: &Path) -> Result<String, Failure> {
 }
 
 /// Whether a person would have to type what standard input says.
-pub(super) fn is_typed() -> bool {
+pub(super) fn is_stdin_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
@@ -85,8 +85,8 @@ fn text_up_to(max: u64, source: impl Read, name: &str) -> Result<String, Failure
 }
 
 /// Whether there is a person to ask: both ends are a terminal.
-pub(super) fn can_be_asked() -> bool {
-    is_typed() && io::stderr().is_terminal()
+pub(super) fn is_interactive() -> bool {
+    is_stdin_terminal() && io::stderr().is_terminal()
 }
 
 /// Asks a person to agree; nobody is asked unless both ends are a terminal. `option` is how the
@@ -94,8 +94,8 @@ pub(super) fn can_be_asked() -> bool {
 ///
 /// # Errors
 /// [`Failure::Usage`] when there is nobody to ask, or the person does not agree.
-pub(super) fn agreement(question: &str, option: &str) -> Result<(), Failure> {
-    if !can_be_asked() {
+pub(super) fn confirm(question: &str, option: &str) -> Result<(), Failure> {
+    if !is_interactive() {
         return Err(Failure::Usage(format!("{question} Say so with {option}.")));
     }
     prompt(&format!("{question} [y/N] "))?;
@@ -112,7 +112,7 @@ pub(super) fn agreement(question: &str, option: &str) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Usage`] when there is none.
 pub(super) fn secret(name: &str) -> Result<String, Failure> {
-    let line = if is_typed() {
+    let line = if is_stdin_terminal() {
         ask_unseen(name)?
     } else {
         line()?
@@ -133,7 +133,7 @@ pub(super) fn secret(name: &str) -> Result<String, Failure> {
 /// [`Failure::Usage`] when there is none, or the two differ.
 pub(super) fn new_secret(name: &str) -> Result<String, Failure> {
     let secret_once = secret(name)?;
-    if is_typed() && secret(&format!("{name} again"))? != secret_once {
+    if is_stdin_terminal() && secret(&format!("{name} again"))? != secret_once {
         return Err(Failure::Usage("the two are not the same.".to_owned()));
     }
     Ok(secret_once)

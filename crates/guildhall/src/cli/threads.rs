@@ -70,8 +70,8 @@ async fn show(desk: &CliContext, ask: ShowThreadArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.root.room.room).await?;
     let root = desk.entry_id(&room, &ask.root.entry).await?;
     let target = RequestTarget::room(&room)
-        .then("threads")
-        .then(&root)
+        .push_segment("threads")
+        .push_segment(&root)
         .query("after", ask.after)
         .query("limit", ask.limit);
     let answer = desk.get(&target).await?;

@@ -140,7 +140,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
             show(desk, desk.get(&target).await?).await
         }
         Verb::Run(ask) => {
-            let target = turn(desk, &ask.turn).await?.then("run");
+            let target = turn(desk, &ask.turn).await?.push_segment("run");
             show(desk, desk.post(&target, None, &ask.once).await?).await
         }
     }
@@ -153,9 +153,9 @@ pub(super) async fn halt(
     agent: Option<&common_args::AuthorArg>,
     once: &IdempotencyArgs,
 ) -> Result<(), Failure> {
-    let mut target = RequestTarget::room(&desk.room_id(&room.room).await?).then("halt");
+    let mut target = RequestTarget::room(&desk.room_id(&room.room).await?).push_segment("halt");
     if let Some(agent) = agent {
-        target = target.then(&desk.author_id(&agent.author).await?);
+        target = target.push_segment(&desk.author_id(&agent.author).await?);
     }
     let answer = desk.post(&target, None, once).await?;
     desk.output.show(&answer, &HALTED)
@@ -172,7 +172,7 @@ async fn list(desk: &CliContext, ask: ListTurnsArgs) -> Result<(), Failure> {
         None => None,
     };
     let target = RequestTarget::room(&room)
-        .then("turns")
+        .push_segment("turns")
         .query("entryId", entry)
         .query("agentAuthorId", agent)
         .query("state", ask.state.and_then(common_args::word))
@@ -215,7 +215,9 @@ async fn name_agents(
 
 async fn turn(desk: &CliContext, ask: &TurnArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&ask.room.room).await?;
-    Ok(RequestTarget::room(&room).then("turns").then(&ask.turn))
+    Ok(RequestTarget::room(&room)
+        .push_segment("turns")
+        .push_segment(&ask.turn))
 }
 
 fn agent(turn: &Value) -> String {

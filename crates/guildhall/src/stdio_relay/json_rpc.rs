@@ -42,18 +42,18 @@ impl JsonRpcMessage {
     }
 
     /// The request that it takes back.
-    pub(super) fn takes_back(&self) -> Option<&Value> {
+    pub(super) fn cancelled_request(&self) -> Option<&Value> {
         (self.method() == "notifications/cancelled").then(|| &self.json["params"]["requestId"])
     }
 
     /// Whether it asks for the tools from the first on.
-    pub(super) fn lists_tools(&self) -> bool {
+    pub(super) fn is_tools_list(&self) -> bool {
         self.method() == "tools/list" && self.json["params"]["cursor"].is_null()
     }
 
     /// Whether it calls a tool that acts in the browser: such a call has no key, and would be done
     /// a second time.
-    pub(super) fn acts_in_browser(&self) -> bool {
+    pub(super) fn is_browser_action(&self) -> bool {
         let tool = self.json["params"]["name"]
             .as_str()
             .and_then(BrowserTool::find);
@@ -98,7 +98,7 @@ pub(super) fn tools_changed() -> Value {
 }
 
 /// The answer to a line that is no message.
-pub(super) fn unreadable() -> Value {
+pub(super) fn parse_error() -> Value {
     error(
         &Value::Null,
         UNREADABLE,
@@ -118,7 +118,7 @@ pub(super) fn too_long() -> Value {
 }
 
 /// The answer to a message that no server answered.
-pub(super) fn unanswered(id: &Value) -> Value {
+pub(super) fn no_answer_error(id: &Value) -> Value {
     let why = "the guildhall server does not answer; whether something was done is not known";
     error(id, UNANSWERED, why, Value::Null)
 }
@@ -147,7 +147,7 @@ fn error(id: &Value, code: i64, message: &str, data: Value) -> Value {
 
 /// Adds to a greeting that changes of the tools are told, which the server leaves to the bridge;
 /// answers the revision it names.
-pub(super) fn greet(answer: &mut Value) -> Option<String> {
+pub(super) fn add_list_changed(answer: &mut Value) -> Option<String> {
     let result = &mut answer["result"];
     let tools = result["capabilities"].get_mut("tools");
     if let Some(tools) = tools.and_then(Value::as_object_mut) {
@@ -159,7 +159,7 @@ pub(super) fn greet(answer: &mut Value) -> Option<String> {
 }
 
 /// What tells one list of tools from another; `None` for what is no list.
-pub(super) fn mark_of_tools(answer: &Value) -> Option<u64> {
+pub(super) fn tools_fingerprint(answer: &Value) -> Option<u64> {
     let tools = answer["result"]["tools"].as_array()?;
     let mut hasher = DefaultHasher::new();
     for tool in tools {
@@ -218,7 +218,7 @@ mod tests {
         ] {
             let message = json!({"id": 1, "method": method, "params": {"name": name}});
             let message = JsonRpcMessage::read(message.to_string().as_bytes()).unwrap();
-            assert_eq!(message.acts_in_browser(), acts, "{method} {name}");
+            assert_eq!(message.is_browser_action(), acts, "{method} {name}");
         }
     }
 
@@ -242,13 +242,13 @@ mod tests {
     fn a_list_is_another_when_a_tool_is_or_their_order() {
         let list = |names: &[&str]| {
             let tools: Vec<_> = names.iter().map(|name| json!({"name": name})).collect();
-            mark_of_tools(&json!({"result": {"tools": tools}}))
+            tools_fingerprint(&json!({"result": {"tools": tools}}))
         };
         assert_eq!(list(&["a", "b"]), list(&["a", "b"]));
         for other in [&["a"][..], &["a", "c"], &["b", "a"], &[]] {
             assert_ne!(list(&["a", "b"]), list(other), "{other:?}");
         }
-        assert_eq!(mark_of_tools(&json!({"error": {}})), None);
+        assert_eq!(tools_fingerprint(&json!({"error": {}})), None);
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
             Some(&json!("a"))
         );
         let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": 3}});
-        assert_eq!(read(cancel).takes_back(), Some(&json!(3)));
+        assert_eq!(read(cancel).cancelled_request(), Some(&json!(3)));
         assert!(JsonRpcMessage::read(b"[1]").is_none() && JsonRpcMessage::read(b"{").is_none());
     }
 }

@@ -67,7 +67,7 @@ fn a_browser_is_opened_driven_and_closed() {
         (&closed["tabs"], &closed["lastError"]),
         (&json!([]), &Value::Null)
     );
-    house.until_gone();
+    house.wait_until_gone();
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn no_browser_outlives_its_server() {
         ServerWithChromium::start(&Scratch::new("other")),
     );
     assert_eq!(stopped.stop(), Some(0));
-    house.until_gone();
+    house.wait_until_gone();
     house.server = ServerWithChromium::start(&house.scratch);
     let after = house.state();
     assert_eq!(
@@ -146,7 +146,7 @@ fn no_browser_outlives_its_server() {
         ServerWithChromium::start(&Scratch::new("other")),
     );
     killed.kill();
-    house.until_gone();
+    house.wait_until_gone();
     house.server = ServerWithChromium::start(&house.scratch);
     let after = house.state();
     assert_eq!(after["status"], "disconnected");

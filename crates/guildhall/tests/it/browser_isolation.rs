@@ -80,7 +80,7 @@ fn who_may_not_open_it_starts_no_process() {
     }
     assert_eq!(below(house.server.pid()), [0; 0]);
     assert_eq!(house.state(), before);
-    assert_eq!(house.told(), []);
+    assert_eq!(house.browser_events(), []);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn a_page_reaches_nothing_of_the_main_listener_whatever_it_tries() {
     let ask = json!({"url": site.url("/")});
     let before = answered(house.server.port());
     house.post(&format!("/tabs/{tab}/navigate"), ask);
-    let seen = site.told();
+    let seen = site.reports();
     let after = answered(house.server.port());
     for (name, expected) in [
         ("fetch", "error"),

@@ -68,7 +68,7 @@ fn twenty_opens_at_once_are_one_browser_and_another_mode_has_to_wait() {
     assert_eq!(house.of_type(None).len(), 1);
     let starts = fs::read_to_string(house.scratch.path().join("starts")).unwrap();
     assert_eq!(starts, "started\n");
-    assert_eq!(names(&house.told()), ["opened", "connected"]);
+    assert_eq!(names(&house.browser_events()), ["opened", "connected"]);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn however_it_ends_nothing_of_it_is_left_and_it_opens_again() {
         house.gone(&seen);
     }
     with_a_page(&house, &site);
-    let told = house.told();
+    let told = house.browser_events();
     let of_ends = told
         .iter()
         .filter(|(name, _)| name != "opened" && name != "connected");
@@ -264,7 +264,7 @@ fn nothing_outlives_a_server_that_stops_or_is_killed() {
     let house = house.again(server_process::ServerProcess::kill);
     house.gone(&seen);
     assert_eq!(house.state()["status"], "disconnected");
-    let told = house.told();
+    let told = house.browser_events();
     let reasons = told.iter().filter(|(name, _)| name == "closed");
     let reasons: Vec<_> = reasons.map(|(_, data)| text(&data["reason"])).collect();
     assert_eq!(reasons, ["shutdown", "shutdown"]);
@@ -301,7 +301,7 @@ fn a_profile_in_use_is_refused_and_a_dead_lock_is_not() {
     house.connected(json!({"mode": "embedded"}));
     house.post("/close", json!({}));
     house.until(|state| state["status"] == "disconnected");
-    house.until_gone();
+    house.wait_until_gone();
     let profile = house.scratch.path().join("data/browser/profile");
     let lock = profile.join("SingletonLock");
     let mut other = Command::new(chromium());
@@ -331,11 +331,15 @@ fn a_profile_in_use_is_refused_and_a_dead_lock_is_not() {
         .stderr(Stdio::null());
     let mut other = wrapped.spawn().unwrap();
     until_some("the other browser's lock", || lock.symlink_metadata().ok());
-    let before = house.told().len();
+    let before = house.browser_events().len();
     let (status, refused) = house.ask("POST", "/open", &json!({"mode": "embedded"}));
     assert_eq!((status, &refused["code"]), (409, &json!("PROFILE_IN_USE")));
     assert_eq!(house.state()["status"], "disconnected");
-    assert_eq!(house.told().len(), before, "nothing is told of it");
+    assert_eq!(
+        house.browser_events().len(),
+        before,
+        "nothing is told of it"
+    );
     let left = seen_below(other.id());
     other.kill().unwrap();
     other.wait().unwrap();
@@ -357,7 +361,7 @@ fn a_share_that_a_kill_ended_is_told_at_the_next_start() {
     let shared = house.until(|state| state["tabs"][0]["shared"] == true);
     let connection = text(&shared["connectionId"]);
     house.post("/pause", json!({"paused": true}));
-    let before = house.told().len();
+    let before = house.browser_events().len();
     let house = house.again(server_process::ServerProcess::kill);
     let after = house.state();
     assert_eq!(
@@ -365,7 +369,7 @@ fn a_share_that_a_kill_ended_is_told_at_the_next_start() {
         (&json!(""), &json!(false))
     );
     assert!(after["revision"].as_u64() > shared["revision"].as_u64());
-    let told = house.told();
+    let told = house.browser_events();
     let closed = json!({"connectionId": connection, "reason": "shutdown"});
     let unshared = json!({"sessionId": session, "connectionId": connection, "reason": "restart"});
     let expected = [
@@ -375,7 +379,7 @@ fn a_share_that_a_kill_ended_is_told_at_the_next_start() {
     assert_eq!(told[before..], expected);
     // What was told is not told again.
     let house = house.again(server_process::ServerProcess::kill);
-    assert_eq!(house.told().len(), told.len());
+    assert_eq!(house.browser_events().len(), told.len());
 }
 
 #[test]
@@ -417,7 +421,7 @@ fn a_share_ends_with_its_session_its_tab_and_its_browser() {
     house.post("/share", json!({"sessionId": one}));
     house.post("/close", json!({}));
     house.until(|state| state["status"] == "disconnected");
-    let told = house.told();
+    let told = house.browser_events();
     let reasons = told.iter().filter(|(name, _)| name == "unshared");
     let reasons: Vec<_> = reasons.map(|(_, data)| text(&data["reason"])).collect();
     let expected = [

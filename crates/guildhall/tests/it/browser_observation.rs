@@ -158,7 +158,7 @@ impl ServerWithChromium {
     }
 
     /// Everything that was told of the browser, in order: names and data.
-    pub(crate) fn told(&self) -> Vec<(String, Value)> {
+    pub(crate) fn browser_events(&self) -> Vec<(String, Value)> {
         let port = self.server.port();
         let head = server_process::head(port);
         if head == 0 {
@@ -303,7 +303,7 @@ pub(crate) fn program(folder: &Path, lines: &str) -> String {
 }
 
 /// Chromium, with all it is told written down in the file `said` of the house's folder.
-pub(crate) fn overheard() -> Option<ServerWithChromium> {
+pub(crate) fn with_recorded_input() -> Option<ServerWithChromium> {
     ServerWithChromium::made(|folder| {
         let lines = r#"exec 3< <(exec tee -a "$HOME/said" <&3); exec "$CHROMIUM" "$@""#;
         vec![("GUILDHALL_BROWSER", program(folder, lines))]

@@ -104,7 +104,7 @@ impl ServerWithChromium {
         numbers.filter(is_ours).collect()
     }
 
-    pub(crate) fn until_gone(&self) {
+    pub(crate) fn wait_until_gone(&self) {
         let end = Instant::now() + Duration::from_secs(30);
         while !self.processes().is_empty() {
             assert!(Instant::now() < end, "{:?}", self.processes());

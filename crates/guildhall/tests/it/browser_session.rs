@@ -63,7 +63,7 @@ impl RecordingSite {
         Self { url, heard }
     }
 
-    pub(crate) fn heard(&self, what: &str) -> bool {
+    pub(crate) fn recorded_requests(&self, what: &str) -> bool {
         let heard = self.heard.lock().unwrap();
         heard.iter().any(|line| line.contains(what))
     }

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::{
     browser_observation::{
-        StreamViewer, ViewerMessage, number, overheard, tab_of, text, times_said, until_some,
+        StreamViewer, ViewerMessage, number, tab_of, text, times_said, until_some,
+        with_recorded_input,
     },
     browser_server::ServerWithChromium,
     test_sites::TestSite,
@@ -152,7 +153,9 @@ fn the_fifth_viewer_is_refused_before_its_socket_opens() {
 #[test]
 fn two_viewers_have_one_film_that_ends_behind_the_last() {
     let site = TestSite::page(MOVING);
-    let Some(house) = overheard() else { return };
+    let Some(house) = with_recorded_input() else {
+        return;
+    };
     let tab = opened(&house, &site, "moving");
     let (mut one, mut two) = (StreamViewer::open(&house), StreamViewer::open(&house));
     assert_eq!(

@@ -9,7 +9,7 @@ use crate::{
     browser_session::{
         BrowserSession, RecordingSite, bridges, call, events, reference, session, turn,
     },
-    stdio_relay::{StdioRelayProcess, greeting},
+    stdio_relay::{StdioRelayProcess, initialize_params},
 };
 
 const ACTING: [(&str, &str); 10] = [
@@ -75,7 +75,7 @@ fn an_agent_fills_a_form_in_a_shared_tab() {
     shop.done("browser_hover", json!({"ref": send}));
     shop.done("browser_click", json!({"ref": send}));
     shop.done("browser_wait_for", json!({"text": "Thank you."}));
-    assert!(desk.heard("POST /sent name=Ada+Lovelace&color=g"));
+    assert!(desk.recorded_requests("POST /sent name=Ada+Lovelace&color=g"));
     // What the refs stood for is gone with its page.
     assert_eq!(
         shop.refused("browser_click", json!({"ref": send})),
@@ -136,7 +136,7 @@ fn the_tools_are_there_for_the_token_of_the_sharing_session_while_it_shares() {
     shop.house.connected(json!({"mode": "embedded"}));
     assert_eq!(listed(), [0, 0, 0], "nothing is shared");
     let mut bridge = StdioRelayProcess::start(&shop.house.server.url, &shop.token);
-    bridge.ask(1, "initialize", &greeting());
+    bridge.ask(1, "initialize", &initialize_params());
     bridge.ask(2, "tools/list", &json!({}));
     let told = |bridge: &mut StdioRelayProcess| {
         assert_eq!(bridge.read()["method"], "notifications/tools/list_changed");
@@ -260,7 +260,7 @@ fn a_tab_that_is_not_shared_is_not_there() {
     assert_eq!(left["tabs"], json!([]));
     assert_eq!(shop.refused("browser_tabs", json!({})), "NOT_SHARED");
     assert_eq!(shop.house.state()["sessionId"], "");
-    assert!(!desk.heard("/stolen"));
+    assert!(!desk.recorded_requests("/stolen"));
 }
 
 const HARD: &[(&str, &str)] = &[(
@@ -315,7 +315,7 @@ fn what_is_not_answered_is_uncertain_and_not_done_again() {
     shop.at(&format!("{}/", desk.url), "busy");
     let work = shop.reference("Work");
     let mut bridge = StdioRelayProcess::start(&shop.house.server.url, &shop.token);
-    bridge.ask(1, "initialize", &greeting());
+    bridge.ask(1, "initialize", &initialize_params());
     let click = json!({"name": "browser_click", "arguments": {"ref": work}});
     let clicked = bridge.ask(2, "tools/call", &click);
     let result = &clicked["result"]["structuredContent"];
@@ -577,5 +577,5 @@ fn agents_open_what_is_configured() {
         json!({"url": format!("{}/next", desk.url)}),
     );
     assert_eq!(there["title"], "next");
-    assert!(!other.heard("GET"));
+    assert!(!other.recorded_requests("GET"));
 }

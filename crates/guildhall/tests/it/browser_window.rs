@@ -125,7 +125,7 @@ fn without_a_display_a_window_is_a_named_failure_and_no_process() {
     assert_eq!(failed["lastError"]["code"], "NO_DISPLAY");
     assert_eq!(failed["preparation"]["stage"], "failed");
     assert_eq!(below(house.server.pid()), [0; 0]);
-    let told = house.told();
+    let told = house.browser_events();
     assert_eq!((told.len(), told[0].0.as_str()), (1, "failed"), "{told:?}");
     // The same house opens one that needs none.
     house.connected(json!({"mode": "embedded"}));
@@ -219,7 +219,7 @@ fn a_window_is_what_a_person_uses_and_the_state_follows() {
         (&json!("disconnected"), &Value::Null)
     );
     house.gone(&seen);
-    let told = house.told();
+    let told = house.browser_events();
     let (name, last) = told.last().unwrap();
     assert_eq!(
         (name.as_str(), &last["reason"]),
@@ -313,7 +313,7 @@ fn another_mode_keeps_cookies_and_addresses_and_is_never_a_second_process() {
     let cookies = cookies();
     let is_kept = cookies.iter().all(|cookie| cookie == "kept=yes");
     assert!(is_kept, "{cookies:?}");
-    let told = house.told();
+    let told = house.browser_events();
     let told: Vec<_> = told
         .iter()
         .map(|(name, data)| (name.as_str(), data["reason"].as_str().unwrap_or_default()))

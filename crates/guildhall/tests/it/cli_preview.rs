@@ -163,7 +163,7 @@ fn no_token_of_an_address_stands_in_the_log_or_the_data_folder() {
     std::fs::write(site.join("index.html"), "x").unwrap();
     let log = scratch.path().join("log");
     let to = File::create(&log).unwrap();
-    let server = ServerProcess::start_telling(&data_dir, &["--bind", "127.0.0.1:0"], Some(to));
+    let server = ServerProcess::start_with_log(&data_dir, &["--bind", "127.0.0.1:0"], Some(to));
     let sign = |ask: serde_json::Value| {
         let (status, signed) = server.ask("POST", "/api/workbench/sign", Some(&ask));
         assert_eq!(status, 200, "{signed}");

@@ -124,7 +124,7 @@ impl ServerAndCompanion {
         };
         std::fs::create_dir_all(home.path().join("data")).unwrap();
         let companion = place.start();
-        way.lead_to(companion.port);
+        way.set_target(companion.port);
         let person = AccountHolder::welcomed(companion.port, &place.invited(EMAIL));
         let mut scene = Self {
             home,
@@ -162,7 +162,7 @@ impl ServerAndCompanion {
             KilledProcess::Server => self.start_server(),
             KilledProcess::Companion => {
                 let companion = self.place.start();
-                self.way.lead_to(companion.port);
+                self.way.set_target(companion.port);
                 self.companion = Some(companion);
             }
         }

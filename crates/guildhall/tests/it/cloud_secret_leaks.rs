@@ -80,7 +80,7 @@ impl LinkedServers {
             log: Some(home.join("companion-log")),
         };
         let companion = place.start();
-        way.lead_to(companion.port);
+        way.set_target(companion.port);
         let link = place.invited(EMAIL);
         let person = AccountHolder::welcomed(companion.port, &link);
         let env = [("GUILDHALL_CLOUD_URL", way.url.as_str())];

@@ -231,7 +231,7 @@ fn credentials_of_every_kind_show_in_no_answer_event_log_or_file() {
     }
     let site = service();
     let args = ["--bind", "127.0.0.1:0"];
-    let server = ServerProcess::start_telling(&data, &args, Some(File::create(&log).unwrap()));
+    let server = ServerProcess::start_with_log(&data, &args, Some(File::create(&log).unwrap()));
     let mut by = RecordingClient::at(server.port());
     let session = json!({"cwd": folder, "runtime": "rehearsal"});
     let agent = text(&by.post("/api/sessions", &session)["agentId"]);

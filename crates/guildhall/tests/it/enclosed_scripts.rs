@@ -71,7 +71,7 @@ pub(crate) async fn run(
 }
 
 /// Runs a shell script enclosed, of which no command may fail; answers what it said.
-pub(crate) async fn said_by(t: &TestHall, agent: &TestCaller, script: &str) -> String {
+pub(crate) async fn run_script(t: &TestHall, agent: &TestCaller, script: &str) -> String {
     let folder = PathBuf::from(t.folder("out"));
     fs::write(folder.join("script"), script).unwrap();
     // The shell keeps its own output open: who closes it has ended.

@@ -24,8 +24,8 @@ async fn an_agent_that_ends_or_stops_its_keeper_reaches_nobody() {
     for (name, signal, walls) in [
         ("killed", "KILL", enclosed.clone()),
         ("stopped", "STOP", enclosed),
-        ("killed bare", "KILL", Enclosure::off()),
-        ("stopped bare", "STOP", Enclosure::off()),
+        ("killed bare", "KILL", Enclosure::disabled()),
+        ("stopped bare", "STOP", Enclosure::disabled()),
     ] {
         let (is_bare, is_killed) = (walls.is_off(), signal == "KILL");
         // A child in a session of its own without any environment, whose parent is gone, or has
@@ -164,7 +164,7 @@ async fn a_data_folder_that_an_agent_moved_stays_hidden() {
         let script = format!("mv {state} {state}.away && {again}; echo $? > moved");
         let folder = run(&t, &ada, &script, walls.clone()).await;
         assert_eq!(text(&folder, "moved"), "1\n", "{name}");
-        let folder = run(&t, &ada, &script, Enclosure::off()).await;
+        let folder = run(&t, &ada, &script, Enclosure::disabled()).await;
         assert_eq!(text(&folder, "moved"), "0\n", "{name}");
         let script = format!("ls {state}.away/data > {name}; echo $? > {name}.code");
         let folder = run(&t, &ada, &script, walls).await;

@@ -156,7 +156,7 @@ async fn each_way_out_is_closed_and_what_programs_need_is_open() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_enclosure_each_way_out_is_open() {
     let t = open().await;
-    let outcomes = outcomes(&t, Enclosure::off()).await;
+    let outcomes = outcomes(&t, Enclosure::disabled()).await;
     let is_root = rustix::process::geteuid().is_root();
     let mut wrong = Vec::new();
     for (name, _, bare) in ATTEMPTS {

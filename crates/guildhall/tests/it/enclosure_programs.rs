@@ -8,7 +8,7 @@ use guildhall_world::{
 
 use crate::{
     browser_server::is_installed,
-    enclosed_scripts::{enclosure, open, run, said_by, text},
+    enclosed_scripts::{enclosure, open, run, run_script, text},
 };
 
 const TRACING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/tracing.py");
@@ -30,7 +30,7 @@ const DEV_SERVER: &str = "
 async fn enclosed(script: &str) -> String {
     let t = open().await;
     let ada = t.agent("ada").await;
-    let said = said_by(&t, &ada, script).await;
+    let said = run_script(&t, &ada, script).await;
     t.close().await;
     said
 }
@@ -180,6 +180,6 @@ async fn a_chromium_of_the_agent_reaches_no_port_of_ours() {
     let ada = t.agent("ada").await;
     let walls = enclosure(&t).await;
     assert!(!shows_the_main_listener(&t, &ada, walls).await);
-    assert!(shows_the_main_listener(&t, &ada, Enclosure::off()).await);
+    assert!(shows_the_main_listener(&t, &ada, Enclosure::disabled()).await);
     t.close().await;
 }

@@ -353,7 +353,7 @@ fn try_at(
     let mut orders = stage.orders.clone();
     orders["requests"] = json!(stage.requests);
     hostile_program::instruct(&t.folder, &orders);
-    let (before, glance) = (stage.picture(), stage.glance());
+    let (before, glance) = (stage.protected_state(), stage.snapshot());
     let (mut turns, mut wrong) = (0, Vec::new());
     for (at, entry) in WAYS.iter().enumerate().filter(|(_, entry)| wanted(entry)) {
         let (name, allowed) = (entry.0, allowed(entry));
@@ -383,7 +383,7 @@ fn try_at(
                 wrong.push(format!("{name}: {one}"));
             }
         }
-        if stage.glance() != glance {
+        if stage.snapshot() != glance {
             wrong.push(format!("{name}: something changed"));
         }
 
@@ -395,7 +395,7 @@ fn try_at(
         println!("{turns}. {name}: {count} requests in {took:.1?}, answered {statuses:?}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(stage.picture(), before, "nothing changed");
+    assert_eq!(stage.protected_state(), before, "nothing changed");
     for folder in [&t.folder, &stage.folder] {
         assert!(!folder.join("fell").exists(), "no tool ran");
     }

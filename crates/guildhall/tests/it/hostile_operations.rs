@@ -118,7 +118,7 @@ fn picture(stage: &AttackTargets<'_>) -> Value {
     let room = format!("/api/rooms/{}", stage.ids["room"]);
     let paths = ["", "/members", "/entries", "/turns"];
     let room = paths.map(|tail| stage.get(&format!("{room}{tail}")));
-    json!([stage.picture(), room])
+    json!([stage.protected_state(), room])
 }
 
 /// Tries all operations at the listener of this address, and answers how many requests were made.

@@ -102,7 +102,7 @@ impl InterceptingProxy {
     }
 
     /// Leads to the companion at this port from now on.
-    pub(crate) fn lead_to(&self, port: u16) {
+    pub(crate) fn set_target(&self, port: u16) {
         self.shared.lock().companion = port;
     }
 

@@ -48,7 +48,7 @@ fn the_owner_is_made_with_the_code_of_the_terminal_and_programs_here_speak_as_th
     let data_dir = scratch.path().join("data");
     let log = scratch.path().join("log");
     let args = ["--bind", "127.0.0.1:0", "--auth", "login"];
-    let server = ServerProcess::start_telling(&data_dir, &args, Some(File::create(&log).unwrap()));
+    let server = ServerProcess::start_with_log(&data_dir, &args, Some(File::create(&log).unwrap()));
     let said = server.hello.iter().find(|line| line.contains("setup"));
     let code = said.unwrap().rsplit(' ').next().unwrap().to_owned();
     let announced = discovered(&server);
@@ -89,7 +89,7 @@ fn the_owner_is_made_with_the_code_of_the_terminal_and_programs_here_speak_as_th
     let login = json!({"email": "ada@example.org", "password": "canary-of-a-slip"});
     assert_eq!(server.ask("POST", "/api/auth/login", Some(&login)).0, 401);
 
-    let again = ServerProcess::start_telling(&scratch.path().join("other"), &args, None);
+    let again = ServerProcess::start_with_log(&scratch.path().join("other"), &args, None);
     assert_ne!(discovered(&again)["localToken"], token.as_str());
     assert_eq!(server.stop(), Some(0));
     let log = std::fs::read_to_string(log).unwrap();
@@ -104,7 +104,7 @@ fn with_accounts_the_server_may_listen_for_other_computers_and_says_what_that_me
     let scratch = Scratch::new("login");
     let data_dir = scratch.path().join("data");
     let args = ["--bind", "0.0.0.0:0", "--auth", "login"];
-    let server = ServerProcess::start_telling(&data_dir, &args, None);
+    let server = ServerProcess::start_with_log(&data_dir, &args, None);
     let says = |words: &str| server.hello.iter().any(|line| line.contains(words));
     assert!(
         says("plain http") && says("server.allowedHosts"),

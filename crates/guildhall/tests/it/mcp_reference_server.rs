@@ -8,7 +8,7 @@ use guildhall_world::{
     http_client::{HttpClient, ListenerPorts},
     mcp::{
         ClientCallbacks, ConnectOptions, ConnectedServer, ElicitationResult, RequestOptions,
-        ServerAddress, ServerTarget, SharedBearerToken, connect, settled,
+        ServerAddress, ServerTarget, SharedBearerToken, connect, list_until_settled,
     },
     process_guard::{GuardCommand, SUBCOMMAND},
 };
@@ -61,7 +61,7 @@ async fn directly(t: &ServerWithFolder, target: ServerTarget) -> Vec<Value> {
         running,
     } = connect(&target, hooks, greeting).await.unwrap();
     let asking = async {
-        let settled = settled(&client, &notices, |_| false, WITHIN).await;
+        let settled = list_until_settled(&client, &notices, |_| false, WITHIN).await;
         assert!(!settled.unwrap().tools.is_empty());
         let mut answers = Vec::new();
         for (method, params) in questions() {
@@ -105,7 +105,7 @@ fn everything_answers_through_the_gateway_what_it_answers_directly() {
             program: env!("CARGO_BIN_EXE_guildhall").into(),
             args: vec![SUBCOMMAND.into()],
         },
-        enclosure: Enclosure::off(),
+        enclosure: Enclosure::disabled(),
         agent: None,
         trees: Default::default(),
     };

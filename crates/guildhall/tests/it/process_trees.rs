@@ -44,7 +44,7 @@ fn shell(t: &TestHall, agent: Option<&TestCaller>, script: &str) -> AgentLaunch 
             program: BINARY.into(),
             args: GuardCommand::own().args,
         },
-        enclosure: Enclosure::off(),
+        enclosure: Enclosure::disabled(),
         agent: agent.map(|agent| AgentId::parse(agent.agent()).unwrap()),
         trees: t.hall().process_trees().clone(),
     }

@@ -46,7 +46,7 @@ async fn it_ends_well_when_its_input_ends() {
     let stage = AgentCommandInFolder::new("end");
     let (mut client, session) = stage.agent().await;
     client.prompt(&session, "#say hello").await.unwrap();
-    assert_eq!(client.said(), "hello");
+    assert_eq!(client.message_text(), "hello");
     client.close();
     assert_eq!(
         client.child().unwrap().wait().await.unwrap().code(),
@@ -64,7 +64,7 @@ async fn a_crash_ends_it_with_status_1() {
     let stage = AgentCommandInFolder::new("crash");
     let (mut client, session) = stage.agent().await;
     client
-        .begin("session/prompt", AgentClient::prompt_of(&session, "#crash"))
+        .send_request("session/prompt", AgentClient::prompt_of(&session, "#crash"))
         .await
         .unwrap();
     assert_eq!(
@@ -78,7 +78,7 @@ async fn an_ended_input_in_a_turn_ends_it_too() {
     let stage = AgentCommandInFolder::new("busy");
     let (mut client, session) = stage.agent().await;
     client
-        .begin(
+        .send_request(
             "session/prompt",
             AgentClient::prompt_of(&session, "#say on\n#slow 600000"),
         )

@@ -34,7 +34,7 @@ impl ServerProcess {
     /// The same with further arguments.
     pub(crate) fn start_with(data_dir: &Path, port: u16, args: &[&str]) -> Self {
         let bind = format!("127.0.0.1:{port}");
-        Self::start_telling(data_dir, &[&["--bind", &bind], args].concat(), None)
+        Self::start_with_log(data_dir, &[&["--bind", &bind], args].concat(), None)
     }
 
     /// Starts a server on `data_dir` with these variables beside its own.
@@ -43,7 +43,7 @@ impl ServerProcess {
     }
 
     /// Starts a server with these arguments, which tells all it does to `log`.
-    pub(crate) fn start_telling(data_dir: &Path, args: &[&str], log: Option<File>) -> Self {
+    pub(crate) fn start_with_log(data_dir: &Path, args: &[&str], log: Option<File>) -> Self {
         Self::start_as(data_dir, args, &[], log)
     }
 

@@ -67,7 +67,7 @@ impl StdioRelayProcess {
     }
 }
 
-pub(crate) fn greeting() -> Value {
+pub(crate) fn initialize_params() -> Value {
     json!({"protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"}})
 }
@@ -93,7 +93,7 @@ fn a_bridge_hands_on_and_back_and_outlives_the_server() {
     let server = ServerProcess::start_in(&data, &roots);
     let (port, token) = (server.port(), agent(&server, &scratch));
     let mut bridge = StdioRelayProcess::start(&server.url, &token);
-    let house = bridge.ask(1, "initialize", &greeting());
+    let house = bridge.ask(1, "initialize", &initialize_params());
     assert_eq!(house["result"]["serverInfo"]["name"], "guildhall");
     assert_eq!(
         house["result"]["capabilities"]["tools"],
@@ -142,7 +142,7 @@ fn a_bridge_without_a_live_token_says_what_the_server_says() {
     let scratch = Scratch::new("bridge-dead");
     let server = ServerProcess::start(&scratch.path().join("data"), 0);
     let mut bridge = StdioRelayProcess::start(&server.url, "gha_unknown");
-    let refused = bridge.ask(1, "initialize", &greeting());
+    let refused = bridge.ask(1, "initialize", &initialize_params());
     assert_eq!(refused["error"]["data"]["code"], "AGENT_TOKEN_REQUIRED");
     assert_eq!(bridge.end(), Some(0));
     let bare = Command::new(env!("CARGO_BIN_EXE_guildhall"))
@@ -165,7 +165,7 @@ fn a_greeting_that_no_server_hears_is_answered_within_ten_seconds() {
     let url = format!("http://{}", nowhere.unwrap());
     let mut bridge = StdioRelayProcess::start(&url, "gha_unknown");
     let begin = Instant::now();
-    let answer = bridge.ask(1, "initialize", &greeting());
+    let answer = bridge.ask(1, "initialize", &initialize_params());
     assert_eq!(answer["error"]["code"], -32_000);
     assert!(begin.elapsed() < Duration::from_secs(10));
     assert_eq!(bridge.end(), Some(0));

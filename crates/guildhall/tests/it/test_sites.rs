@@ -63,7 +63,7 @@ impl SitePage {
     }
 }
 
-/// A site on this computer. What its pages post to `/told` is kept as what they tell.
+/// A site on this computer. What its pages post to `/reports` is kept as what they tell.
 pub(crate) struct TestSite {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<SiteRequest>>>,
@@ -100,7 +100,7 @@ impl TestSite {
     }
 
     /// What a page tells, as soon as one has told something.
-    pub(crate) fn told(&self) -> Value {
+    pub(crate) fn reports(&self) -> Value {
         let end = Instant::now() + Duration::from_secs(60);
         loop {
             let asked = self.asked();

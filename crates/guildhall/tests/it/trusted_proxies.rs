@@ -40,7 +40,7 @@ fn guesses_through_a_trusted_proxy_count_where_it_says_they_come_from() {
     let scratch = Scratch::new("proxies");
     let args = ["--bind", "127.0.0.1:0", "--auth", "login"];
     let args = [&args[..], &["--trusted-proxy", "127.0.0.1"]].concat();
-    let server = ServerProcess::start_telling(&scratch.path().join("data"), &args, None);
+    let server = ServerProcess::start_with_log(&scratch.path().join("data"), &args, None);
     let guess = |from: &str, code: &str| {
         let ask = json!({"email": "ada@example.org", "password": "long enough a password",
             "displayName": "Ada", "setupCode": code});

@@ -41,7 +41,7 @@ pub(crate) struct AccessApprovalRequest<'a> {
 ///
 /// # Errors
 /// `ApprovalDenied` when a person said no not long ago, `TooManyApprovals`.
-pub(crate) fn ask_access(
+pub(crate) fn request_access(
     tx: &mut Tx<'_>,
     digests: &ApprovalDigests,
     by: &Caller,
@@ -89,7 +89,7 @@ pub(crate) fn ask_access(
 ///
 /// # Errors
 /// Faults.
-pub(crate) fn settle_access(
+pub(crate) fn resolve_access(
     tx: &mut Tx<'_>,
     digests: &ApprovalDigests,
     (agents, toolkit): (&[AgentId], &str),
@@ -102,7 +102,7 @@ pub(crate) fn settle_access(
             continue;
         };
         if asked.digest == digest(digests, agent, toolkit)? {
-            approval_rows::step(tx, &asked, ApprovalTrigger::Grant, Some(by.author), "", now)?;
+            approval_rows::apply(tx, &asked, ApprovalTrigger::Grant, Some(by.author), "", now)?;
         }
     }
     Ok(())
@@ -111,7 +111,7 @@ pub(crate) fn settle_access(
 /// What is the same of all wishes of one agent for one service.
 fn digest(digests: &ApprovalDigests, agent: AgentId, toolkit: &str) -> Result<String, Fault> {
     digests.of(&ApprovalAction {
-        capability: Capability::ConnectorsAccess.word(),
+        capability: Capability::ConnectorsAccess.as_str(),
         agent: Some(agent),
         input: &json!({ "toolkit": toolkit }),
         pin: &Value::Null,

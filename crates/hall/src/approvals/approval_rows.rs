@@ -39,7 +39,7 @@ pub(crate) struct RepinRequest {
 /// Faults.
 ///
 /// Source: contract 4.5, kind `repin`.
-pub(crate) fn ask_again(
+pub(crate) fn ask_repin(
     tx: &mut Tx<'_>,
     repin: RepinRequest,
     now: Timestamp,
@@ -91,7 +91,7 @@ pub(crate) fn withdraw(
     let found = approvals::by_id(tx, id)?.map(|found| found.approval);
     let pending = found.filter(|found| found.must_be_pending(now).is_ok());
     match pending {
-        Some(approval) => step(tx, &approval, ApprovalTrigger::Withdraw, by, "", now),
+        Some(approval) => apply(tx, &approval, ApprovalTrigger::Withdraw, by, "", now),
         None => Ok(()),
     }
 }
@@ -111,7 +111,7 @@ pub(crate) fn withdraw_about(
 ) -> Result<()> {
     for approval in approvals::pending_about(tx, agent, author)? {
         if approval.must_be_pending(now).is_ok() {
-            step(tx, &approval, ApprovalTrigger::Withdraw, by, "", now)?;
+            apply(tx, &approval, ApprovalTrigger::Withdraw, by, "", now)?;
         }
     }
     Ok(())
@@ -123,7 +123,7 @@ pub(crate) fn withdraw_about(
 ///
 /// # Errors
 /// A fault when the row takes no such step.
-pub(super) fn step(
+pub(super) fn apply(
     tx: &mut Tx<'_>,
     approval: &Approval,
     trigger: ApprovalTrigger,
@@ -150,21 +150,25 @@ pub(super) fn step(
     }
     if approval.kind == ApprovalKind::Repin {
         match trigger {
-            ApprovalTrigger::Grant => mcp_servers::repinned(tx, approval, true, by, now)?,
-            ApprovalTrigger::Deny => mcp_servers::repinned(tx, approval, false, by, now)?,
+            ApprovalTrigger::Grant => {
+                mcp_servers::apply_repin_decision(tx, approval, true, by, now)?
+            }
+            ApprovalTrigger::Deny => {
+                mcp_servers::apply_repin_decision(tx, approval, false, by, now)?
+            }
             ApprovalTrigger::Spend | ApprovalTrigger::Expire | ApprovalTrigger::Withdraw => {}
         }
     }
     let after = super::existing(tx, approval.id)?;
-    for event in told(&after, trigger, now) {
+    for event in events_of(&after, trigger, now) {
         tx.append(now, by, &event)?;
     }
     Ok(())
 }
 
 /// What is told of a step that led to `after`. A yes that is used as it is given is both.
-fn told(after: &Approval, trigger: ApprovalTrigger, at: Timestamp) -> Vec<Event> {
-    let (approval_id, agent) = (after.id, after.heard_by());
+fn events_of(after: &Approval, trigger: ApprovalTrigger, at: Timestamp) -> Vec<Event> {
+    let (approval_id, agent) = (after.id, after.notified_agent());
     let consumed = Event::ApprovalConsumed {
         approval_id,
         at,

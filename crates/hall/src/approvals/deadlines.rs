@@ -24,9 +24,9 @@ impl Hall {
     pub async fn end_due_approvals(&self) -> Result<()> {
         let now = self.now();
         while self.store().write(move |tx| end_due(tx, now)).await? {
-            self.inner.holds.tell();
+            self.inner.holds.wake_all();
         }
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         let before = now.plus_seconds(-limits::APPROVAL_KEPT_AFTER_END_S);
         let batch = limits::APPROVALS_BATCH;
         let drop_some = move |tx: &mut Tx<'_>| approvals::drop_over(tx, before, batch);
@@ -39,7 +39,7 @@ impl Hall {
 fn end_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<bool> {
     let due = approvals::expired(tx, now, limits::APPROVALS_BATCH)?;
     for approval in &due {
-        approval_rows::step(tx, approval, ApprovalTrigger::Expire, None, "", now)?;
+        approval_rows::apply(tx, approval, ApprovalTrigger::Expire, None, "", now)?;
     }
     Ok(due.len() >= limits::APPROVALS_BATCH as usize)
 }

@@ -44,7 +44,7 @@ impl HeldRequests {
     }
 
     /// Hears of every step from now on.
-    pub(super) fn listen(&self) -> watch::Receiver<()> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<()> {
         self.bell.subscribe()
     }
 
@@ -55,7 +55,7 @@ impl HeldRequests {
     }
 
     /// Wakes every request that is held, after a commit.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn wake_all(&self) {
         self.bell.send_replace(());
     }
 }

@@ -24,8 +24,8 @@ use guildhall_store::{ReadSnapshot, ReadTx, Tx, approvals};
 pub use guildhall_domain::approvals::ApprovalRequest;
 pub use permits::{ClientPresence, GrantedApproval, Permit, PresentedApproval};
 pub(crate) use {
-    access_requests::{AccessApprovalRequest, ask_access, settle_access},
-    approval_rows::{RepinRequest, ask_again, withdraw, withdraw_about},
+    access_requests::{AccessApprovalRequest, request_access, resolve_access},
+    approval_rows::{RepinRequest, ask_repin, withdraw, withdraw_about},
     deadlines::start,
     held_requests::HeldRequests,
 };
@@ -78,7 +78,7 @@ impl Hall {
     pub async fn approval(&self, by: &AnyCaller, id: ApprovalId) -> Result<ReadSnapshot<Approval>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
-            .read(move |db| Ok(in_sight(db, &by, id)?.approval.shown(now)))
+            .read(move |db| Ok(visible(db, &by, id)?.approval.shown(now)))
             .await
     }
 
@@ -104,7 +104,7 @@ impl Hall {
         self.decide(by, once, move |tx, by| {
             let approval = existing(tx, id)?;
             approval.may_be_granted(&digest, now)?;
-            approval_rows::step(
+            approval_rows::apply(
                 tx,
                 &approval,
                 ApprovalTrigger::Grant,
@@ -133,13 +133,13 @@ impl Hall {
         let reason = reason.trim().to_owned();
         let mut check = FieldValidator::new();
         check.chars("reason", &reason, 0, limits::DENY_REASON_CHARS_MAX);
-        check.done()?;
+        check.finish()?;
         let now = self.now();
         self.decide(by, once, move |tx, by| {
             let approval = existing(tx, id)?;
             approval.must_be_pending(now)?;
             let trigger = ApprovalTrigger::Deny;
-            approval_rows::step(tx, &approval, trigger, Some(by.author), &reason, now)?;
+            approval_rows::apply(tx, &approval, trigger, Some(by.author), &reason, now)?;
             existing(tx, id)
         })
         .await
@@ -163,20 +163,20 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    callers::require(tx, &by, now)?;
-                    let found = in_sight(tx, &by, id)?;
+                    callers::require_live_credential(tx, &by, now)?;
+                    let found = visible(tx, &by, id)?;
                     let is_own = found.requester == Some(Requester::of(&by));
                     if !is_own && found.approval.session_route().is_none() {
                         return Err(Refusal::NotFound(ResourceKind::Approval).into());
                     }
                     found.approval.must_be_pending(now)?;
                     let trigger = ApprovalTrigger::Withdraw;
-                    approval_rows::step(tx, &found.approval, trigger, Some(by.author), "", now)?;
+                    approval_rows::apply(tx, &found.approval, trigger, Some(by.author), "", now)?;
                     existing(tx, id)
                 })
             })
             .await?;
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         Ok(withdrawn)
     }
 
@@ -192,18 +192,18 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    callers::require(tx, &by, now)?;
+                    callers::require_live_credential(tx, &by, now)?;
                     decide(tx, &by)
                 })
             })
             .await?;
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         Ok(decided)
     }
 }
 
 /// The approval with this id, as far as the caller may see it.
-fn in_sight(db: &ReadTx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::ApprovalRow> {
+fn visible(db: &ReadTx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::ApprovalRow> {
     let sight = ApprovalVisibility::of(by);
     let found = approvals::by_id(db, id)?
         .filter(|found| sight.shows(found.requester, found.approval.agent_id));

@@ -144,7 +144,7 @@ impl Hall {
         }
         let id = required.approval.id;
         let end = Instant::now() + Duration::from_secs(seconds.into());
-        let mut bell = self.inner.holds.listen();
+        let mut bell = self.inner.holds.subscribe();
         let mut stopping = self.tasks().stopping();
         loop {
             // It listens before it looks, so that no decision falls between.
@@ -184,11 +184,11 @@ impl Permit {
         match self {
             Self::Asked => Ok(()),
             Self::Approved(GrantedApproval { id, by }) => {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let approval = super::existing(tx, id)?;
                 approval.may_be_used(now)?;
                 let trigger = ApprovalTrigger::Spend;
-                approval_rows::step(tx, &approval, trigger, Some(by.author), "", now)
+                approval_rows::apply(tx, &approval, trigger, Some(by.author), "", now)
             }
         }
     }
@@ -212,10 +212,10 @@ fn judge(
     token: Option<&str>,
     now: Timestamp,
 ) -> Result<GatingOutcome> {
-    callers::require(tx, by, now)?;
+    callers::require_live_credential(tx, by, now)?;
     let requester = Requester::of(by);
     let digest = digests.of(&ApprovalAction {
-        capability: wanted.capability.word(),
+        capability: wanted.capability.as_str(),
         agent: wanted.agent_id,
         input: &wanted.input,
         pin: &wanted.pin,
@@ -237,7 +237,7 @@ fn judge(
                 reason,
             }))
         };
-    Ok(match rules::judge(known, now) {
+    Ok(match rules::decide(known, now) {
         GatingDecision::Run(id) => GatingOutcome::Run(id),
         GatingDecision::Denied(denial) => GatingOutcome::Denied(denial),
         GatingDecision::Wait(approval, reason) => GatingOutcome::Wait(answer(*approval, reason)?),
@@ -251,7 +251,7 @@ fn judge(
         GatingDecision::Ask(reason) => {
             let id = Hall::new_id(ApprovalId::from_bytes);
             let token = digests.approval_token(id)?;
-            let new = asked(id, (requester, &token), by, wanted, digest, now);
+            let new = new_approval(id, (requester, &token), by, wanted, digest, now);
             let approval = approval_rows::open(tx, &new, Some(by.author), now)?;
             GatingOutcome::Wait(answer(approval, reason)?)
         }
@@ -269,7 +269,7 @@ fn presentation(tx: &Tx<'_>, requester: Requester, token: Option<&str>) -> Resul
     }))
 }
 
-fn asked(
+fn new_approval(
     id: ApprovalId,
     (requester, token): (Requester, &ApprovalToken),
     by: &Caller,

@@ -482,7 +482,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
                 why: Vec::new(),
             };
             hall.store()
-                .write(move |tx| approval_rows::ask_again(tx, repin, now))
+                .write(move |tx| approval_rows::ask_repin(tx, repin, now))
                 .await
                 .unwrap()
         }

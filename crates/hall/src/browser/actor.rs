@@ -211,11 +211,11 @@ impl Actor {
                 _ = stopping.wait_for(|stop| *stop), if !self.is_stopping => WakeReason::Stop,
                 Some(ask) = self.asked.recv(), if !self.is_stopping => WakeReason::Ask(ask),
                 Some(viewer) = self.left.recv() => WakeReason::Left(viewer),
-                heard = hear(&mut self.process) => WakeReason::Process(heard),
+                heard = next_process_event(&mut self.process) => WakeReason::Process(heard),
                 begun = begin(&mut self.beginning) => WakeReason::Begun(begun),
                 Some(done) = self.jobs.next() => WakeReason::Done(done),
                 Some(ticket) = self.turns_done.recv() => WakeReason::TurnOver(ticket),
-                () = ring(alarm) => WakeReason::Alarm,
+                () = sleep_until_alarm(alarm) => WakeReason::Alarm,
             };
             self.wake(woken).await;
             self.follow_up().await;
@@ -232,18 +232,18 @@ impl Actor {
                 self.due
                     .push_back(MachineEvent::Close(CloseReason::Shutdown));
             }
-            WakeReason::Ask(ask) => self.answer(ask).await,
+            WakeReason::Ask(ask) => self.handle(ask).await,
             WakeReason::Left(viewer) => self.leave(viewer),
-            WakeReason::Process(ProcessEvent::Happening(happening)) => self.hear(happening),
-            WakeReason::Process(ProcessEvent::Silence) => self.fell_silent(),
+            WakeReason::Process(ProcessEvent::Happening(happening)) => self.handle_event(happening),
+            WakeReason::Process(ProcessEvent::Silence) => self.pipe_closed(),
             WakeReason::Process(ProcessEvent::Ended(ended)) => self.ended(ended.as_ref()),
-            WakeReason::Begun(begun) => self.begun(begun),
-            WakeReason::Done(done) => self.done(done),
+            WakeReason::Begun(begun) => self.launched(begun),
+            WakeReason::Done(done) => self.job_done(done),
             WakeReason::TurnOver(ticket) => {
                 let next = self.control.done(ticket, self.begun.elapsed());
                 self.give_turns(next);
             }
-            WakeReason::Alarm => self.look_around().await,
+            WakeReason::Alarm => self.run_timers().await,
         }
     }
 
@@ -254,8 +254,8 @@ impl Actor {
                 tracing::error!(?error, "an event of the local browser could not be taken");
             }
         }
-        self.begin();
-        self.direct();
+        self.launch();
+        self.update_capture();
         let is_lonely = self.machine.status() == BrowserStatus::Connected
             && self.machine.mode() == DisplayMode::Embedded
             && self.machine.session().is_none()
@@ -361,7 +361,7 @@ impl Actor {
             MachineEffect::StopPreparing => self.beginning = None,
             MachineEffect::Close => {
                 self.alarms.kill = Some(Instant::now() + CLOSE_GRACE);
-                self.have(|chromium| jobs::close(chromium).boxed());
+                self.spawn_job(|chromium| jobs::close(chromium).boxed());
             }
             MachineEffect::Kill => {
                 if let Some(process) = &self.process {
@@ -373,17 +373,17 @@ impl Actor {
                     [only] if matches!(only.page.url.as_str(), "" | "about:blank") => Some(only.id),
                     _ => None,
                 };
-                self.have(|chromium| jobs::open(chromium, blank, tabs).boxed());
+                self.spawn_job(|chromium| jobs::open(chromium, blank, tabs).boxed());
             }
             MachineEffect::Share(tab) => {
                 if self.tabs.share(tab).is_err() {
                     self.due.push_back(MachineEvent::SharedTabsGone);
                 }
-                self.guard();
+                self.set_url_guard();
             }
             MachineEffect::Unshare => {
                 self.tabs.unshare();
-                self.guard();
+                self.set_url_guard();
                 self.refuse_waiting(ToolDenial::NotShared);
             }
             MachineEffect::Tell(_) => {}
@@ -391,14 +391,14 @@ impl Actor {
     }
 
     /// Has something done beside, by the process there is.
-    fn have(&mut self, job: impl FnOnce(Chromium) -> BoxFuture<'static, JobOutcome>) {
+    fn spawn_job(&mut self, job: impl FnOnce(Chromium) -> BoxFuture<'static, JobOutcome>) {
         if let Some(process) = &self.process {
             self.jobs.push(job(process.chromium.clone()));
         }
     }
 
     /// In a window the documents of shared tabs alone are checked.
-    fn guard(&self) {
+    fn set_url_guard(&self) {
         if let Some(process) = self.process.as_ref().filter(|_| self.is_window()) {
             for tab in self.tabs.all() {
                 process.chromium.guard(tab.id, tab.shared);
@@ -473,7 +473,7 @@ impl Actor {
     }
 }
 
-async fn hear(process: &mut Option<BrowserProcess>) -> ProcessEvent {
+async fn next_process_event(process: &mut Option<BrowserProcess>) -> ProcessEvent {
     let Some(process) = process else {
         return pending().await;
     };
@@ -510,7 +510,7 @@ async fn begin(beginning: &mut Option<BoxFuture<'static, LaunchOutcome>>) -> Lau
     }
 }
 
-async fn ring(alarm: Option<Instant>) {
+async fn sleep_until_alarm(alarm: Option<Instant>) {
     match alarm {
         Some(at) => sleep_until(at).await,
         None => pending().await,

@@ -62,7 +62,7 @@ impl Hall {
     ///
     /// # Errors
     /// [`ToolDenial::NotShared`], [`ToolDenial::Paused`], [`ToolDenial::TabNotFound`].
-    pub(super) async fn look_at_browser(
+    pub(super) async fn access_browser_tab(
         &self,
         session: SessionId,
         tab: Option<TabId>,
@@ -81,7 +81,7 @@ impl Hall {
     /// # Errors
     /// [`ToolDenial::NotShared`], [`ToolDenial::Paused`], [`ToolDenial::TabNotFound`],
     /// [`ToolDenial::RateLimited`], [`ToolDenial::PersonActive`].
-    pub(super) async fn act_in_browser(
+    pub(super) async fn wait_for_control(
         &self,
         session: SessionId,
         tab: Option<TabId>,
@@ -128,7 +128,7 @@ impl Hall {
     ///
     /// # Errors
     /// A fault when the store refuses it.
-    pub(super) async fn tell_browser_action(
+    pub(super) async fn append_browser_action(
         &self,
         action: event_payloads::AgentAction,
     ) -> Result<()> {

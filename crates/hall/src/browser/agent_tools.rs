@@ -83,17 +83,18 @@ impl Hall {
         let session = self.session_of_token(by).await?;
         let session = session.ok_or(ToolDenial::NotShared)?;
         if !call.tool().acts() {
-            return self.look_with(session, &call).await;
+            return self.run_read(session, &call).await;
         }
-        self.may_use_browser().await?;
+        self.require_enabled().await?;
         let origins = self.setting(&BROWSER_AGENT_ORIGINS).await?;
         let origins = AllowedOrigins::parse(origins.texts().iter().map(String::as_str));
         let origins = origins.map_err(|_| ToolDenial::UrlNotAllowed)?;
         // Who no longer waits for its turn does not act; who has it, acts to the end.
-        let (look, turn) = match self.act_in_browser(session, call.tab()).await {
+        let (look, turn) = match self.wait_for_control(session, call.tab()).await {
             Err(ToolDenial::PersonActive) => {
                 let held_up = BrowserToolError::from(ToolDenial::PersonActive);
-                self.tell_of(session, &call, None, Err(&held_up)).await;
+                self.append_action(session, &call, None, Err(&held_up))
+                    .await;
                 return Err(held_up);
             }
             turn => turn?,
@@ -101,7 +102,7 @@ impl Hall {
         let hall = self.clone();
         let acting = async move {
             let _turn = turn;
-            hall.act_and_tell(session, &look, &call, &origins).await
+            hall.run_action(session, &look, &call, &origins).await
         };
         let acted = self.tasks().finish(acting).await;
         acted.unwrap_or_else(|| Err(Error::from(broken("it ended early")).into()))
@@ -136,25 +137,25 @@ impl Hall {
         Ok(spawned.and_then(|token| token.session_id))
     }
 
-    async fn look_with(
+    async fn run_read(
         &self,
         session: SessionId,
         call: &BrowserToolCall,
     ) -> Result<BrowserToolResult, BrowserToolError> {
-        let look = self.look_at_browser(session, call.tab()).await;
+        let look = self.access_browser_tab(session, call.tab()).await;
         let look = match look {
             Err(ToolDenial::TabNotFound) if *call == BrowserToolCall::Tabs => {
                 return Ok(BrowserToolResult::Tabs(Vec::new()));
             }
             look => look?,
         };
-        let answer = self.looked(&look, call).await?;
+        let answer = self.read_tab(&look, call).await?;
         // What was read is told only to who may read it still.
-        self.look_at_browser(session, Some(look.tab)).await?;
+        self.access_browser_tab(session, Some(look.tab)).await?;
         Ok(answer)
     }
 
-    async fn looked(
+    async fn read_tab(
         &self,
         look: &TabAccess,
         call: &BrowserToolCall,
@@ -183,7 +184,7 @@ impl Hall {
                 };
                 let origin = origin_of(&look.page().page.url);
                 let jpeg = chromium
-                    .shown_to_agents(tab, shot)
+                    .agent_screenshot(tab, shot)
                     .await
                     .map_err(|error| denied(&error))?;
                 Ok(BrowserToolResult::Picture { tab, origin, jpeg })
@@ -236,14 +237,14 @@ impl Hall {
     }
 
     /// Acts, and tells of it.
-    async fn act_and_tell(
+    async fn run_action(
         &self,
         session: SessionId,
         look: &TabAccess,
         call: &BrowserToolCall,
         origins: &AllowedOrigins,
     ) -> Result<BrowserToolResult, BrowserToolError> {
-        let place = look.place(call);
+        let place = look.target_tab(call);
         let url = match (call, &place) {
             (BrowserToolCall::Visit(url) | BrowserToolCall::TabNew(Some(url)), _) => {
                 BrowserAddress::typed(url).ok()
@@ -255,14 +256,14 @@ impl Hall {
             Ok(tab) => self.act_with(session, look, (tab.id, call), origins).await,
             Err(denied) => Err(denied.into()),
         };
-        self.tell_of(session, call, url, acted.as_ref()).await;
+        self.append_action(session, call, url, acted.as_ref()).await;
         acted
     }
 
     /// Tells what an action came to, and where. What was refused at once, before it waited for
     /// its turn, is told in its answer alone: an agent that tries again and again would fill the
     /// log.
-    async fn tell_of(
+    async fn append_action(
         &self,
         session: SessionId,
         call: &BrowserToolCall,
@@ -276,12 +277,12 @@ impl Hall {
         let action = event_payloads::AgentAction {
             tool: call.tool().name().to_owned(),
             origin: at.map_or_else(|| "null".to_owned(), |at| at.origin()),
-            outcome: outcome.word().to_owned(),
+            outcome: outcome.as_str().to_owned(),
             code: code.map(str::to_owned),
             session_id: Some(session),
         };
         // It was done, whether or not it can be told of.
-        if let Err(error) = self.tell_browser_action(action).await {
+        if let Err(error) = self.append_browser_action(action).await {
             tracing::warn!(
                 ?error,
                 "what an agent did in the local browser was not told"
@@ -298,13 +299,13 @@ impl Hall {
     ) -> Result<BrowserToolResult, BrowserToolError> {
         let chromium = &look.chromium;
         if let Some(reference) = call.element() {
-            self.point(chromium, tab, reference, call.tool().name())
+            self.show_pointer(chromium, tab, reference, call.tool().name())
                 .await;
         }
         let came = match call {
             BrowserToolCall::Visit(url) => {
                 let address = for_agent(url, origins)?;
-                return visited(tab, chromium.visit(tab, &address).await);
+                return visited(tab, chromium.navigate_and_wait(tab, &address).await);
             }
             BrowserToolCall::Turn(way) => {
                 let way = match way {
@@ -312,7 +313,7 @@ impl Hall {
                     HistoryMove::Forward => HistoryNavigation::Forward,
                     HistoryMove::Reload => HistoryNavigation::Reload,
                 };
-                return visited(tab, chromium.revisit(tab, way).await);
+                return visited(tab, chromium.history_navigate(tab, way).await);
             }
             BrowserToolCall::TabNew(url) => {
                 let url = url.as_deref().map(|url| for_agent(url, origins));
@@ -322,7 +323,7 @@ impl Hall {
                 if let Some(uncertain) = uncertain(chromium.select(tab).await)? {
                     return Ok(uncertain);
                 }
-                self.settle_browser(Some(tab), None).await?;
+                self.updated_browser(Some(tab), None).await?;
                 return self.tabs_of(session).await;
             }
             BrowserToolCall::TabClose(_) => return self.close_tab_for(session, tab).await,
@@ -352,7 +353,7 @@ impl Hall {
             | BrowserToolCall::Snapshot(_)
             | BrowserToolCall::Screenshot { .. }
             | BrowserToolCall::WaitFor(_)
-            | BrowserToolCall::Console(_) => return self.looked(look, call).await,
+            | BrowserToolCall::Console(_) => return self.read_tab(look, call).await,
         };
         match came {
             Ok(chromium::DispatchOutcome::Done) => Ok(BrowserToolResult::Came(ActionOutcome::Done)),
@@ -364,14 +365,14 @@ impl Hall {
     }
 
     /// Shows viewers what an agent is about to do, where it can be seen.
-    async fn point(
+    async fn show_pointer(
         &self,
         chromium: &Chromium,
         tab: TabId,
         reference: ElementRef,
         action: &'static str,
     ) {
-        if let Some(place) = chromium.whereabouts(tab, reference).await {
+        if let Some(place) = chromium.reachable_point(tab, reference).await {
             self.show_agent_cursor(tab, place, action).await;
         }
     }
@@ -382,7 +383,7 @@ impl Hall {
         chromium: &Chromium,
         url: Option<BrowserAddress>,
     ) -> Result<BrowserToolResult, BrowserToolError> {
-        self.reach_browser(ChromiumNeed::Room).await?;
+        self.chromium_access(ChromiumNeed::Room).await?;
         let tab = match chromium.new_tab().await {
             Err(BrowserError::Timeout) => {
                 return Ok(BrowserToolResult::Came(ActionOutcome::Uncertain));
@@ -396,9 +397,9 @@ impl Hall {
         }
         if let Some(url) = url.filter(|url| *url != BrowserAddress::blank()) {
             // What became of the load is in the list.
-            let _ = chromium.visit(tab, &url).await;
+            let _ = chromium.navigate_and_wait(tab, &url).await;
         }
-        self.settle_browser(Some(tab), None).await?;
+        self.updated_browser(Some(tab), None).await?;
         self.tabs_of(session).await
     }
 
@@ -407,7 +408,7 @@ impl Hall {
         session: SessionId,
         tab: TabId,
     ) -> Result<BrowserToolResult, BrowserToolError> {
-        let reached = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+        let reached = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
         let chromium = reached.chromium;
         if reached.is_last {
             // First, because without any tab Chromium might end.
@@ -422,13 +423,13 @@ impl Hall {
                 }
             }
         }
-        self.settle_browser(None, Some(tab)).await?;
+        self.updated_browser(None, Some(tab)).await?;
         self.tabs_of(session).await
     }
 
     /// The tabs within reach after something was done; none when that ended the share.
     async fn tabs_of(&self, session: SessionId) -> Result<BrowserToolResult, BrowserToolError> {
-        match self.look_at_browser(session, None).await {
+        match self.access_browser_tab(session, None).await {
             Ok(look) => Ok(look.tabs()),
             Err(_) => Ok(BrowserToolResult::Tabs(Vec::new())),
         }
@@ -451,7 +452,7 @@ impl TabAccess {
     }
 
     /// The tab a call is about: that of its element, else the one that is looked at.
-    fn place(&self, call: &BrowserToolCall) -> Result<&Tab, ToolDenial> {
+    fn target_tab(&self, call: &BrowserToolCall) -> Result<&Tab, ToolDenial> {
         match call.element() {
             None => self.reached(self.tab),
             Some(reference) => {

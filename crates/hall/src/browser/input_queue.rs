@@ -69,7 +69,7 @@ impl InputQueues {
     }
 
     /// What waits in a tab is too late, but for what lets go of something: who waited for it.
-    pub(super) fn forget_words(&mut self, tab: TabId) -> Vec<InputWaiter> {
+    pub(super) fn drop_stale_input(&mut self, tab: TabId) -> Vec<InputWaiter> {
         let Some(line) = self.lines.get_mut(&tab) else {
             return Vec::new();
         };
@@ -125,7 +125,7 @@ mod tests {
             Ok(None)
         ));
         assert!(matches!(typing.add(TAB, up), Ok(None)));
-        let late = typing.forget_words(TAB);
+        let late = typing.drop_stale_input(TAB);
         assert!(matches!(late[..], [InputWaiter::Viewer(1, 1)]));
         let next = typing.next(TAB).unwrap();
         assert!(matches!(next.waits, InputWaiter::Nobody));

@@ -39,7 +39,7 @@ pub(super) enum UnansweredPrompt {
 
 /// What a tab shows, or whether it is there at all, is told by the browser: what becomes of a
 /// job is seen there, and an error adds nothing to it.
-fn told(_: Result<(), BrowserError>) -> JobOutcome {
+fn without_outcome(_: Result<(), BrowserError>) -> JobOutcome {
     JobOutcome::Nothing
 }
 
@@ -49,19 +49,19 @@ pub(super) async fn close(chromium: Chromium) -> JobOutcome {
 }
 
 pub(super) async fn new_tab(chromium: Chromium) -> JobOutcome {
-    told(chromium.new_tab().await.map(|_| ()))
+    without_outcome(chromium.new_tab().await.map(|_| ()))
 }
 
 pub(super) async fn close_tab(chromium: Chromium, tab: TabId) -> JobOutcome {
-    told(chromium.close_tab(tab).await)
+    without_outcome(chromium.close_tab(tab).await)
 }
 
 pub(super) async fn select(chromium: Chromium, tab: TabId) -> JobOutcome {
-    told(chromium.select(tab).await)
+    without_outcome(chromium.select(tab).await)
 }
 
 pub(super) async fn acknowledge(chromium: Chromium, frame: ScreencastFrame) -> JobOutcome {
-    chromium.acknowledge(&frame).await;
+    chromium.acknowledge_frame(&frame).await;
     JobOutcome::Nothing
 }
 
@@ -102,18 +102,21 @@ pub(super) async fn measure(chromium: Chromium, tab: TabId) -> JobOutcome {
 }
 
 /// Films what is wanted instead of what was filmed.
-pub(super) async fn film(
+pub(super) async fn change_capture(
     chromium: Chromium,
     id: BrowserConnectionId,
     change: CaptureChange,
 ) -> JobOutcome {
     if let Some(before) = change.before {
         // A tab that is gone is filmed no more.
-        let _ = chromium.stop_filming(before.tab).await;
+        let _ = chromium.stop_screencast(before.tab).await;
     }
     let filmed = match change.wanted {
         None => Ok(None),
-        Some(ask) => match chromium.film(ask.tab, ask.width, ask.height).await {
+        Some(ask) => match chromium
+            .start_screencast(ask.tab, ask.width, ask.height)
+            .await
+        {
             Ok(()) => Ok(Some(ask)),
             Err(_) => Err(ask),
         },
@@ -137,7 +140,7 @@ pub(super) async fn decline(
     tab: TabId,
     question: UnansweredPrompt,
 ) -> JobOutcome {
-    told(match question {
+    without_outcome(match question {
         UnansweredPrompt::Dialog => chromium.answer_dialog(tab, false, None).await,
         UnansweredPrompt::Auth => chromium.answer_auth(tab, None).await,
     })

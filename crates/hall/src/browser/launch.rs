@@ -26,7 +26,7 @@ pub(super) enum LaunchOutcome {
 /// Looks for executable, display and profile, and starts the process.
 pub(super) async fn start(hall: Hall, mode: DisplayMode, viewport: Viewport) -> LaunchOutcome {
     let looker = hall.clone();
-    let program = match apart(move || look(&looker, mode)).await {
+    let program = match run_blocking(move || look(&looker, mode)).await {
         Ok(program) => program,
         Err(failure) => return LaunchOutcome::Failed(failure),
     };
@@ -62,7 +62,7 @@ pub(super) async fn start(hall: Hall, mode: DisplayMode, viewport: Viewport) -> 
 /// Looks for an executable, and does nothing with it. None can be fetched by this release, so
 /// that a person's consent to that changes nothing.
 pub(super) async fn prepare(hall: Hall) -> LaunchOutcome {
-    match apart(move || executable(&hall)).await {
+    match run_blocking(move || executable(&hall)).await {
         Ok(_) => LaunchOutcome::Found,
         Err(failure) => LaunchOutcome::Failed(failure),
     }
@@ -75,7 +75,7 @@ pub(super) async fn is_profile_in_use(hall: &Hall) -> bool {
     matches!(used, Ok(Err(ProfileError::InUse)))
 }
 
-async fn apart<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     look: impl FnOnce() -> Result<T, BrowserFailure> + Send + 'static,
 ) -> Result<T, BrowserFailure> {
     let looked = tokio::task::spawn_blocking(look).await;

@@ -144,7 +144,7 @@ pub(crate) fn start(hall: &Hall, beginning: actor::ActorChannels) {
 ///
 /// Source: contract 7.11, "On start after an unclean end".
 pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<BrowserRow> {
-    let kept = rows::kept(tx)?;
+    let kept = rows::load(tx)?;
     if let Some(connection_id) = kept.connection {
         let reason = CloseReason::Shutdown;
         let closed = event_payloads::Closed {
@@ -197,11 +197,11 @@ impl Hall {
         ask: OpenBrowser,
         wait: Option<Duration>,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
+        self.require_enabled().await?;
         if let Some(session) = ask.session {
-            self.can_share_with(session).await?;
+            self.require_sharable(session).await?;
         }
-        let state = self.have_done(by, BrowserAction::Open(ask)).await?;
+        let state = self.perform(by, BrowserAction::Open(ask)).await?;
         let Some(wait) = wait else {
             return Ok(state);
         };
@@ -231,9 +231,8 @@ impl Hall {
         by: &OwnerHere,
         download: bool,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        self.have_done(by, BrowserAction::Prepare { download })
-            .await
+        self.require_enabled().await?;
+        self.perform(by, BrowserAction::Prepare { download }).await
     }
 
     /// Closes the browser, or gives up opening or fetching it; also when it is switched off, for
@@ -242,7 +241,7 @@ impl Hall {
     /// # Errors
     /// [`Refusal::Overloaded`], [`Refusal::ShuttingDown`].
     pub async fn close_browser(&self, by: &OwnerHere) -> Result<Arc<BrowserState>> {
-        self.have_done(by, BrowserAction::Close).await
+        self.perform(by, BrowserAction::Close).await
     }
 
     /// Shares a tab with a session, the one that is shown unless one is named; without a session
@@ -257,11 +256,11 @@ impl Hall {
         session: Option<SessionId>,
         tab: Option<TabId>,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
+        self.require_enabled().await?;
         if let Some(session) = session {
-            self.can_share_with(session).await?;
+            self.require_sharable(session).await?;
         }
-        self.have_done(by, BrowserAction::Share { session, tab })
+        self.perform(by, BrowserAction::Share { session, tab })
             .await
     }
 
@@ -270,8 +269,8 @@ impl Hall {
     /// # Errors
     /// [`Refusal::BrowserDisabled`], [`Refusal::BrowserNotConnected`].
     pub async fn pause_browser(&self, by: &OwnerHere, paused: bool) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        self.have_done(by, BrowserAction::Pause(paused)).await
+        self.require_enabled().await?;
+        self.perform(by, BrowserAction::Pause(paused)).await
     }
 
     /// Ends the share of a session that is over.
@@ -287,7 +286,7 @@ impl Hall {
     }
 
     /// Holds back what would change something while the browser is switched off.
-    async fn may_use_browser(&self) -> Result<()> {
+    async fn require_enabled(&self) -> Result<()> {
         if self.setting(&BROWSER_ENABLED).await?.is_on() {
             Ok(())
         } else {
@@ -295,7 +294,7 @@ impl Hall {
         }
     }
 
-    async fn can_share_with(&self, session: SessionId) -> Result<()> {
+    async fn require_sharable(&self, session: SessionId) -> Result<()> {
         let found = self
             .store()
             .read(move |db| sessions::by_id(db, session))
@@ -308,7 +307,7 @@ impl Hall {
         }
     }
 
-    async fn have_done(&self, by: &OwnerHere, deed: BrowserAction) -> Result<Arc<BrowserState>> {
+    async fn perform(&self, by: &OwnerHere, deed: BrowserAction) -> Result<Arc<BrowserState>> {
         let by = by.caller().author;
         self.ask_browser(|reply| ActorRequest::Do { deed, by, reply })
             .await
@@ -331,7 +330,7 @@ impl Hall {
 }
 
 /// What an error of the browser means for a person who asked for something.
-fn refused(error: BrowserError) -> Error {
+fn as_refusal(error: BrowserError) -> Error {
     match error {
         BrowserError::Gone => Refusal::BrowserNotConnected.into(),
         BrowserError::Timeout => Refusal::BrowserTimeout.into(),

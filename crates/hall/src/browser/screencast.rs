@@ -169,7 +169,7 @@ impl Screencast {
 
     /// Shows a viewer something else, or nothing; answers what leaving the tab it saw means, as
     /// [`Self::leave`] does.
-    pub(super) fn turn(
+    pub(super) fn set_view(
         &mut self,
         viewer: ViewerId,
         ask: Option<(ViewRequest, BrowserConnectionId)>,
@@ -191,7 +191,7 @@ impl Screencast {
                 ask,
                 last: None,
             });
-            say(
+            send_message(
                 seat,
                 ViewerUpdate::View {
                     view: self.last_view,
@@ -200,7 +200,7 @@ impl Screencast {
                 },
             );
             if let Some(shown) = &self.shown {
-                hand(seat, shown, now);
+                send_frame(seat, shown, now);
             }
         }
         left
@@ -209,7 +209,7 @@ impl Screencast {
     /// Another document is in a tab: whoever sees it has a new view, so that what was meant for the
     /// old one is known by its number. Answers the steps that let go of what was held down there,
     /// and the pictures that nobody will have seen, for Chromium to be told.
-    pub(super) fn renew(
+    pub(super) fn document_replaced(
         &mut self,
         tab: TabId,
         connection: BrowserConnectionId,
@@ -223,7 +223,7 @@ impl Screencast {
             view.id = self.last_view;
             let view = view.id;
             held.extend(std::mem::take(&mut seat.held).releases());
-            say(
+            send_message(
                 seat,
                 ViewerUpdate::View {
                     view,
@@ -257,7 +257,7 @@ impl Screencast {
     }
 
     /// A new picture: whoever sees its tab and takes more has it.
-    pub(super) fn show(&mut self, frame: ScreencastFrame, at: Timestamp, now: Instant) {
+    pub(super) fn publish_frame(&mut self, frame: ScreencastFrame, at: Timestamp, now: Instant) {
         self.last_sequence = self.last_sequence.wrapping_add(1);
         let shown = LatestFrame {
             frame,
@@ -266,14 +266,14 @@ impl Screencast {
         };
         self.unseen.push_back((shown.sequence, shown.frame.clone()));
         for seat in self.seats.values_mut() {
-            hand(seat, &shown, now);
+            send_frame(seat, &shown, now);
         }
         self.shown = Some(shown);
     }
 
     /// A viewer has seen a picture; answers those of which Chromium is to be told: that one and
     /// what came before it.
-    pub(super) fn seen(
+    pub(super) fn acknowledge(
         &mut self,
         viewer: ViewerId,
         sequence: u32,
@@ -289,7 +289,7 @@ impl Screencast {
         seat.in_flight.drain(..=place);
         // Meanwhile there may be a newer one, which it has not had.
         if let Some(shown) = &self.shown {
-            hand(seat, shown, now);
+            send_frame(seat, shown, now);
         }
         let mut unseen = self.unseen.iter();
         match unseen.position(|(sent, _)| *sent == sequence) {
@@ -323,25 +323,25 @@ impl Screencast {
     }
 
     /// Takes note of what a viewer presses and lets go.
-    pub(super) fn note(&mut self, viewer: ViewerId, steps: &[InputStep]) {
+    pub(super) fn record_input(&mut self, viewer: ViewerId, steps: &[InputStep]) {
         if let Some(seat) = self.seats.get_mut(&viewer) {
             for step in steps {
-                seat.held.note(step);
+                seat.held.record(step);
             }
         }
     }
 
     /// Tells one viewer something.
-    pub(super) fn tell(&self, viewer: ViewerId, said: ViewerUpdate) {
+    pub(super) fn send(&self, viewer: ViewerId, said: ViewerUpdate) {
         if let Some(seat) = self.seats.get(&viewer) {
-            say(seat, said);
+            send_message(seat, said);
         }
     }
 
     /// Tells everybody who sees a tab where an agent does something.
-    pub(super) fn tell_all(&self, said: &ViewerUpdate) {
+    pub(super) fn broadcast_cursor(&self, said: &ViewerUpdate) {
         for seat in self.seats.values() {
-            say(seat, said.clone());
+            send_message(seat, said.clone());
         }
     }
 
@@ -375,7 +375,7 @@ impl Screencast {
 }
 
 /// Hands a picture to a viewer that sees its tab, takes more and has not had it.
-fn hand(seat: &mut ViewerSlot, shown: &LatestFrame, now: Instant) {
+fn send_frame(seat: &mut ViewerSlot, shown: &LatestFrame, now: Instant) {
     let takes_more = seat.takes_more(now);
     let Some(view) = &mut seat.view else {
         return;
@@ -394,10 +394,10 @@ fn hand(seat: &mut ViewerSlot, shown: &LatestFrame, now: Instant) {
         at: shown.at,
         jpeg: shown.frame.jpeg.clone(),
     };
-    say(seat, ViewerUpdate::Picture(picture));
+    send_message(seat, ViewerUpdate::Picture(picture));
 }
 
-fn say(seat: &ViewerSlot, said: ViewerUpdate) {
+fn send_message(seat: &ViewerSlot, said: ViewerUpdate) {
     // One whose socket takes nothing for that long is ended by its own deadlines.
     let _ = seat.tell.try_send(said);
 }
@@ -419,16 +419,16 @@ mod tests {
     fn a_tab_is_filmed_while_it_is_selected_and_somebody_sees_it() {
         let (mut cinema, now) = (Screencast::default(), Instant::now());
         let (viewer, _told) = cinema.enter().unwrap();
-        cinema.turn(viewer, Some((ask(ONE, 800), CONNECTION)), now);
+        cinema.set_view(viewer, Some((ask(ONE, 800), CONNECTION)), now);
         assert_eq!(cinema.sees(viewer), Some(ONE));
         assert_eq!(cinema.wanted(Some(ONE)), Some(ask(ONE, 800)));
         // Another one was selected since; a new size of the first one does not take that back.
         assert_eq!(cinema.wanted(Some(OTHER)), None);
-        cinema.turn(viewer, Some((ask(ONE, 900), CONNECTION)), now);
+        cinema.set_view(viewer, Some((ask(ONE, 900), CONNECTION)), now);
         assert_eq!(cinema.wanted(Some(OTHER)), None);
         assert_eq!(cinema.wanted(Some(ONE)), Some(ask(ONE, 900)));
         let (second, _told) = cinema.enter().unwrap();
-        cinema.turn(second, Some((ask(OTHER, 700), CONNECTION)), now);
+        cinema.set_view(second, Some((ask(OTHER, 700), CONNECTION)), now);
         assert_eq!(cinema.wanted(Some(OTHER)), Some(ask(OTHER, 700)));
         assert_eq!(cinema.wanted(None), None);
     }

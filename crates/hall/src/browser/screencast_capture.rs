@@ -47,7 +47,7 @@ impl ScreencastCapture {
     }
 
     /// What came of a change; an error is what could not be filmed.
-    pub(super) fn changed(
+    pub(super) fn capture_changed(
         &mut self,
         filmed: Result<Option<ViewRequest>, ViewRequest>,
         now: Instant,
@@ -60,12 +60,12 @@ impl ScreencastCapture {
     }
 
     /// Another document is in a tab, which may be filmed where the one before was not.
-    pub(super) fn renew(&mut self, tab: TabId) {
+    pub(super) fn document_replaced(&mut self, tab: TabId) {
         self.refused = self.refused.filter(|(ask, _)| ask.tab != tab);
     }
 
     /// When what was refused is asked for again.
-    pub(super) fn next_try(&self) -> Option<Instant> {
+    pub(super) fn next_retry(&self) -> Option<Instant> {
         self.refused.map(|(_, until)| until)
     }
 
@@ -95,13 +95,13 @@ mod tests {
         let (mut film, now) = (ScreencastCapture::default(), Instant::now());
         assert_eq!(film.change(Some(ASK), now), change(None, Some(ASK)));
         assert_eq!(film.change(Some(ASK), now), None, "it is being changed");
-        film.changed(Err(ASK), now);
+        film.capture_changed(Err(ASK), now);
         assert_eq!(film.change(Some(ASK), now), None, "not at once");
-        let later = film.next_try().unwrap();
+        let later = film.next_retry().unwrap();
         assert_eq!(film.change(Some(ASK), later), change(None, Some(ASK)));
-        film.changed(Ok(Some(ASK)), later);
+        film.capture_changed(Ok(Some(ASK)), later);
         assert_eq!(
-            (film.change(Some(ASK), later), film.next_try()),
+            (film.change(Some(ASK), later), film.next_retry()),
             (None, None)
         );
         assert_eq!(film.change(None, later), change(Some(ASK), None));
@@ -111,19 +111,19 @@ mod tests {
     fn another_document_or_another_wish_is_filmed_at_once() {
         let (mut film, now) = (ScreencastCapture::default(), Instant::now());
         film.change(Some(ASK), now);
-        film.changed(Err(ASK), now);
-        film.renew(TabId::from_bytes([2; 16]));
+        film.capture_changed(Err(ASK), now);
+        film.document_replaced(TabId::from_bytes([2; 16]));
         assert_eq!(
             film.change(Some(ASK), now),
             None,
             "another tab is another film"
         );
-        film.renew(TAB);
+        film.document_replaced(TAB);
         assert_eq!(film.change(Some(ASK), now), change(None, Some(ASK)));
-        film.changed(Err(ASK), now);
+        film.capture_changed(Err(ASK), now);
         let wider = ViewRequest { width: 900, ..ASK };
         assert_eq!(film.change(Some(wider), now), change(None, Some(wider)));
-        film.changed(Ok(Some(wider)), now);
-        assert_eq!(film.next_try(), None, "nobody wants what was refused");
+        film.capture_changed(Ok(Some(wider)), now);
+        assert_eq!(film.next_retry(), None, "nobody wants what was refused");
     }
 }

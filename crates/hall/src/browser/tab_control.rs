@@ -14,7 +14,7 @@ use tokio::sync::{mpsc, watch};
 use super::{
     Destination,
     actor_requests::{ActorRequest, ChromiumAccess, ChromiumNeed},
-    refused,
+    as_refusal,
     screencast::{ViewRequest, ViewerId, ViewerUpdate},
 };
 use crate::Hall;
@@ -30,13 +30,13 @@ impl Hall {
         _by: &OwnerHere,
         url: Option<BrowserAddress>,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Room).await?;
-        let tab = chromium.new_tab().await.map_err(refused)?;
+        self.require_enabled().await?;
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Room).await?;
+        let tab = chromium.new_tab().await.map_err(as_refusal)?;
         if let Some(url) = url.filter(|url| *url != BrowserAddress::blank()) {
-            chromium.navigate(tab, &url).await.map_err(refused_load)?;
+            chromium.navigate(tab, &url).await.map_err(load_error)?;
         }
-        self.settle_browser(Some(tab), None).await
+        self.updated_browser(Some(tab), None).await
     }
 
     /// Shows a tab.
@@ -45,10 +45,10 @@ impl Hall {
     /// [`Refusal::BrowserDisabled`], `NotFound`, [`Refusal::BrowserNotConnected`],
     /// [`Refusal::BrowserTimeout`].
     pub async fn select_tab(&self, _by: &OwnerHere, tab: TabId) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
-        chromium.select(tab).await.map_err(refused)?;
-        self.settle_browser(Some(tab), None).await
+        self.require_enabled().await?;
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
+        chromium.select(tab).await.map_err(as_refusal)?;
+        self.updated_browser(Some(tab), None).await
     }
 
     /// Closes a tab; an embedded browser has a blank one instead of its last.
@@ -56,19 +56,19 @@ impl Hall {
     /// # Errors
     /// As [`Self::select_tab`].
     pub async fn close_tab(&self, _by: &OwnerHere, tab: TabId) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
+        self.require_enabled().await?;
         let ChromiumAccess { chromium, is_last } =
-            self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+            self.chromium_access(ChromiumNeed::Tab(tab)).await?;
         if is_last {
             // First, because without any tab Chromium might end.
-            chromium.new_tab().await.map_err(refused)?;
+            chromium.new_tab().await.map_err(as_refusal)?;
         }
         match chromium.close_tab(tab).await {
             // One that is gone already is what was asked for.
             Ok(()) | Err(BrowserError::NoTab) => {}
-            Err(error) => return Err(refused(error)),
+            Err(error) => return Err(as_refusal(error)),
         }
-        self.settle_browser(None, Some(tab)).await
+        self.updated_browser(None, Some(tab)).await
     }
 
     /// Sends a tab somewhere, and answers when the load has begun.
@@ -81,14 +81,14 @@ impl Hall {
         tab: TabId,
         to: Destination,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+        self.require_enabled().await?;
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
         match to {
             Destination::To(address) => chromium.navigate(tab, &address).await,
             Destination::Along(way) => chromium.go(tab, way).await,
         }
-        .map_err(refused_load)?;
-        self.settle_browser(None, None).await
+        .map_err(load_error)?;
+        self.updated_browser(None, None).await
     }
 
     /// Does a person's steps in a tab of an embedded browser.
@@ -106,7 +106,7 @@ impl Hall {
         steps: Vec<InputStep>,
     ) -> Result<Arc<BrowserState>> {
         let steps = InputSteps::checked(steps, self.browser(by).viewport)?;
-        self.may_use_browser().await?;
+        self.require_enabled().await?;
         self.ask_browser(|reply| ActorRequest::Input {
             tab,
             connection,
@@ -114,7 +114,7 @@ impl Hall {
             reply,
         })
         .await?;
-        self.settle_browser(None, None).await
+        self.updated_browser(None, None).await
     }
 
     /// Gives the pages of an embedded browser another size.
@@ -127,12 +127,12 @@ impl Hall {
         tab: TabId,
         viewport: Viewport,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
+        self.require_enabled().await?;
         let ChromiumAccess { chromium, .. } = self
-            .reach_browser(ChromiumNeed::Size(tab, viewport))
+            .chromium_access(ChromiumNeed::Size(tab, viewport))
             .await?;
         chromium.set_viewport(viewport).await;
-        self.settle_browser(None, None).await
+        self.updated_browser(None, None).await
     }
 
     /// Answers the dialog of a tab.
@@ -146,11 +146,11 @@ impl Hall {
         accept: bool,
         text: Option<&str>,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+        self.require_enabled().await?;
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
         let answered = chromium.answer_dialog(tab, accept, text).await;
-        answered.map_err(refused)?;
-        self.settle_browser(None, None).await
+        answered.map_err(as_refusal)?;
+        self.updated_browser(None, None).await
     }
 
     /// Answers a tab's request for a name and a password, or cancels it. Neither is kept or told.
@@ -163,14 +163,14 @@ impl Hall {
         tab: TabId,
         credentials: Option<(&str, &str)>,
     ) -> Result<Arc<BrowserState>> {
-        self.may_use_browser().await?;
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+        self.require_enabled().await?;
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
         let answered = chromium.answer_auth(tab, credentials).await;
         answered.map_err(|error| match error {
             BrowserError::NothingAsked => Refusal::BrowserNoAuthRequest.into(),
-            other => refused(other),
+            other => as_refusal(other),
         })?;
-        self.settle_browser(None, None).await
+        self.updated_browser(None, None).await
     }
 
     /// The text that is selected in a tab.
@@ -178,8 +178,8 @@ impl Hall {
     /// # Errors
     /// `NotFound`, [`Refusal::BrowserNotConnected`], [`Refusal::BrowserTimeout`].
     pub async fn tab_selection(&self, _by: &OwnerHere, tab: TabId) -> Result<String> {
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
-        chromium.selection(tab).await.map_err(refused)
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
+        chromium.selection(tab).await.map_err(as_refusal)
     }
 
     /// A picture of a tab, as JPEG.
@@ -187,9 +187,9 @@ impl Hall {
     /// # Errors
     /// As [`Self::tab_selection`].
     pub async fn tab_screenshot(&self, _by: &OwnerHere, tab: TabId) -> Result<Vec<u8>> {
-        let ChromiumAccess { chromium, .. } = self.reach_browser(ChromiumNeed::Tab(tab)).await?;
+        let ChromiumAccess { chromium, .. } = self.chromium_access(ChromiumNeed::Tab(tab)).await?;
         let shot = chromium.screenshot(tab, ScreenshotOptions::default()).await;
-        shot.map_err(refused)
+        shot.map_err(as_refusal)
     }
 
     /// Looks on from now.
@@ -211,12 +211,12 @@ impl Hall {
         })
     }
 
-    pub(super) async fn reach_browser(&self, need: ChromiumNeed) -> Result<ChromiumAccess> {
+    pub(super) async fn chromium_access(&self, need: ChromiumNeed) -> Result<ChromiumAccess> {
         self.ask_browser(|reply| ActorRequest::Reach { need, reply })
             .await
     }
 
-    pub(super) async fn settle_browser(
+    pub(super) async fn updated_browser(
         &self,
         shows: Option<TabId>,
         gone: Option<TabId>,
@@ -227,10 +227,10 @@ impl Hall {
 }
 
 /// What an error means for who wanted a load: Chromium refuses addresses it cannot read.
-fn refused_load(error: BrowserError) -> Error {
+fn load_error(error: BrowserError) -> Error {
     match error {
         BrowserError::Refused(_) => Refusal::BrowserUrlNotAllowed.into(),
-        other => refused(other),
+        other => as_refusal(other),
     }
 }
 

@@ -15,7 +15,7 @@ use guildhall_store::{
 };
 use tokio::time::MissedTickBehavior;
 
-use super::{tell, writable};
+use super::{append_changed, writable};
 use crate::{Hall, idempotency::IdempotentWrite};
 
 impl Hall {
@@ -138,5 +138,5 @@ fn set_lock(
         return Ok(());
     }
     document.editing_by = by;
-    tell(tx, actor, &document, CanvasChange::Editing, now)
+    append_changed(tx, actor, &document, CanvasChange::Editing, now)
 }

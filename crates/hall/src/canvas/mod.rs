@@ -108,7 +108,8 @@ impl Hall {
     ) -> Result<OpenedDocument> {
         ask.content.check()?;
         let (by, now) = (*by.caller(), self.now());
-        let may = move |db: &ReadTx<'_>| Ok(visibility::canvas(db, &by, scope)?.writable()?);
+        let may =
+            move |db: &ReadTx<'_>| Ok(visibility::canvas(db, &by, scope)?.require_writable()?);
         let NewDocument { content, pinned } = ask;
         // A repeat is answered as before, whatever became of the file.
         let located = self.located(by, content, may).await;
@@ -124,7 +125,7 @@ impl Hall {
                         held: _held,
                     } = located?;
                     may(tx)?;
-                    turns::join_canvas_op(tx, &by)?;
+                    turns::attribute_canvas_change(tx, &by)?;
                     let front = canvas::front(tx, scope)?;
                     let key = content.key();
                     let known = match &key {
@@ -144,8 +145,8 @@ impl Hall {
                     document.bind(binding.as_ref());
                     canvas::insert(tx, &document, key.as_deref())?;
                     canvas::bind(tx, document.id, binding.as_ref())?;
-                    tell(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
-                    make_room(tx, &by, &document, now)?;
+                    append_changed(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
+                    close_overflow(tx, &by, &document, now)?;
                     Ok(OpenedDocument {
                         document,
                         is_new: true,
@@ -193,9 +194,9 @@ impl Hall {
                     bind(tx, &mut kept, identity, now)?;
                 }
                 if let Some(change) = change {
-                    turns::join_canvas_op(tx, &by)?;
-                    keep(tx, &by, &kept, change, now)?;
-                    make_room(tx, &by, &kept.document, now)?;
+                    turns::attribute_canvas_change(tx, &by)?;
+                    store_document(tx, &by, &kept, change, now)?;
+                    close_overflow(tx, &by, &kept.document, now)?;
                 }
                 Ok(kept.document)
             })
@@ -217,7 +218,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 changeable(tx, &by, scope, id, &precondition, now)?;
-                turns::join_canvas_op(tx, &by)?;
+                turns::attribute_canvas_change(tx, &by)?;
                 close(tx, &by, scope, id, ClosedReason::Closed, now)
             })
             .await
@@ -228,7 +229,7 @@ impl Hall {
     /// # Errors
     /// `NotFound` for room or session, then for the document, [`Refusal::RoomArchived`],
     /// [`Refusal::NotAMember`].
-    pub async fn thread_document(
+    pub async fn start_document_thread(
         &self,
         by: &AnyCaller,
         room: RoomId,
@@ -260,9 +261,9 @@ impl Hall {
                         cascade: crate::entries::cascade(tx, &by, &sight)?,
                         now,
                     };
-                    crate::entries::write(tx, post, Vec::new())?;
+                    crate::entries::insert_post(tx, post, Vec::new())?;
                     kept.document.begin_thread(root);
-                    keep(tx, &by, &kept, CanvasChange::Threaded, now)?;
+                    store_document(tx, &by, &kept, CanvasChange::Threaded, now)?;
                     Ok(StartedThread {
                         root,
                         is_new: true,
@@ -297,7 +298,7 @@ impl Hall {
                 may(db)?;
                 let author = authors::by_id(db, by.author)?;
                 let name = author.map(|author| author.display_name).unwrap_or_default();
-                Ok((visibility::reach(db, &by)?, name))
+                Ok((visibility::file_scope(db, &by)?, name))
             })
             .await?;
         let (reach, name) = opener.value;
@@ -305,7 +306,7 @@ impl Hall {
         let seen = self
             .with_files(move |confined, _| confined.file(&within, &asked))
             .await?;
-        let held = self.hold_saves_of(&seen.path).await?;
+        let held = self.lock_file(&seen.path).await?;
         let found = self
             .with_files(move |confined, _| confined.file(&reach, &path))
             .await?;
@@ -393,7 +394,7 @@ fn writable(
 ) -> Result<CanvasDocumentRow> {
     let sight = visibility::canvas(db, by, scope)?;
     let kept = existing(db, scope, id, now)?;
-    sight.writable()?;
+    sight.require_writable()?;
     Ok(kept)
 }
 
@@ -408,7 +409,7 @@ fn changeable(
     now: Timestamp,
 ) -> Result<CanvasDocumentRow> {
     let kept = writable(db, by, scope, id, now)?;
-    rules::unhindered(kept.lock, by.author, now)?;
+    rules::check_edit_lock(kept.lock, by.author, now)?;
     precondition.check(kept.document.rev)?;
     Ok(kept)
 }
@@ -423,10 +424,10 @@ fn reopen(
     front: u64,
     now: Timestamp,
 ) -> Result<OpenedDocument> {
-    rules::unhindered(kept.lock, by.author, now)?;
+    rules::check_edit_lock(kept.lock, by.author, now)?;
     kept.document.reopen(content, by.author, front, now);
     bind(tx, &mut kept, identity, now)?;
-    keep(tx, by, &kept, CanvasChange::Opened, now)?;
+    store_document(tx, by, &kept, CanvasChange::Opened, now)?;
     Ok(OpenedDocument {
         document: kept.document,
         is_new: false,
@@ -462,7 +463,7 @@ async fn measured(located: Result<LocatedContent>) -> Result<LocatedContent> {
 
 /// Writes a changed document and tells of it; a lock that has expired goes with it, because
 /// what is told shows it ended.
-fn keep(
+fn store_document(
     tx: &mut Tx<'_>,
     by: &Caller,
     kept: &CanvasDocumentRow,
@@ -473,10 +474,10 @@ fn keep(
     if kept.lock.is_some_and(|lock| !lock.is_live(now)) {
         canvas::set_lock(tx, kept.document.id, None)?;
     }
-    tell(tx, Some(by.author), &kept.document, change, now)
+    append_changed(tx, Some(by.author), &kept.document, change, now)
 }
 
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
     document: &CanvasDocument,
@@ -489,7 +490,7 @@ fn tell(
 }
 
 /// Closes what a full canvas gives up for the document just written.
-fn make_room(
+fn close_overflow(
     tx: &mut Tx<'_>,
     by: &Caller,
     just_written: &CanvasDocument,
@@ -497,7 +498,7 @@ fn make_room(
 ) -> Result<()> {
     let scope = just_written.scope;
     let unpinned = canvas::unpinned(tx, scope, now)?;
-    for id in rules::evicted(&unpinned, just_written.id) {
+    for id in rules::documents_to_evict(&unpinned, just_written.id) {
         close(tx, by, scope, id, ClosedReason::Evicted, now)?;
     }
     Ok(())

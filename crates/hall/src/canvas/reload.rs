@@ -13,7 +13,7 @@ use guildhall_store::{
     canvas::{self, CanvasDocumentRow},
 };
 
-use super::{bound, existing, keep};
+use super::{bound, existing, store_document};
 use crate::{
     Hall,
     files::{FileLockGuard, TextFile},
@@ -76,7 +76,7 @@ impl Hall {
             canvas::bind(tx, id, Some(&binding))?;
             if was.as_ref() != Some(&binding.incarnation) {
                 kept.document.rebind(&binding);
-                keep(tx, &by, &kept, CanvasChange::Updated, now)?;
+                store_document(tx, &by, &kept, CanvasChange::Updated, now)?;
             }
             Ok(DocumentReload {
                 document: kept.document,
@@ -101,10 +101,10 @@ impl Hall {
         let now = self.now();
         let may = move |db: &ReadTx<'_>| {
             let (_, path) = reloadable(db, &by, scope, id, now)?;
-            Ok((path, visibility::reach(db, &by)?))
+            Ok((path, visibility::file_scope(db, &by)?))
         };
         let (path, reach) = self.store().read(may).await?.value;
-        let held = self.hold_saves_of(&path).await?;
+        let held = self.lock_file(&path).await?;
         self.with_files(move |confined, _| {
             let mut file = TextFile::within(confined, &reach, &path)?;
             let text = file.take_text()?;
@@ -141,6 +141,6 @@ fn reloadable(
     let kept = existing(db, scope, id, now)?;
     let path = kept.document.content.path().map(str::to_owned);
     let path = path.ok_or(Refusal::DocumentNotChat)?;
-    sight.writable()?;
+    sight.require_writable()?;
     Ok((kept, path))
 }

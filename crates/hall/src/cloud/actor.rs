@@ -74,12 +74,12 @@ impl Actor {
         let stop = stopping.wait_for(|stop| *stop);
         let working = async {
             let restarted = self
-                .happen(LinkEvent::Restarted, NewSecret::Nothing, None)
+                .apply(LinkEvent::Restarted, NewSecret::Nothing, None)
                 .await;
-            self.note(restarted);
-            self.beat_soon(Duration::ZERO);
+            self.log_failure(restarted);
+            self.schedule_heartbeat(Duration::ZERO);
             loop {
-                self.turn().await;
+                self.step().await;
             }
         };
         tokio::select! {
@@ -88,37 +88,37 @@ impl Actor {
         }
     }
 
-    async fn turn(&mut self) {
+    async fn step(&mut self) {
         tokio::select! {
             biased;
             polled = done(&mut self.polling) => {
                 self.polling = None;
-                let polled = self.polled(polled).await;
-                self.note(polled);
+                let polled = self.handle_poll(polled).await;
+                self.log_failure(polled);
             }
             beaten = done(&mut self.beating) => {
                 self.beating = None;
-                let beaten = self.beaten(beaten).await;
-                self.note(beaten);
+                let beaten = self.handle_heartbeat(beaten).await;
+                self.log_failure(beaten);
             }
             ask = self.asked.recv() => match ask {
-                Some(ask) => self.take(ask).await,
+                Some(ask) => self.handle(ask).await,
                 None => pending().await,
             },
             () = done(&mut self.next_poll) => {
                 self.next_poll = None;
                 let polling = self.poll().await;
-                self.note(polling);
+                self.log_failure(polling);
             }
             () = done(&mut self.next_beat) => {
                 self.next_beat = None;
-                let beating = self.beat().await;
-                self.note(beating);
+                let beating = self.send_heartbeat().await;
+                self.log_failure(beating);
             }
         }
     }
 
-    async fn take(&mut self, ask: LinkRequest) {
+    async fn handle(&mut self, ask: LinkRequest) {
         match ask {
             LinkRequest::Start(by, reply) => {
                 let _ = reply.send(self.start(by).await);
@@ -129,7 +129,7 @@ impl Actor {
             }
             LinkRequest::Unlink(by, reply) => {
                 let unlinked = self
-                    .happen(LinkEvent::Unlinked, NewSecret::Nothing, Some(by))
+                    .apply(LinkEvent::Unlinked, NewSecret::Nothing, Some(by))
                     .await;
                 let _ = reply.send(unlinked);
             }
@@ -143,12 +143,12 @@ impl Actor {
                     return;
                 }
                 self.checks.push(reply);
-                let beating = self.beat().await;
-                self.note(beating);
+                let beating = self.send_heartbeat().await;
+                self.log_failure(beating);
             }
             LinkRequest::Doubt => {
-                let beating = self.beat().await;
-                self.note(beating);
+                let beating = self.send_heartbeat().await;
+                self.log_failure(beating);
             }
         }
     }
@@ -162,14 +162,14 @@ impl Actor {
         }
         let service = self.hall.cloud_service(&self.url).await?;
         let begun = service
-            .begin(&os_users::computer_name(), self.hall.now())
+            .request_device_code(&os_users::computer_name(), self.hall.now())
             .await;
         let (code, pace, device) = begun.map_err(|why| match why {
             CloudCallError::Unreachable => CloudRefusal::Unreachable,
             CloudCallError::Invalid | CloudCallError::NotTaken => CloudRefusal::AnswerInvalid,
         })?;
         let started = LinkEvent::Started(code.clone(), pace);
-        self.happen(started, NewSecret::Device(device), Some(by))
+        self.apply(started, NewSecret::Device(device), Some(by))
             .await?;
         Ok(code)
     }
@@ -177,7 +177,7 @@ impl Actor {
     /// Asks nothing more; waits for a request that is on its way, as long as one may take, and
     /// keeps a key that it brings.
     async fn cancel(&mut self, by: Caller) -> Result<()> {
-        self.happen(LinkEvent::Cancelled, NewSecret::Nothing, Some(by))
+        self.apply(LinkEvent::Cancelled, NewSecret::Nothing, Some(by))
             .await?;
         let flow = self.link.flow.as_ref();
         if !flow.is_some_and(|flow| flow.aim == KeyDisposition::Settle) {
@@ -187,8 +187,8 @@ impl Actor {
         let mut polling = self.polling.take();
         tokio::select! {
             biased;
-            polled = done(&mut polling) => self.polled(polled).await,
-            () = waited => self.happen(LinkEvent::Abandoned, NewSecret::Nothing, None).await,
+            polled = done(&mut polling) => self.handle_poll(polled).await,
+            () = waited => self.apply(LinkEvent::Abandoned, NewSecret::Nothing, None).await,
         }
     }
 
@@ -197,7 +197,7 @@ impl Actor {
     async fn settle(&mut self) -> Result<()> {
         while let Some(polling) = self.polling.take() {
             let polled = polling.await;
-            self.polled(polled).await?;
+            self.handle_poll(polled).await?;
         }
         Ok(())
     }
@@ -207,44 +207,46 @@ impl Actor {
         if self.polling.is_some() {
             return Ok(());
         }
-        self.happen(LinkEvent::Looked, NewSecret::Nothing, None)
+        self.apply(LinkEvent::Looked, NewSecret::Nothing, None)
             .await?;
         if self.link.flow.is_none() {
             return Ok(());
         }
-        let kept = self.hall.kept_cloud_link().await?;
+        let kept = self.hall.stored_cloud_link().await?;
         let Some(device) = device_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
             // What it was asked with cannot be read any more: nothing can come of this code.
-            self.happen(LinkEvent::Asking, NewSecret::Nothing, None)
+            self.apply(LinkEvent::Asking, NewSecret::Nothing, None)
                 .await?;
             let failed = LinkEvent::Answered(LinkPollResult::Failed);
-            return self.happen(failed, NewSecret::Nothing, None).await;
+            return self.apply(failed, NewSecret::Nothing, None).await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
-        self.happen(LinkEvent::Asking, NewSecret::Nothing, None)
+        self.apply(LinkEvent::Asking, NewSecret::Nothing, None)
             .await?;
-        self.polling = Some(async move { service.ask(&device).await }.boxed());
+        self.polling = Some(async move { service.poll(&device).await }.boxed());
         Ok(())
     }
 
-    async fn polled(&mut self, (answer, key): PollReply) -> Result<()> {
+    async fn handle_poll(&mut self, (answer, key): PollReply) -> Result<()> {
         let held = self.link.held;
         let with = key.map_or(NewSecret::Nothing, NewSecret::Key);
-        self.happen(LinkEvent::Answered(answer), with, None).await?;
+        self.apply(LinkEvent::Answered(answer), with, None).await?;
         if self.link.held != held && self.link.held.is_some() {
-            self.beat_soon(Duration::ZERO);
+            self.schedule_heartbeat(Duration::ZERO);
         }
         Ok(())
     }
 
-    async fn beat(&mut self) -> Result<()> {
+    async fn send_heartbeat(&mut self) -> Result<()> {
         let Some(number) = self.link.held.filter(|_| self.beating.is_none()) else {
             return Ok(());
         };
-        let kept = self.hall.kept_cloud_link().await?;
+        let kept = self.hall.stored_cloud_link().await?;
         let Some(key) = key_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
             // The key was sealed with another key of this host: it is lost.
-            return self.beaten((number, HeartbeatResult::NotTaken)).await;
+            return self
+                .handle_heartbeat((number, HeartbeatResult::NotTaken))
+                .await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
         let name = os_users::computer_name();
@@ -252,10 +254,10 @@ impl Actor {
         Ok(())
     }
 
-    async fn beaten(&mut self, (number, heard): HeartbeatReply) -> Result<()> {
+    async fn handle_heartbeat(&mut self, (number, heard): HeartbeatReply) -> Result<()> {
         self.last_beat = Some(self.hall.now());
         let told = self
-            .happen(
+            .apply(
                 LinkEvent::Heartbeat(number, heard),
                 NewSecret::Nothing,
                 None,
@@ -266,12 +268,12 @@ impl Actor {
         }
         // A key that came meanwhile has its own heartbeat already.
         if self.next_beat.is_none() {
-            self.beat_soon(self.period());
+            self.schedule_heartbeat(self.period());
         }
         told
     }
 
-    fn beat_soon(&mut self, within: Duration) {
+    fn schedule_heartbeat(&mut self, within: Duration) {
         self.next_beat = self.link.held.map(|_| self.after(within));
     }
 
@@ -285,10 +287,10 @@ impl Actor {
     }
 
     /// Lets something happen, gives back what is given up, and sees when to ask again.
-    async fn happen(&mut self, what: LinkEvent, with: NewSecret, by: Option<Caller>) -> Result<()> {
+    async fn apply(&mut self, what: LinkEvent, with: NewSecret, by: Option<Caller>) -> Result<()> {
         let moving = self
             .hall
-            .happen_to_link(self.url.to_string(), what, with, by);
+            .apply_to_link(self.url.to_string(), what, with, by);
         let TransitionOutcome {
             link,
             given_up,
@@ -296,11 +298,11 @@ impl Actor {
         } = moving.await?;
         self.link = link;
         for key in given_up {
-            self.hall.give_back_cloud_key(&self.url, key).await?;
+            self.hall.revoke_cloud_key(&self.url, key).await?;
         }
         if let Some(key) = unwanted {
             let service = self.hall.cloud_service(&self.url).await?;
-            self.polling = Some(async move { given_back(&service, &key).await }.boxed());
+            self.polling = Some(async move { revoke_unwanted_key(&service, &key).await }.boxed());
         }
         self.next_poll = self.next_poll();
         if self.link.held.is_none() {
@@ -324,7 +326,7 @@ impl Actor {
     }
 
     /// What goes wrong here is for nobody who asked: it is tried again at the next turn.
-    fn note(&mut self, done: Result<()>) {
+    fn log_failure(&mut self, done: Result<()>) {
         if let Err(error) = done {
             tracing::error!(?error, "the cloud link could not go on");
             let later = Duration::from_secs(60);
@@ -340,8 +342,8 @@ impl Actor {
 
 /// What comes of giving back a key that nobody wants. Where nobody was told, the code is asked
 /// with once more: that says the key was lost, and the service lets it count no more.
-async fn given_back(service: &CloudClient, key: &CloudKey) -> PollReply {
-    let answer = match service.give_back(key).await {
+async fn revoke_unwanted_key(service: &CloudClient, key: &CloudKey) -> PollReply {
+    let answer = match service.revoke_key(key).await {
         Ok(()) => LinkPollResult::Over,
         Err(_) => LinkPollResult::Again(device_grant::PollStatus::Nobody(None)),
     };

@@ -41,7 +41,7 @@ impl Hall {
             CloudCallError::Unreachable => CloudRefusal::Unreachable,
             CloudCallError::Invalid => CloudRefusal::AnswerInvalid,
             CloudCallError::NotTaken => {
-                self.doubt_cloud_key();
+                self.recheck_cloud_key();
                 CloudRefusal::AnswerInvalid
             }
         })?)
@@ -72,7 +72,7 @@ impl Hall {
             Err(CloudCallError::Unreachable) => BillingPageOutcome::Message(UNREACHABLE),
             Err(CloudCallError::Invalid) => BillingPageOutcome::Message(UNUSABLE),
             Err(CloudCallError::NotTaken) => {
-                self.doubt_cloud_key();
+                self.recheck_cloud_key();
                 BillingPageOutcome::Message(NOT_LINKED)
             }
         };
@@ -94,7 +94,7 @@ impl Hall {
         let Some(url) = &self.inner.cloud.url else {
             return Ok(None);
         };
-        let kept = self.kept_cloud_link().await?;
+        let kept = self.stored_cloud_link().await?;
         let key = key_of(&self.inner.seal, &url.to_string(), &kept);
         let Some(key) = key.filter(|_| kept.link.held.is_some()) else {
             return Ok(None);
@@ -103,7 +103,7 @@ impl Hall {
     }
 
     /// Has the actor see for itself whether the key no longer counts.
-    fn doubt_cloud_key(&self) {
+    fn recheck_cloud_key(&self) {
         // Where it has too much to do, its own next heartbeat will see it.
         let _ = self.inner.cloud.asks.try_send(LinkRequest::Doubt);
     }

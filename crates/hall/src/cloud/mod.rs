@@ -161,7 +161,7 @@ impl Hall {
             Ok(Err(Error::Refusal(Refusal::Cloud(CloudRefusal::NotConfigured)))) | Err(_) => {}
             Ok(checked) => checked?,
         }
-        self.short_cloud_link().await
+        self.cloud_link_summary().await
     }
 
     /// The link as it stands; its codes are for the interactive owner alone.
@@ -170,7 +170,7 @@ impl Hall {
     /// Faults, and `Overloaded`.
     pub async fn cloud_link(&self, by: &Human) -> Result<LinkView> {
         Ok(LinkView {
-            link: self.kept_cloud_link().await?.link,
+            link: self.stored_cloud_link().await?.link,
             has_codes: OwnerInteractive::admit(*by.caller()).is_ok(),
         })
     }
@@ -181,11 +181,11 @@ impl Hall {
     /// Faults, and `Overloaded`.
     pub async fn cloud_status(&self, by: &Human) -> Result<LinkSummary> {
         let _ = by;
-        self.short_cloud_link().await
+        self.cloud_link_summary().await
     }
 
-    async fn short_cloud_link(&self) -> Result<LinkSummary> {
-        let link = self.kept_cloud_link().await?.link;
+    async fn cloud_link_summary(&self) -> Result<LinkSummary> {
+        let link = self.stored_cloud_link().await?.link;
         Ok(LinkSummary {
             is_configured: self.inner.cloud.url.is_some(),
             is_linked: link.held.is_some(),
@@ -195,7 +195,7 @@ impl Hall {
     }
 
     /// The link with what is sealed of it; one that says nothing where no service is configured.
-    async fn kept_cloud_link(&self) -> Result<rows::CloudLinkRow> {
+    async fn stored_cloud_link(&self) -> Result<rows::CloudLinkRow> {
         let Some(url) = &self.inner.cloud.url else {
             return Ok(rows::CloudLinkRow::default());
         };
@@ -210,10 +210,10 @@ impl Hall {
     }
 
     /// Gives back a key that is kept no more; what comes of it changes nothing here.
-    async fn give_back_cloud_key(&self, url: &CloudUrl, key: CloudKey) -> Result<()> {
+    async fn revoke_cloud_key(&self, url: &CloudUrl, key: CloudKey) -> Result<()> {
         let service = self.cloud_service(url).await?;
         let work = async move {
-            if let Err(why) = service.give_back(&key).await {
+            if let Err(why) = service.revoke_key(&key).await {
                 tracing::warn!(
                     why = why.code(),
                     "a key of the cloud service was not given back"

@@ -46,7 +46,7 @@ pub(super) struct TransitionOutcome {
 impl Hall {
     /// Lets something happen to the link with the service at `url`; one that somebody does is
     /// done while their credential counts.
-    pub(super) async fn happen_to_link(
+    pub(super) async fn apply_to_link(
         &self,
         url: String,
         happening: LinkEvent,
@@ -57,15 +57,15 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 if let Some(caller) = &by {
-                    callers::require(tx, caller, now)?;
+                    callers::require_live_credential(tx, caller, now)?;
                 }
-                happen(tx, &seal, &url, (happening, with), (by, now))
+                apply(tx, &seal, &url, (happening, with), (by, now))
             })
             .await
     }
 }
 
-fn happen(
+fn apply(
     tx: &mut Tx<'_>,
     seal: &Seal,
     url: &str,
@@ -111,7 +111,7 @@ fn happen(
         kept.device = None;
     }
     rows::keep(tx, url, &kept)?;
-    tell(tx, &before, &kept.link, (by, now))?;
+    append_changed(tx, &before, &kept.link, (by, now))?;
     Ok(TransitionOutcome {
         link: kept.link,
         given_up,
@@ -120,15 +120,15 @@ fn happen(
 }
 
 /// Tells what changed for those who watch.
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     before: &Link,
     after: &Link,
     (by, now): (Option<Caller>, Timestamp),
 ) -> Result<()> {
     let actor = by.map(|caller| caller.author);
-    if before.told() != after.told() {
-        tx.append(now, actor, &Event::CloudLinkChanged(after.told()))?;
+    if before.changed_event() != after.changed_event() {
+        tx.append(now, actor, &Event::CloudLinkChanged(after.changed_event()))?;
     }
     if let (Some(ok), true) = (after.is_heard, before.is_heard != after.is_heard) {
         let event = Event::CloudHeartbeatChanged(HeartbeatChanged { ok });

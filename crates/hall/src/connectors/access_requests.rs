@@ -49,13 +49,13 @@ impl Hall {
         } = wish;
         let mut check = FieldValidator::new();
         check.chars("purpose", &purpose, 0, CONNECTOR_PURPOSE_CHARS_MAX);
-        check.done()?;
+        check.finish()?;
         let slug = ToolkitSlug::parse(&toolkit).ok_or(ConnectorRefusal::ToolkitNotFound)?;
         let (caller, now) = (*by.caller(), self.now());
         let digests = self.inner.digests.clone();
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 let agent = caller
                     .agent()
                     .ok_or(guildhall_domain::Refusal::AgentTokenRequired)?;
@@ -82,7 +82,7 @@ impl Hall {
                         "purpose": legible(&purpose),
                     }),
                 };
-                approvals::ask_access(tx, &digests, &caller, asked, now)
+                approvals::request_access(tx, &digests, &caller, asked, now)
             })
             .await
     }

@@ -42,7 +42,7 @@ impl Hall {
             toolkit: &target.toolkit,
             binding: &binding(target.provider.provider_type, probe),
             arguments: &Map::new(),
-            credentials: &credentials.shown(),
+            credentials: &credentials.for_request(),
             key: None,
             within: Duration::from_secs(limits::CONNECTOR_ATTEMPT_WAIT_S),
         };

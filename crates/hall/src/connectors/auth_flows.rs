@@ -26,11 +26,11 @@ use guildhall_world::seal::Seal;
 
 use super::{
     connections,
-    flow_transitions::{ActorAndTime, happen},
+    flow_transitions::{ActorAndTime, apply},
     secrets::{Credentials, FlowSecrets},
     toolkit_targets,
 };
-use crate::{Hall, callers, launch_config::base};
+use crate::{Hall, callers, launch_config::public_base_url};
 
 /// A flow as its owner sees it. Without `Debug`, because of what is shown.
 #[derive(Clone)]
@@ -87,9 +87,9 @@ impl Hall {
                 && flow.reconnect_of.is_none()
         };
         self.begin_flow(move |tx| {
-            callers::require(tx, &by, now)?;
+            callers::require_live_credential(tx, &by, now)?;
             if let Some(kept) = rows::by_key(tx, &wish.key)? {
-                return repeated(kept, |flow| is_same(flow, &wish));
+                return repeat_of(kept, |flow| is_same(flow, &wish));
             }
             let toolkit = ToolkitSlug::parse(&wish.toolkit);
             let generation = toolkit_targets::available(tx, provider_id, toolkit.as_ref())?;
@@ -123,10 +123,10 @@ impl Hall {
             self.now(),
         );
         self.begin_flow(move |tx| {
-            callers::require(tx, &by, now)?;
+            callers::require_live_credential(tx, &by, now)?;
             let mut kept = connections::existing(tx, connection)?;
             if let Some(flow) = rows::by_key(tx, &key)? {
-                return repeated(flow, |flow| flow.reconnect_of == Some(connection));
+                return repeat_of(flow, |flow| flow.reconnect_of == Some(connection));
             }
             let doing = (Some(by.author), now);
             let before = kept.connection.lifecycle;
@@ -162,7 +162,7 @@ impl Hall {
             .write(move |tx| {
                 let (kept, is_replay) = job(tx)?;
                 let flow = kept.flow.clone();
-                let seen = seen(tx, (&seal, &own), kept, now)?;
+                let seen = view(tx, (&seal, &own), kept, now)?;
                 Ok((StartedFlow { seen, is_replay }, flow))
             })
             .await?;
@@ -184,7 +184,7 @@ impl Hall {
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
         let now = self.now();
         self.store()
-            .read(move |db| seen(db, (&seal, &own), existing(db, id)?, now))
+            .read(move |db| view(db, (&seal, &own), existing(db, id)?, now))
             .await
     }
 
@@ -198,11 +198,11 @@ impl Hall {
         let since = now.plus_seconds(-limits::CONNECTOR_FLOWS_LISTED_S);
         self.store()
             .read(move |db| {
-                let base = base(db, &own)?;
+                let base = public_base_url(db, &own)?;
                 let all = rows::since(db, since, limits::CONNECTOR_FLOWS_LISTED_MAX)?;
                 Ok(all
                     .into_iter()
-                    .map(|kept| seen_at(&seal, &base, kept, now))
+                    .map(|kept| view_at(&seal, &base, kept, now))
                     .collect())
             })
             .await
@@ -231,7 +231,7 @@ impl Hall {
         let flow = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let flow = existing(tx, id)?.flow.at(now);
                 match (flow.state, flow.step) {
                     (FlowState::Pending, FlowStepKind::Credential) => Ok(flow),
@@ -240,7 +240,7 @@ impl Hall {
             })
             .await?;
         let hall = self.clone();
-        let concluding = async move { hall.conclude(&flow, Credentials::Key(secret)).await };
+        let concluding = async move { hall.finish_flow(&flow, Credentials::Key(secret)).await };
         match self.tasks().finish(concluding).await {
             Some(Ok(true)) => {}
             Some(Ok(false)) | None => {
@@ -249,7 +249,7 @@ impl Hall {
             Some(Err(error)) => return Err(error),
         }
         let (seal, own) = (self.inner.seal.clone(), self.inner.launching.url.clone());
-        let read = move |db: &ReadTx<'_>| seen(db, (&seal, &own), existing(db, id)?, now);
+        let read = move |db: &ReadTx<'_>| view(db, (&seal, &own), existing(db, id)?, now);
         Ok(self.store().read(read).await?.value)
     }
 
@@ -266,11 +266,11 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let kept = existing(tx, id)?;
                 let doing = (Some(by.author), now);
-                let moved = happen(tx, &kept, FlowEvent::Cancelled, doing, |_| ())?;
-                seen(tx, (&seal, &own), moved.unwrap_or(kept), now)
+                let moved = apply(tx, &kept, FlowEvent::Cancelled, doing, |_| ())?;
+                view(tx, (&seal, &own), moved.unwrap_or(kept), now)
             })
             .await
     }
@@ -302,7 +302,7 @@ fn begin(
         expires_at: now.plus_seconds(limits::CONNECTOR_FLOW_TTL_S),
         completed_at: None,
     };
-    let event = Event::ConnectorFlowChanged(flow.told());
+    let event = Event::ConnectorFlowChanged(flow.changed_event());
     let kept = AuthFlowRow {
         flow,
         key,
@@ -316,7 +316,10 @@ fn begin(
 }
 
 /// A flow that the key of a wish began before, if it is the same wish.
-fn repeated(kept: AuthFlowRow, is_same: impl FnOnce(&Flow) -> bool) -> Result<(AuthFlowRow, bool)> {
+fn repeat_of(
+    kept: AuthFlowRow,
+    is_same: impl FnOnce(&Flow) -> bool,
+) -> Result<(AuthFlowRow, bool)> {
     match is_same(&kept.flow) {
         true => Ok((kept, true)),
         false => Err(ConnectorRefusal::IdempotencyConflict.into()),
@@ -324,14 +327,14 @@ fn repeated(kept: AuthFlowRow, is_same: impl FnOnce(&Flow) -> bool) -> Result<(A
 }
 
 /// Ends the flows that were to sign in anew with a connection that is given up.
-pub(super) fn end_of(
+pub(super) fn end_flows_of(
     tx: &mut Tx<'_>,
     id: ConnectorConnectionId,
     doing: ActorAndTime,
 ) -> Result<()> {
     for open in rows::open(tx)? {
         if open.flow.reconnect_of == Some(id) {
-            happen(tx, &open, FlowEvent::ConnectionGone, doing, |_| ())?;
+            apply(tx, &open, FlowEvent::ConnectionGone, doing, |_| ())?;
         }
     }
     Ok(())
@@ -342,20 +345,20 @@ pub(super) fn existing(db: &ReadTx<'_>, id: AuthFlowId) -> Result<AuthFlowRow> {
 }
 
 /// A flow as it stands at `now`, with what its person needs.
-fn seen(
+fn view(
     db: &ReadTx<'_>,
     (seal, own): (&Seal, &str),
     kept: AuthFlowRow,
     now: Timestamp,
 ) -> Result<FlowView> {
-    Ok(seen_at(seal, &base(db, own)?, kept, now))
+    Ok(view_at(seal, &public_base_url(db, own)?, kept, now))
 }
 
-/// The same, where browsers reach this server at `base`.
-fn seen_at(seal: &Seal, base: &str, kept: AuthFlowRow, now: Timestamp) -> FlowView {
+/// The same, where browsers reach this server at `public_base_url`.
+fn view_at(seal: &Seal, base: &str, kept: AuthFlowRow, now: Timestamp) -> FlowView {
     let flow = kept.flow.at(now);
     let step = match flow.state {
-        FlowState::Pending => FlowSecrets::open(seal, flow.id, kept.sealed.as_deref()),
+        FlowState::Pending => FlowSecrets::unseal(seal, flow.id, kept.sealed.as_deref()),
         _ => None,
     };
     let shown = match step {

@@ -87,7 +87,7 @@ impl Hall {
     pub async fn connectors_of_agent(&self, by: &ByAgent) -> Result<Vec<ConnectionAccess>> {
         let caller = *by.caller();
         let seen = self.store().read(move |db| {
-            let (agent, off) = narrowed(db, &caller)?;
+            let (agent, off) = narrowed_by_session(db, &caller)?;
             let mut found = grants::accessible(db, agent)?;
             found.retain(|one| !off.contains(&one.connection_id));
             Ok(found)
@@ -108,7 +108,7 @@ impl Hall {
     ) -> Result<Vec<OperationRevision>> {
         let caller = *by.caller();
         let seen = self.store().read(move |db| {
-            let (agent, off) = narrowed(db, &caller)?;
+            let (agent, off) = narrowed_by_session(db, &caller)?;
             match off.contains(&connection) {
                 true => Ok(Vec::new()),
                 false => grants::operations(db, agent, connection),
@@ -119,7 +119,10 @@ impl Hall {
 }
 
 /// The agent that asks, and what is turned off for it.
-fn narrowed(db: &ReadTx<'_>, by: &Caller) -> Result<(AgentId, HashSet<ConnectorConnectionId>)> {
+fn narrowed_by_session(
+    db: &ReadTx<'_>,
+    by: &Caller,
+) -> Result<(AgentId, HashSet<ConnectorConnectionId>)> {
     let agent = by.agent().ok_or(Refusal::AgentTokenRequired)?;
     let sessions = SessionScope::Of(session_of(db, by)?);
     Ok((agent, turned_off(db, agent, sessions)?))
@@ -155,7 +158,7 @@ pub(super) fn connection(
 ///
 /// # Errors
 /// `NotFound` of the agent, [`ConnectorRefusal::TargetNotFound`].
-pub(super) fn of(
+pub(super) fn read(
     db: &ReadTx<'_>,
     ask: &OperationCall,
     sessions: SessionScope,

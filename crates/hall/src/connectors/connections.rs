@@ -80,7 +80,7 @@ impl Hall {
         id: ConnectorConnectionId,
     ) -> Result<ReadSnapshot<ConnectionView>> {
         self.store()
-            .read(move |db| seen(db, existing(db, id)?))
+            .read(move |db| view(db, existing(db, id)?))
             .await
     }
 
@@ -96,7 +96,7 @@ impl Hall {
         change: ConnectionPatch,
     ) -> Result<ConnectionView> {
         change.check()?;
-        self.alter(by, id, move |connection| {
+        self.change_and_append(by, id, move |connection| {
             if connection.lifecycle == ConnectionLifecycle::Disconnected {
                 return Err(ConnectorRefusal::Disconnected);
             }
@@ -123,14 +123,14 @@ impl Hall {
         } else {
             ConnectionAction::Resume
         };
-        self.alter(by, id, move |connection| {
+        self.change_and_append(by, id, move |connection| {
             connection.lifecycle = connection.lifecycle.on(deed)?;
             Ok(())
         })
         .await
     }
 
-    async fn alter(
+    async fn change_and_append(
         &self,
         by: &OwnerInteractive,
         id: ConnectorConnectionId,
@@ -139,7 +139,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let mut kept = existing(tx, id)?;
                 let before = kept.connection.clone();
                 alter(&mut kept.connection)?;
@@ -147,7 +147,7 @@ impl Hall {
                     kept.connection.updated_at = now;
                     write(tx, &kept, (Some(by.author), now))?;
                 }
-                seen(tx, kept)
+                view(tx, kept)
             })
             .await
     }
@@ -169,13 +169,13 @@ impl Hall {
             let (gone, credentials) = hall
                 .store()
                 .write(move |tx| {
-                    callers::require(tx, &by, now)?;
+                    callers::require_live_credential(tx, &by, now)?;
                     let doing = (Some(by.author), now);
                     let mut kept = existing(tx, id)?;
                     if kept.connection.lifecycle == ConnectionLifecycle::Disconnected {
-                        return Ok((seen(tx, kept)?, None));
+                        return Ok((view(tx, kept)?, None));
                     }
-                    let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
+                    let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                     let credentials = account.map(|account| account.credentials);
                     let credentials = credentials.filter(Credentials::can_be_returned);
                     let connection = &mut kept.connection;
@@ -187,13 +187,13 @@ impl Hall {
                     connection.updated_at = now;
                     (kept.credentials, kept.credentials_end) = (None, None);
                     write(tx, &kept, doing)?;
-                    reviews::take_away(tx, id, doing)?;
-                    auth_flows::end_of(tx, id, doing)?;
-                    Ok((seen(tx, kept)?, credentials))
+                    reviews::revoke_grants(tx, id, doing)?;
+                    auth_flows::end_flows_of(tx, id, doing)?;
+                    Ok((view(tx, kept)?, credentials))
                 })
                 .await?;
             match credentials {
-                Some(credentials) => hall.cleaned_up(id, credentials).await,
+                Some(credentials) => hall.clean_up_at_service(id, credentials).await,
                 None => Ok(gone),
             }
         };
@@ -203,12 +203,12 @@ impl Hall {
     }
 
     /// Gives the credentials of a disconnected connection back, and notes what came of it.
-    async fn cleaned_up(
+    async fn clean_up_at_service(
         &self,
         id: ConnectorConnectionId,
         credentials: Credentials,
     ) -> Result<ConnectionView> {
-        let came = match self.give_back(credentials).await {
+        let came = match self.revoke_credentials(credentials).await {
             true => ExternalCleanup::Complete,
             false => ExternalCleanup::Failed,
         };
@@ -221,7 +221,7 @@ impl Hall {
                     kept.connection.updated_at = now;
                     write(tx, &kept, (None, now))?;
                 }
-                seen(tx, kept)
+                view(tx, kept)
             })
             .await
     }
@@ -238,12 +238,12 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let kept = existing(tx, id)?;
                 if kept.connection.lifecycle != ConnectionLifecycle::Disconnected {
                     return Err(ConnectorRefusal::NotDisconnected.into());
                 }
-                auth_flows::end_of(tx, id, (Some(by.author), now))?;
+                auth_flows::end_flows_of(tx, id, (Some(by.author), now))?;
                 session_connections::drop_of(tx, id)?;
                 rows::remove(tx, id)
             })
@@ -258,24 +258,28 @@ pub(super) fn existing(db: &ReadTx<'_>, id: ConnectorConnectionId) -> Result<Con
 /// Adds a connection and tells of it.
 pub(super) fn add(tx: &mut Tx<'_>, kept: &ConnectionRow, now: Timestamp) -> Result<()> {
     rows::insert(tx, kept)?;
-    tell(tx, &kept.connection, (None, now))
+    append_changed(tx, &kept.connection, (None, now))
 }
 
 /// Writes what a connection became and tells of it.
 pub(super) fn write(tx: &mut Tx<'_>, kept: &ConnectionRow, doing: ActorAndTime) -> Result<()> {
     rows::update(tx, kept)?;
-    tell(tx, &kept.connection, doing)
+    append_changed(tx, &kept.connection, doing)
 }
 
-fn tell(tx: &mut Tx<'_>, connection: &Connection, (actor, now): ActorAndTime) -> Result<()> {
+fn append_changed(
+    tx: &mut Tx<'_>,
+    connection: &Connection,
+    (actor, now): ActorAndTime,
+) -> Result<()> {
     let unavailable = toolkit_targets::why_unavailable(tx, connection.provider_id)?;
     let agents = grants::holders(tx, connection.id)?;
-    let told = connection.told(unavailable.as_deref(), agents);
+    let told = connection.changed_event(unavailable.as_deref(), agents);
     tx.append(now, actor, &Event::ConnectorConnectionChanged(told))?;
     Ok(())
 }
 
-fn seen(db: &ReadTx<'_>, kept: ConnectionRow) -> Result<ConnectionView> {
+fn view(db: &ReadTx<'_>, kept: ConnectionRow) -> Result<ConnectionView> {
     let connection = kept.connection;
     let unavailable = toolkit_targets::why_unavailable(db, connection.provider_id)?;
     let readiness = Readiness::of(&connection, unavailable.as_deref());

@@ -32,7 +32,7 @@ pub struct CredentialRenewals {
 }
 
 impl CredentialRenewals {
-    fn of(&self, id: ConnectorConnectionId) -> RenewalLock {
+    fn lock_for(&self, id: ConnectorConnectionId) -> RenewalLock {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(turns.entry(id).or_default())
@@ -60,11 +60,11 @@ impl Hall {
     /// `ConnectionNotFound`; faults, and `Overloaded`.
     pub async fn connector_credentials(&self, id: ConnectorConnectionId) -> Result<Option<Shown>> {
         let credentials = self.fresh_credentials(id).await?;
-        Ok(credentials.as_ref().map(Credentials::shown))
+        Ok(credentials.as_ref().map(Credentials::for_request))
     }
 
     async fn fresh_credentials(&self, id: ConnectorConnectionId) -> Result<Option<Credentials>> {
-        match self.known_credentials(id).await? {
+        match self.stored_credentials(id).await? {
             StoredCredentials::None => return Ok(None),
             StoredCredentials::Fresh(credentials) => return Ok(Some(credentials)),
             StoredCredentials::Stale(..) => {}
@@ -73,9 +73,9 @@ impl Hall {
         // A token that was replaced over there and not kept here would be lost, so that this
         // comes to its end also when nobody waits for it.
         let renewing = async move {
-            let turn = hall.inner.renewing.of(id);
+            let turn = hall.inner.renewing.lock_for(id);
             let _turn = turn.lock().await;
-            match hall.known_credentials(id).await? {
+            match hall.stored_credentials(id).await? {
                 StoredCredentials::None => Ok(None),
                 StoredCredentials::Fresh(credentials) => Ok(Some(credentials)),
                 StoredCredentials::Stale(granted, ends) => hall.renew(id, *granted, ends).await,
@@ -103,13 +103,13 @@ impl Hall {
             .await
     }
 
-    async fn known_credentials(&self, id: ConnectorConnectionId) -> Result<StoredCredentials> {
+    async fn stored_credentials(&self, id: ConnectorConnectionId) -> Result<StoredCredentials> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let seen = self
             .store()
             .read(move |db| {
                 let kept = existing(db, id)?;
-                let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                 let is_usable = kept.connection.lifecycle != ConnectionLifecycle::Disconnected
                     && kept.connection.account_status == AccountStatus::Active;
                 let early = now.plus_seconds(OAUTH_REFRESH_EARLY_S);
@@ -145,12 +145,12 @@ impl Hall {
                 .await?;
             return Ok(None);
         };
-        let renewed = match self.talk_to(&granted.access).await? {
+        let renewed = match self.connector_oauth_client(&granted.access).await? {
             Some(talk) => talk.refresh(&granted.access, &refresh).await,
             None => Err(RefreshError::Unreachable),
         };
         match renewed {
-            Ok(tokens) => self.keep_renewed(id, used, granted.rotated(tokens)).await,
+            Ok(tokens) => self.store_renewed(id, used, granted.rotated(tokens)).await,
             Err(RefreshError::Unreachable) => Ok(Some(used)),
             Err(RefreshError::Rejected) => {
                 self.set_account_status(id, AccountStatus::Expired, granted.tokens.access)
@@ -162,7 +162,7 @@ impl Hall {
 
     /// Keeps what a renewal brought, unless what it began with is not what stands any more:
     /// somebody disconnected, or signed in anew, meanwhile.
-    async fn keep_renewed(
+    async fn store_renewed(
         &self,
         id: ConnectorConnectionId,
         used: Credentials,
@@ -175,7 +175,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                 let Some(account) = account.filter(|it| it.credentials.secret() == used.secret())
                 else {
                     return Ok(false);
@@ -185,7 +185,7 @@ impl Hall {
                     credentials: new,
                     ..account
                 };
-                kept.credentials = Some(account.close(&seal, id)?);
+                kept.credentials = Some(account.seal(&seal, id)?);
                 rows::update(tx, &kept)?;
                 Ok(true)
             })
@@ -193,8 +193,8 @@ impl Hall {
         if stands {
             return Ok(Some(credentials));
         }
-        self.give_back_later(credentials);
-        match self.known_credentials(id).await? {
+        self.revoke_credentials_later(credentials);
+        match self.stored_credentials(id).await? {
             StoredCredentials::None | StoredCredentials::Stale(..) => Ok(None),
             StoredCredentials::Fresh(credentials) => Ok(Some(credentials)),
         }
@@ -211,7 +211,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                let account = AccountSecrets::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                 let stands = account.is_some_and(|it| it.credentials.secret() == Some(&used));
                 if !stands || kept.connection.account_status == status {
                     return Ok(());
@@ -224,12 +224,12 @@ impl Hall {
     }
 
     /// Gives credentials back that are of no use here; answers whether that worked.
-    pub(super) async fn give_back(&self, credentials: Credentials) -> bool {
+    pub(super) async fn revoke_credentials(&self, credentials: Credentials) -> bool {
         let Credentials::Granted(granted) = credentials else {
             return true;
         };
         let GrantedTokens { access, tokens } = *granted;
-        let Ok(Some(talk)) = self.talk_to(&access).await else {
+        let Ok(Some(talk)) = self.connector_oauth_client(&access).await else {
             return false;
         };
         let mut is_done = true;
@@ -244,13 +244,13 @@ impl Hall {
     }
 
     /// The same behind whatever is answered.
-    pub(super) fn give_back_later(&self, credentials: Credentials) {
+    pub(super) fn revoke_credentials_later(&self, credentials: Credentials) {
         if !credentials.can_be_returned() {
             return;
         }
         let hall = self.clone();
         let work = async move {
-            hall.give_back(credentials).await;
+            hall.revoke_credentials(credentials).await;
         };
         self.tasks().spawn("connector revocation", self.now(), work);
     }
@@ -258,7 +258,7 @@ impl Hall {
 
 impl Credentials {
     /// What a request shows.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn for_request(&self) -> Shown {
         match self {
             Self::None => Shown::None,
             Self::Key(key) => Shown::Key(key.clone()),

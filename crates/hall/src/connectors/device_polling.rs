@@ -12,7 +12,7 @@ use guildhall_world::oauth::DevicePollResult;
 
 use super::{
     flow_start::{UNREACHABLE, refused},
-    flow_transitions::{happen, standing},
+    flow_transitions::{apply, current_row},
     secrets::{Credentials, DeviceFlowSecrets, FlowSecrets, GrantedTokens},
 };
 use crate::Hall;
@@ -31,7 +31,7 @@ impl Hall {
 
     async fn poll(&self, flow: &Flow) -> Result<()> {
         let mut stopping = self.tasks().stopping();
-        let Some(mut typing) = self.typing(flow).await? else {
+        let Some(mut typing) = self.device_flow(flow).await? else {
             return Ok(());
         };
         loop {
@@ -42,10 +42,10 @@ impl Hall {
                 () = self.inner.clock.wait(wait) => {}
             }
             // Somebody may have cancelled it, and its time may be over.
-            if self.typing(flow).await?.is_none() {
+            if self.device_flow(flow).await?.is_none() {
                 return Ok(());
             }
-            let answer = match self.talk_to(&typing.access).await? {
+            let answer = match self.connector_oauth_client(&typing.access).await? {
                 Some(talk) => {
                     talk.poll_device(&typing.access, &typing.device.device_code)
                         .await
@@ -56,11 +56,11 @@ impl Hall {
                 DevicePollResult::Granted(tokens) => {
                     let access = typing.access.clone();
                     let granted = GrantedTokens { access, tokens };
-                    return self.conclude_typing(flow, granted).await;
+                    return self.finish_device_flow(flow, granted).await;
                 }
                 DevicePollResult::Refused(word) => {
                     let why = FlowEvent::Refused(refused(&word));
-                    self.happen_to(flow, why, |_| ()).await?;
+                    self.apply_to_flow(flow, why, |_| ()).await?;
                     return Ok(());
                 }
                 DevicePollResult::Waiting => PollStatus::Waiting,
@@ -70,33 +70,33 @@ impl Hall {
             let pace = typing.pace.after(polled);
             if pace != typing.pace {
                 typing.pace = pace;
-                self.keep_typing(flow, typing.clone()).await?;
+                self.store_device_flow(flow, typing.clone()).await?;
             }
         }
     }
 
-    async fn conclude_typing(&self, flow: &Flow, granted: GrantedTokens) -> Result<()> {
+    async fn finish_device_flow(&self, flow: &Flow, granted: GrantedTokens) -> Result<()> {
         let credentials = Credentials::Granted(Box::new(granted));
-        if !self.conclude(flow, credentials.clone()).await? {
+        if !self.finish_flow(flow, credentials.clone()).await? {
             let why = FlowEvent::Refused(UNREACHABLE.to_owned());
-            self.happen_to(flow, why, |_| ()).await?;
-            self.give_back_later(credentials);
+            self.apply_to_flow(flow, why, |_| ()).await?;
+            self.revoke_credentials_later(credentials);
         }
         Ok(())
     }
 
     /// What is polled with, as long as the flow waits; one whose time is over is ended.
-    async fn typing(&self, flow: &Flow) -> Result<Option<DeviceFlowSecrets>> {
+    async fn device_flow(&self, flow: &Flow) -> Result<Option<DeviceFlowSecrets>> {
         let (seal, flow, now) = (self.inner.seal.clone(), flow.clone(), self.now());
         self.store()
             .write(move |tx| {
-                let Some(kept) = standing(tx, &flow)? else {
+                let Some(kept) = current_row(tx, &flow)? else {
                     return Ok(None);
                 };
-                if happen(tx, &kept, FlowEvent::Looked, (None, now), |_| ())?.is_some() {
+                if apply(tx, &kept, FlowEvent::Looked, (None, now), |_| ())?.is_some() {
                     return Ok(None);
                 }
-                let step = FlowSecrets::open(&seal, flow.id, kept.sealed.as_deref());
+                let step = FlowSecrets::unseal(&seal, flow.id, kept.sealed.as_deref());
                 Ok(match (kept.flow.state, step) {
                     (FlowState::Pending, Some(FlowSecrets::Device(typing))) => Some(*typing),
                     _ => None,
@@ -105,13 +105,13 @@ impl Hall {
             .await
     }
 
-    async fn keep_typing(&self, flow: &Flow, typing: DeviceFlowSecrets) -> Result<()> {
+    async fn store_device_flow(&self, flow: &Flow, typing: DeviceFlowSecrets) -> Result<()> {
         let (seal, flow) = (self.inner.seal.clone(), flow.clone());
         self.store()
             .write(move |tx| {
-                if let Some(mut kept) = standing(tx, &flow)? {
+                if let Some(mut kept) = current_row(tx, &flow)? {
                     let step = FlowSecrets::Device(Box::new(typing));
-                    kept.sealed = Some(step.close(&seal, flow.id)?);
+                    kept.sealed = Some(step.seal(&seal, flow.id)?);
                     guildhall_store::connectors::auth_flows::reseal(tx, &kept)?;
                 }
                 Ok(())

@@ -126,14 +126,14 @@ impl RunningExecution {
     /// Notes that an attempt is about to be sent, if it still may be; answers with what.
     async fn begin(&mut self, attempt: u8) -> Result<PreparedAttempt> {
         let ask = self.run.execute.ask.clone();
-        let sending = self.hall.prepare_sending(&ask).await?;
+        let sending = self.hall.prepare_attempt(&ask).await?;
         let (by, sessions, new) = (self.run.by, self.run.sessions, self.new.clone());
         let (authority, permit) = (self.run.authority.clone(), self.run.permit.take());
         let now = self.hall.now();
         let noted = self.hall.store().write(move |tx| {
-            callers::require(tx, &by, now)?;
+            callers::require_live_credential(tx, &by, now)?;
             authorization::registered(tx, ask.agent_id)?;
-            authority.still_holds(&authorization::of(tx, &ask, sessions)?)?;
+            authority.still_holds(&authorization::read(tx, &ask, sessions)?)?;
             if let Some(permit) = permit {
                 permit.spend(tx, now)?;
             }
@@ -254,7 +254,7 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
             // It waited for its second attempt.
             Some((status, code)) => {
                 let message = "The server stopped before it was tried again.".to_owned();
-                ExecutionOutcome::kept(status, code, Some(message))
+                ExecutionOutcome::from_stored(status, code, Some(message))
             }
             None => ExecutionOutcome::interrupted(open.new.classification),
         };

@@ -11,7 +11,8 @@ use guildhall_domain::{
         classification::Classification,
         event_payloads::ExecutionSurface,
         executions::{
-            Authorization, AuthorizationFacts, OperationCall, approval_card, fitting, within_bounds,
+            Authorization, AuthorizationFacts, OperationCall, approval_card, check_arguments,
+            within_bounds,
         },
         results::ExecutionResult,
     },
@@ -103,26 +104,27 @@ impl Hall {
     ) -> Result<ExecutionResult> {
         within_bounds(&execute.ask.arguments)?;
         let once = once.sealed(&self.inner.seal, false);
-        let (peek, claim, now) = (once.peek(), once.claim(), self.now());
+        let (peek, claim, now) = (once.replay_check(), once.claim(), self.now());
         let (asked, class) = (execute.ask.clone(), execute.class);
         let look = self.store().read(move |db| {
             peek.check(db, now)?;
-            if let Some(executed) = before(db, claim, now)? {
+            if let Some(executed) = earlier_execution(db, claim, now)? {
                 return Ok(ExecutionLookup::Before(executed));
             }
-            look(db, &by, &asked, class).map(|found| ExecutionLookup::Now(Box::new(found)))
+            check_execution(db, &by, &asked, class)
+                .map(|found| ExecutionLookup::Now(Box::new(found)))
         });
         let found = match look.await?.value {
-            ExecutionLookup::Before(executed) => return self.again(executed, once).await,
+            ExecutionLookup::Before(executed) => return self.answer_repeat(executed, once).await,
             ExecutionLookup::Now(found) => *found,
         };
         let schema = &found.facts.revision.input_schema;
         let arguments = Value::Object(execute.ask.arguments.clone());
-        fitting(problems(schema, &arguments))?;
+        check_arguments(problems(schema, &arguments))?;
         let listening = presented.listening.clone();
         let permit = match found.authority.classification() {
             Classification::Destructive => {
-                let wanted = wanted(&found, &execute.ask);
+                let wanted = approval_request(&found, &execute.ask);
                 Some(self.permit(&by, wanted, presented).await?)
             }
             Classification::Read | Classification::Write => None,
@@ -142,12 +144,12 @@ impl Hall {
 
     /// Answers a repeat of an execution that the end of the server cut: its key had no answer
     /// to keep, and gets one now.
-    async fn again(
+    async fn answer_repeat(
         &self,
         executed: ExecutionResult,
         once: IdempotentWrite<ExecutionResult>,
     ) -> Result<ExecutionResult> {
-        let (peek, now) = (once.peek(), self.now());
+        let (peek, now) = (once.replay_check(), self.now());
         let kept = self
             .store()
             .write(move |tx| once.run(tx, now, |_| Ok(executed)));
@@ -162,7 +164,7 @@ impl Hall {
 }
 
 /// The execution that was asked for under this key before.
-fn before(
+fn earlier_execution(
     db: &ReadTx<'_>,
     claim: Option<IdempotencyClaim>,
     now: guildhall_domain::Timestamp,
@@ -184,7 +186,7 @@ fn before(
 }
 
 /// Everything that can be refused without asking a person.
-fn look(
+fn check_execution(
     db: &ReadTx<'_>,
     by: &Caller,
     ask: &OperationCall,
@@ -196,12 +198,12 @@ fn look(
         Some(_) => SessionScope::Of(session),
         None => SessionScope::None,
     };
-    let facts = authorization::of(db, ask, sessions)?;
+    let facts = authorization::read(db, ask, sessions)?;
     let is_of_tool = class.is_none_or(|class| class == facts.revision.identity.classification);
     if !is_of_tool {
         return Err(ConnectorRefusal::ClassMismatch.into());
     }
-    let authority = facts.authority()?;
+    let authority = facts.authorize()?;
     Ok(CheckedExecution {
         agent,
         facts,
@@ -212,7 +214,7 @@ fn look(
 }
 
 /// What a person is asked about a destructive operation.
-fn wanted(found: &CheckedExecution, ask: &OperationCall) -> ApprovalRequest {
+fn approval_request(found: &CheckedExecution, ask: &OperationCall) -> ApprovalRequest {
     let CheckedExecution {
         agent,
         facts,

@@ -23,7 +23,7 @@ use crate::Hall;
 pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     execution_attempts::recover(tx, now)?;
     for open in rows::open(tx)? {
-        flow_transitions::happen(tx, &open, FlowEvent::Restarted, (None, now), |_| ())?;
+        flow_transitions::apply(tx, &open, FlowEvent::Restarted, (None, now), |_| ())?;
     }
     for mut kept in connection_rows::to_clean(tx)? {
         kept.connection.external_cleanup = ExternalCleanup::Failed;
@@ -74,7 +74,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 for open in rows::open(tx)? {
-                    flow_transitions::happen(tx, &open, FlowEvent::Looked, (None, now), |_| ())?;
+                    flow_transitions::apply(tx, &open, FlowEvent::Looked, (None, now), |_| ())?;
                 }
                 Ok(())
             })

@@ -29,11 +29,11 @@ use super::{
     flow_transitions::{self, SignedInAccount},
     secrets::{
         AccountSecrets, BrowserFlowSecrets, Credentials, DeviceFlowSecrets, FlowSecrets,
-        close_client, open_client,
+        seal_client, unseal_client,
     },
     toolkit_targets::{self, ToolkitTarget},
 };
-use crate::{Hall, launch_config::base};
+use crate::{Hall, launch_config::public_base_url};
 
 /// What a flow of the kind waits with, and the client that is new.
 type PreparedFlow = (FlowSecrets, Option<IssuerClient>);
@@ -63,15 +63,15 @@ impl Hall {
             .read(move |db| {
                 let client = connection_rows::client(db, provider, &toolkit)?;
                 let client =
-                    client.and_then(|sealed| open_client(&seal, (provider, &toolkit), &sealed));
+                    client.and_then(|sealed| unseal_client(&seal, (provider, &toolkit), &sealed));
                 let target = toolkit_targets::find(db, &seal, provider, &toolkit)?;
-                Ok((target, base(db, &own)?, client))
+                Ok((target, public_base_url(db, &own)?, client))
             })
             .await?
             .value;
         let Some(target) = target else {
             let why = FlowEvent::NotSent(CONFIGURATION_CHANGED.to_owned());
-            self.happen_to(flow, why, |_| ()).await?;
+            self.apply_to_flow(flow, why, |_| ()).await?;
             return Ok(());
         };
         let prepared = match &target.toolkit.auth {
@@ -99,7 +99,7 @@ impl Hall {
                     PreparationError::Lost => FlowEvent::Lost,
                     PreparationError::Refused(word) => FlowEvent::Refused(refused(&word)),
                 };
-                self.happen_to(flow, happening, |_| ()).await?;
+                self.apply_to_flow(flow, happening, |_| ()).await?;
                 return Ok(());
             }
         };
@@ -107,7 +107,7 @@ impl Hall {
         let moved = self
             .store()
             .write(move |tx| {
-                let Some(kept) = flow_transitions::standing(tx, &before)? else {
+                let Some(kept) = flow_transitions::current_row(tx, &before)? else {
                     return Ok(None);
                 };
                 let (ticket, sealed, client) = match ready {
@@ -119,15 +119,15 @@ impl Hall {
                             }
                             FlowSecrets::Device(_) => None,
                         };
-                        (ticket, Some(step.close(&seal, before.id)?), client)
+                        (ticket, Some(step.seal(&seal, before.id)?), client)
                     }
                 };
                 if let Some(client) = client {
                     let of = (before.provider_id, &before.toolkit);
-                    connection_rows::put_client(tx, of, &close_client(&seal, of, &client)?)?;
+                    connection_rows::put_client(tx, of, &seal_client(&seal, of, &client)?)?;
                 }
                 let happening = FlowEvent::Prepared(step);
-                flow_transitions::happen(tx, &kept, happening, (None, now), |after| {
+                flow_transitions::apply(tx, &kept, happening, (None, now), |after| {
                     (after.ticket, after.sealed) = (ticket, sealed);
                 })
             })
@@ -179,13 +179,13 @@ impl Hall {
                 }
                 (None, None, None) => return Err(SigninFailure::NoSigninSupport.into()),
             };
-            let talk = OauthHttpClient::about(&outgoing, &about).await?;
+            let talk = OauthHttpClient::for_server(&outgoing, &about).await?;
             let wanted = (resource.as_ref(), oauth.scopes.as_slice());
-            let (arranged, new) = talk.arrange(authority, wanted, asker).await?;
+            let (arranged, new) = talk.prepare_connector(authority, wanted, asker).await?;
             if is_browser {
                 return Ok((None, arranged, new));
             }
-            let device = talk.ask_device(&arranged, &[]).await?;
+            let device = talk.request_device_code(&arranged, &[]).await?;
             Ok((Some(device), arranged, new))
         };
         Ok(match asking.await {
@@ -214,10 +214,10 @@ impl Hall {
         let mut stopping = self.tasks().stopping();
         let work = async move {
             let concluding = async {
-                let is_told = hall.conclude(&flow, Credentials::None).await?;
+                let is_told = hall.finish_flow(&flow, Credentials::None).await?;
                 if !is_told {
                     let why = FlowEvent::Refused(UNREACHABLE.to_owned());
-                    hall.happen_to(&flow, why, |_| ()).await?;
+                    hall.apply_to_flow(&flow, why, |_| ()).await?;
                 }
                 Ok::<_, guildhall_domain::Error>(())
             };
@@ -234,7 +234,7 @@ impl Hall {
 
     /// Reads whose the credentials are, and ends the flow by it. Answers false when nobody said
     /// whose they are, and the flow goes on waiting.
-    pub(super) async fn conclude(&self, flow: &Flow, credentials: Credentials) -> Result<bool> {
+    pub(super) async fn finish_flow(&self, flow: &Flow, credentials: Credentials) -> Result<bool> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let (provider, toolkit) = (flow.provider_id, flow.toolkit.clone());
         let found = self
@@ -250,9 +250,9 @@ impl Hall {
         let name = match read {
             Ok(name) => name,
             Err(AccountLookupError::Refused(why)) => {
-                self.happen_to(flow, FlowEvent::Refused(why), |_| ())
+                self.apply_to_flow(flow, FlowEvent::Refused(why), |_| ())
                     .await?;
-                self.give_back_later(credentials);
+                self.revoke_credentials_later(credentials);
                 return Ok(true);
             }
             Err(AccountLookupError::Nobody) => return Ok(false),
@@ -268,14 +268,14 @@ impl Hall {
         let (seal, flow) = (self.inner.seal.clone(), flow.clone());
         let moved = self
             .store()
-            .write(move |tx| match flow_transitions::standing(tx, &flow)? {
+            .write(move |tx| match flow_transitions::current_row(tx, &flow)? {
                 Some(kept) => flow_transitions::sign_in(tx, &seal, &kept, &signed_in, now),
                 None => Ok(None),
             })
             .await?;
         // What comes too late, or is of another account, is of no use to anybody.
         if moved.is_none_or(|moved| moved.flow.state != FlowState::Connected) {
-            self.give_back_later(credentials);
+            self.revoke_credentials_later(credentials);
         }
         Ok(true)
     }

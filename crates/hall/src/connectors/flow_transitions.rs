@@ -29,7 +29,7 @@ pub(super) type ActorAndTime = (Option<AuthorId>, Timestamp);
 
 /// Writes what a flow becomes by what happened, and tells of it; `None` where nothing moved.
 /// `dress` puts on what is secret of one that goes on.
-pub(super) fn happen(
+pub(super) fn apply(
     tx: &mut Tx<'_>,
     before: &AuthFlowRow,
     happening: FlowEvent,
@@ -49,16 +49,16 @@ pub(super) fn happen(
         ..before.clone()
     };
     dress(&mut after);
-    if !rows::move_on(tx, &before.flow, &after)? {
+    if !rows::transition(tx, &before.flow, &after)? {
         return Ok(None);
     }
-    let event = Event::ConnectorFlowChanged(after.flow.told());
+    let event = Event::ConnectorFlowChanged(after.flow.changed_event());
     tx.append(now, actor, &event)?;
     Ok(Some(after))
 }
 
 /// The row of a flow, if it still stands as `flow` was read.
-pub(super) fn standing(tx: &Tx<'_>, flow: &Flow) -> Result<Option<AuthFlowRow>> {
+pub(super) fn current_row(tx: &Tx<'_>, flow: &Flow) -> Result<Option<AuthFlowRow>> {
     let kept = rows::find(tx, flow.id)?;
     Ok(kept.filter(|kept| (kept.flow.state, kept.flow.attempt) == (flow.state, flow.attempt)))
 }
@@ -95,7 +95,7 @@ pub(super) fn sign_in(
     };
     let happening = match (&standing, happening) {
         (Some(before), FlowEvent::SignedIn(id)) => {
-            let before = AccountSecrets::open(seal, id, before.credentials.as_deref());
+            let before = AccountSecrets::unseal(seal, id, before.credentials.as_deref());
             let names = before
                 .and_then(|before| before.name)
                 .zip(signed_in.account.name.clone());
@@ -106,7 +106,7 @@ pub(super) fn sign_in(
         }
         (_, happening) => happening,
     };
-    let Some(moved) = happen(tx, kept, happening, (None, now), |_| ())? else {
+    let Some(moved) = apply(tx, kept, happening, (None, now), |_| ())? else {
         return Ok(None);
     };
     if let (FlowState::Connected, Some(id)) = (moved.flow.state, moved.flow.connection_id) {
@@ -116,7 +116,7 @@ pub(super) fn sign_in(
         let account = &signed_in.account;
         let kept = KeptConnection {
             connection,
-            credentials: Some(account.close(seal, id)?),
+            credentials: Some(account.seal(seal, id)?),
             credentials_end: account.credentials.end(now),
         };
         match is_new {
@@ -162,7 +162,7 @@ fn connected(
 
 impl Hall {
     /// Lets something happen to a flow that still stands as it was read.
-    pub(super) async fn happen_to(
+    pub(super) async fn apply_to_flow(
         &self,
         flow: &Flow,
         happening: FlowEvent,
@@ -170,8 +170,8 @@ impl Hall {
     ) -> Result<Option<AuthFlowRow>> {
         let (flow, now) = (flow.clone(), self.now());
         self.store()
-            .write(move |tx| match standing(tx, &flow)? {
-                Some(kept) => happen(tx, &kept, happening, (None, now), dress),
+            .write(move |tx| match current_row(tx, &flow)? {
+                Some(kept) => apply(tx, &kept, happening, (None, now), dress),
                 None => Ok(None),
             })
             .await

@@ -41,5 +41,5 @@ pub use self::{
 };
 pub(crate) use self::{
     flow_expiry::{recover, start},
-    providers::found,
+    providers::ensure_scripted_provider,
 };

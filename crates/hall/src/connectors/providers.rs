@@ -87,7 +87,7 @@ impl Hall {
         };
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if rows::count(tx)? >= limits::PROVIDERS_MAX {
                         let most = limits::PROVIDERS_MAX;
@@ -95,7 +95,7 @@ impl Hall {
                         return Err(Refusal::Validation(ValidationErrors::form(problem)).into());
                     }
                     rows::insert(tx, &provider)?;
-                    tell(
+                    append_changed(
                         tx,
                         &provider,
                         ProviderChange::Created,
@@ -124,13 +124,13 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let mut provider = changeable(tx, id)?;
                 if let Some(label) = label.filter(|label| *label != provider.label) {
                     provider.label = label;
                     provider.updated_at = now;
                     rows::update(tx, &provider)?;
-                    tell(
+                    append_changed(
                         tx,
                         &provider,
                         ProviderChange::Updated,
@@ -155,7 +155,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let mut provider = changeable(tx, id)?;
                 if connections::live(tx, provider.id, None)? > 0 {
                     return Err(ConnectorRefusal::ProviderInUse.into());
@@ -163,7 +163,7 @@ impl Hall {
                 connections::forget_clients(tx, provider.id, None)?;
                 rows::remove(tx, provider.id)?;
                 provider.generation += 1;
-                tell(
+                append_changed(
                     tx,
                     &provider,
                     ProviderChange::Removed,
@@ -176,7 +176,7 @@ impl Hall {
 
 /// Makes the scripted instance where there is none, and says of every other one whether its
 /// secrets can still be read.
-pub(crate) fn found(tx: &mut Tx<'_>, seal: &Seal, now: Timestamp) -> Result<()> {
+pub(crate) fn ensure_scripted_provider(tx: &mut Tx<'_>, seal: &Seal, now: Timestamp) -> Result<()> {
     let all = rows::all(tx)?;
     let is_scripted = |it: &Provider| it.provider_type == ProviderType::Rehearsal;
     if !all.iter().any(is_scripted) {
@@ -188,7 +188,7 @@ pub(crate) fn found(tx: &mut Tx<'_>, seal: &Seal, now: Timestamp) -> Result<()> 
             provider.unavailable = unavailable;
             provider.updated_at = now;
             rows::update(tx, &provider)?;
-            tell(tx, &provider, ProviderChange::Updated, (None, now))?;
+            append_changed(tx, &provider, ProviderChange::Updated, (None, now))?;
         }
     }
     Ok(())
@@ -209,7 +209,7 @@ fn add_rehearsal(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     };
     let listed = scripted_toolkit::operations().operations;
     rows::insert(tx, &provider)?;
-    toolkit_rows::put(tx, provider.id, &toolkit, &toolkits::words(&listed))?;
+    toolkit_rows::put(tx, provider.id, &toolkit, &toolkits::search_words(&listed))?;
     // No event: whoever could hear of it reads the instances when they first look.
     operations::replace(tx, provider.id, &toolkit.slug, &listed)
 }
@@ -228,7 +228,7 @@ pub(super) fn existing(db: &ReadTx<'_>, id: ProviderId) -> Result<Provider> {
 }
 
 /// Counts a change of an instance's toolkits or secrets, and tells of it.
-pub(super) fn raise(
+pub(super) fn bump_generation(
     tx: &mut Tx<'_>,
     seal: &Seal,
     mut provider: Provider,
@@ -239,11 +239,11 @@ pub(super) fn raise(
     provider.updated_at = now;
     provider.unavailable = why_unavailable(tx, seal, provider.id)?;
     rows::update(tx, &provider)?;
-    tell(tx, &provider, change, (by.map(|by| by.author), now))?;
+    append_changed(tx, &provider, change, (by.map(|by| by.author), now))?;
     Ok(provider)
 }
 
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     provider: &Provider,
     change: ProviderChange,
@@ -277,6 +277,6 @@ fn checked(label: &str) -> Result<String, Refusal> {
     let range = limits::CONNECTOR_LABEL_CHARS;
     check.chars("label", &label, *range.start(), *range.end());
     check.one_line("label", &label);
-    check.done()?;
+    check.finish()?;
     Ok(label)
 }

@@ -102,22 +102,22 @@ impl Hall {
         once: IdempotentWrite<ConnectionReview>,
     ) -> Result<ConnectionReview> {
         let caller = *by.caller();
-        let (peek, now) = (once.peek(), self.now());
+        let (peek, now) = (once.replay_check(), self.now());
         self.store()
             .read(move |db| {
                 peek.check(db, now)?;
                 open_connection(db, id).map(|_| ())
             })
             .await?;
-        self.list_anew(id).await?;
+        self.relist_operations(id).await?;
         let now = self.now();
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 once.run(tx, now, |tx| {
                     let (connection, provider) = open_connection(tx, id)?;
                     reviews::drop_over(tx, now.plus_seconds(-KEPT_S))?;
-                    let operations = shown(tx, &connection, now)?;
+                    let operations = list_revisions(tx, &connection, now)?;
                     let review = GrantReview {
                         id: Hall::new_id(ReviewId::from_bytes),
                         connection_id: id,
@@ -165,7 +165,7 @@ impl Hall {
         let digests = self.inner.digests.clone();
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 once.run(tx, now, |tx| {
                     let review = reviews::by_id(tx, id)?.ok_or(ConnectorRefusal::ReviewNotFound)?;
                     let (connection, provider) = open_connection(tx, review.connection_id)?;
@@ -178,10 +178,10 @@ impl Hall {
                     grants::replace(tx, connection.id, &selection)?;
                     reviews::apply(tx, id, now)?;
                     let granted = grants::of_connection(tx, connection.id)?;
-                    tell(tx, connection.id, before, (Some(caller.author), now))?;
+                    append_grants_changed(tx, connection.id, before, (Some(caller.author), now))?;
                     let holders = grants::holders(tx, connection.id)?;
                     let settled = (holders.as_slice(), connection.toolkit.as_str());
-                    approvals::settle_access(tx, &digests, settled, &caller, now)?;
+                    approvals::resolve_access(tx, &digests, settled, &caller, now)?;
                     Ok(ConnectionGrants::of(granted))
                 })
             })
@@ -223,13 +223,13 @@ impl Hall {
         let (caller, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 sessions::agent(tx, session)?.ok_or(Refusal::NotFound(ResourceKind::Session))?;
                 authorization::connection(tx, connection)?
                     .ok_or(ConnectorRefusal::ConnectionNotFound)?;
                 session_connections::set(tx, session, connection, on)?;
                 let holders = grants::holders(tx, connection)?;
-                tell(tx, connection, holders, (Some(caller.author), now))
+                append_grants_changed(tx, connection, holders, (Some(caller.author), now))
             })
             .await
     }
@@ -251,7 +251,7 @@ fn open_connection(
 }
 
 /// The revisions of what a connection's service lists now; those that are new are written.
-fn shown(
+fn list_revisions(
     tx: &mut Tx<'_>,
     connection: &Connection,
     now: Timestamp,
@@ -299,7 +299,7 @@ fn shown(
 }
 
 /// Takes away all that is granted with a connection, and tells those who held it.
-pub(super) fn take_away(
+pub(super) fn revoke_grants(
     tx: &mut Tx<'_>,
     connection: ConnectorConnectionId,
     doing: ActorAndTime,
@@ -309,12 +309,12 @@ pub(super) fn take_away(
     grants::drop_of(tx, connection)?;
     match count {
         0 => Ok(()),
-        _ => tell(tx, connection, holders, doing),
+        _ => append_grants_changed(tx, connection, holders, doing),
     }
 }
 
 /// Tells of what is granted with a connection now.
-fn tell(
+fn append_grants_changed(
     tx: &mut Tx<'_>,
     connection_id: ConnectorConnectionId,
     agents_before: Vec<AgentId>,

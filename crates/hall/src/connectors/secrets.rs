@@ -117,30 +117,30 @@ impl Credentials {
 }
 
 impl AccountSecrets {
-    pub(super) fn close(&self, seal: &Seal, id: ConnectorConnectionId) -> Result<Vec<u8>, Fault> {
-        close(seal, &[b"connector_connections", id.as_bytes()], self)
+    pub(super) fn seal(&self, seal: &Seal, id: ConnectorConnectionId) -> Result<Vec<u8>, Fault> {
+        seal_json(seal, &[b"connector_connections", id.as_bytes()], self)
     }
 
-    pub(super) fn open(
+    pub(super) fn unseal(
         seal: &Seal,
         id: ConnectorConnectionId,
         sealed: Option<&[u8]>,
     ) -> Option<Self> {
-        open(seal, &[b"connector_connections", id.as_bytes()], sealed?)
+        unseal_json(seal, &[b"connector_connections", id.as_bytes()], sealed?)
     }
 }
 
 impl FlowSecrets {
-    pub(super) fn close(&self, seal: &Seal, id: AuthFlowId) -> Result<Vec<u8>, Fault> {
-        close(seal, &[b"connector_flows", id.as_bytes()], self)
+    pub(super) fn seal(&self, seal: &Seal, id: AuthFlowId) -> Result<Vec<u8>, Fault> {
+        seal_json(seal, &[b"connector_flows", id.as_bytes()], self)
     }
 
-    pub(super) fn open(seal: &Seal, id: AuthFlowId, sealed: Option<&[u8]>) -> Option<Self> {
-        open(seal, &[b"connector_flows", id.as_bytes()], sealed?)
+    pub(super) fn unseal(seal: &Seal, id: AuthFlowId, sealed: Option<&[u8]>) -> Option<Self> {
+        unseal_json(seal, &[b"connector_flows", id.as_bytes()], sealed?)
     }
 }
 
-pub(super) fn close_client(
+pub(super) fn seal_client(
     seal: &Seal,
     (provider, toolkit): (ProviderId, &ToolkitSlug),
     client: &IssuerClient,
@@ -150,10 +150,10 @@ pub(super) fn close_client(
         provider.as_bytes(),
         toolkit.as_str().as_bytes(),
     ];
-    close(seal, &place, client)
+    seal_json(seal, &place, client)
 }
 
-pub(super) fn open_client(
+pub(super) fn unseal_client(
     seal: &Seal,
     (provider, toolkit): (ProviderId, &ToolkitSlug),
     sealed: &[u8],
@@ -163,15 +163,15 @@ pub(super) fn open_client(
         provider.as_bytes(),
         toolkit.as_str().as_bytes(),
     ];
-    open(seal, &place, sealed)
+    unseal_json(seal, &place, sealed)
 }
 
-fn close<T: Serialize>(seal: &Seal, place: &[&[u8]], secret: &T) -> Result<Vec<u8>, Fault> {
+fn seal_json<T: Serialize>(seal: &Seal, place: &[&[u8]], secret: &T) -> Result<Vec<u8>, Fault> {
     let text =
         serde_json::to_vec(secret).map_err(|error| Fault::broken("sealing a sign-in", error))?;
     seal.seal(SealContext(place), &text)
 }
 
-fn open<T: DeserializeOwned>(seal: &Seal, place: &[&[u8]], sealed: &[u8]) -> Option<T> {
+fn unseal_json<T: DeserializeOwned>(seal: &Seal, place: &[&[u8]], sealed: &[u8]) -> Option<T> {
     serde_json::from_slice(&seal.unseal(SealContext(place), sealed)?).ok()
 }

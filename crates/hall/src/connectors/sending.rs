@@ -35,7 +35,7 @@ impl Hall {
     ///
     /// # Errors
     /// [`ConnectorRefusal::TargetNotFound`], [`ConnectorRefusal::RevisionMismatch`], [`ConnectorRefusal::NotExecutable`].
-    pub(super) async fn prepare_sending(&self, ask: &OperationCall) -> Result<PreparedAttempt> {
+    pub(super) async fn prepare_attempt(&self, ask: &OperationCall) -> Result<PreparedAttempt> {
         let (id, revision) = (ask.connection_id, ask.revision_id);
         let credentials = self.connector_credentials(id).await?;
         let found = self.store().read(move |db| {
@@ -104,7 +104,7 @@ impl Hall {
     /// # Errors
     /// [`ConnectorRefusal::ConnectionNotFound`], [`ConnectorRefusal::CatalogIncomplete`],
     /// [`ConnectorRefusal::ToolkitUnreachable`].
-    pub(super) async fn list_anew(&self, id: ConnectorConnectionId) -> Result<()> {
+    pub(super) async fn relist_operations(&self, id: ConnectorConnectionId) -> Result<()> {
         let found = self.store().read(move |db| {
             let (connection, _) =
                 authorization::connection(db, id)?.ok_or(ConnectorRefusal::ConnectionNotFound)?;

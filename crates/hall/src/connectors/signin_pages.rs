@@ -21,13 +21,13 @@ use url::Url;
 
 use super::{
     flow_start::{UNREACHABLE, sentence},
-    flow_transitions::happen,
+    flow_transitions::apply,
     secrets::{BrowserFlowSecrets, Credentials, FlowSecrets, GrantedTokens},
     toolkit_targets,
 };
 use crate::{
     Hall,
-    launch_config::base,
+    launch_config::public_base_url,
     oauth_callback::{self, NewAuthorization, OauthCallback, OauthRedirect, PendingAuthorization},
 };
 
@@ -70,7 +70,7 @@ impl Hall {
         let seen = self
             .store()
             .read(move |db| {
-                let (kept, browser) = live(db, &seal, &digest, now)?;
+                let (kept, browser) = open_flow(db, &seal, &digest, now)?;
                 let flow = kept.flow;
                 let address = browser.arranged.metadata.authorization_endpoint;
                 let origin = Url::parse(&address).map(|url| url.origin().ascii_serialization());
@@ -80,7 +80,7 @@ impl Hall {
                     service: toolkit_targets::display_name(db, flow.provider_id, &flow.toolkit)?,
                     address: origin.unwrap_or(address),
                     disclosure: disclosure(&uses.unwrap_or_default()),
-                    base: base(db, &own)?,
+                    base: public_base_url(db, &own)?,
                 })
             })
             .await?;
@@ -91,7 +91,7 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when the link is none, or its time is over.
-    pub async fn leave_for_connector(
+    pub async fn start_connector_redirect(
         &self,
         _by: &OwnerInteractive,
         ticket: &str,
@@ -101,10 +101,10 @@ impl Hall {
         let parting = NewAuthorization::new()?;
         self.store()
             .write(move |tx| {
-                let (mut kept, mut browser) = live(tx, &seal, &digest, now)?;
+                let (mut kept, mut browser) = open_flow(tx, &seal, &digest, now)?;
                 let until = kept.flow.expires_at;
                 if let Some(opened) = browser.opened {
-                    return Ok(opened.leaving(until, now));
+                    return Ok(opened.redirect(until, now));
                 }
                 let arranged = &browser.arranged;
                 let location = authorization_url(
@@ -118,11 +118,11 @@ impl Hall {
                     ),
                 );
                 let location = location.map_err(|_| Refusal::NotFound(ResourceKind::Signin))?;
-                let (opened, state) = parting.to(location.into());
-                let leaving = opened.leaving(until, now);
+                let (opened, state) = parting.into_pending(location.into());
+                let leaving = opened.redirect(until, now);
                 browser.opened = Some(opened);
                 kept.answer_state = Some(state);
-                kept.sealed = Some(FlowSecrets::Browser(browser).close(&seal, kept.flow.id)?);
+                kept.sealed = Some(FlowSecrets::Browser(browser).seal(&seal, kept.flow.id)?);
                 rows::reseal(tx, &kept)?;
                 Ok(leaving)
             })
@@ -144,7 +144,8 @@ impl Hall {
         let (hall, buyer) = (self.clone(), self.clone());
         let accepting = async move { hall.accept_answer(landed).await };
         let buying = |accepted| async move { buyer.exchange_code(accepted).await };
-        self.land(accepting, buying, UNREACHABLE.to_owned()).await
+        self.finish_callback(accepting, buying, UNREACHABLE.to_owned())
+            .await
     }
 
     async fn accept_answer(
@@ -157,13 +158,13 @@ impl Hall {
                 let Some(mut kept) = rows::by_answer_state(tx, &landed.state)? else {
                     return Ok(Err(SigninOutcome::Unknown));
                 };
-                let Some((mut browser, opened)) = opened(&seal, &kept) else {
+                let Some((mut browser, opened)) = pending_authorization(&seal, &kept) else {
                     return Ok(Err(SigninOutcome::Unknown));
                 };
-                if !landed.is_of(&opened) {
+                if !landed.is_from_same_browser(&opened) {
                     return Ok(Err(SigninOutcome::Unknown));
                 }
-                if let Some(moved) = happen(tx, &kept, FlowEvent::Looked, (None, now), |_| ())? {
+                if let Some(moved) = apply(tx, &kept, FlowEvent::Looked, (None, now), |_| ())? {
                     return Ok(Err(ended(&moved)));
                 }
                 let answer = landed.answer;
@@ -180,7 +181,7 @@ impl Hall {
                     Ok(code) => code.to_owned(),
                     Err(why) => {
                         let why = FlowEvent::Refused(sentence(why).to_owned());
-                        let moved = happen(tx, &kept, why, (None, now), |_| ())?;
+                        let moved = apply(tx, &kept, why, (None, now), |_| ())?;
                         return Ok(Err(moved.as_ref().map_or(SigninOutcome::Unknown, ended)));
                     }
                 };
@@ -188,7 +189,7 @@ impl Hall {
                 browser.opened = None;
                 kept.answer_state = None;
                 kept.sealed =
-                    Some(FlowSecrets::Browser(browser.clone()).close(&seal, kept.flow.id)?);
+                    Some(FlowSecrets::Browser(browser.clone()).seal(&seal, kept.flow.id)?);
                 rows::reseal(tx, &kept)?;
                 Ok(Ok(AcceptedCallback {
                     kept,
@@ -208,7 +209,7 @@ impl Hall {
             verifier,
         } = accepted;
         let access = browser.arranged.access;
-        let bought = match self.talk_to(&access).await? {
+        let bought = match self.connector_oauth_client(&access).await? {
             Some(talk) => {
                 let proof = (code.as_str(), verifier.as_str());
                 let bought = talk.exchange(&access, proof, &browser.redirect_uri).await;
@@ -222,14 +223,14 @@ impl Hall {
         match bought {
             Err(why) => {
                 let why = FlowEvent::Refused(sentence(why).to_owned());
-                self.happen_to(&kept.flow, why, |_| ()).await?;
+                self.apply_to_flow(&kept.flow, why, |_| ()).await?;
             }
             Ok(tokens) => {
                 let credentials = Credentials::Granted(Box::new(GrantedTokens { access, tokens }));
-                if !self.conclude(&kept.flow, credentials.clone()).await? {
+                if !self.finish_flow(&kept.flow, credentials.clone()).await? {
                     let why = FlowEvent::Refused(UNREACHABLE.to_owned());
-                    self.happen_to(&kept.flow, why, |_| ()).await?;
-                    self.give_back_later(credentials);
+                    self.apply_to_flow(&kept.flow, why, |_| ()).await?;
+                    self.revoke_credentials_later(credentials);
                 }
             }
         }
@@ -252,7 +253,7 @@ impl Hall {
     }
 
     /// A conversation with who gives the tokens; `None` when they cannot be reached.
-    pub(super) async fn talk_to(
+    pub(super) async fn connector_oauth_client(
         &self,
         access: &guildhall_world::oauth::TokenEndpointAccess,
     ) -> Result<Option<OauthHttpClient>> {
@@ -260,7 +261,7 @@ impl Hall {
             return Ok(None);
         };
         let outgoing = self.outgoing().await?;
-        Ok(OauthHttpClient::about(&outgoing, &url).await.ok())
+        Ok(OauthHttpClient::for_server(&outgoing, &url).await.ok())
     }
 }
 
@@ -269,11 +270,11 @@ fn ended(kept: &AuthFlowRow) -> SigninOutcome {
     SigninOutcome::Failed(reason.unwrap_or_else(|| CONFIGURATION_CHANGED.to_owned()))
 }
 
-fn opened(
+fn pending_authorization(
     seal: &Seal,
     kept: &AuthFlowRow,
 ) -> Option<(Box<BrowserFlowSecrets>, PendingAuthorization)> {
-    match FlowSecrets::open(seal, kept.flow.id, kept.sealed.as_deref())? {
+    match FlowSecrets::unseal(seal, kept.flow.id, kept.sealed.as_deref())? {
         FlowSecrets::Browser(browser) => {
             let opened = browser.opened.clone()?;
             Some((browser, opened))
@@ -283,7 +284,7 @@ fn opened(
 }
 
 /// The flow of a link, as long as it can go on.
-fn live(
+fn open_flow(
     db: &ReadTx<'_>,
     seal: &Seal,
     ticket: &[u8; 32],
@@ -292,7 +293,7 @@ fn live(
     let kept = rows::by_ticket(db, ticket)?;
     let kept = kept.filter(|kept| kept.flow.clone().at(now).state == FlowState::Pending);
     let kept = kept.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
-    match FlowSecrets::open(seal, kept.flow.id, kept.sealed.as_deref()) {
+    match FlowSecrets::unseal(seal, kept.flow.id, kept.sealed.as_deref()) {
         Some(FlowSecrets::Browser(browser)) => Ok((kept, browser)),
         Some(FlowSecrets::Device(_)) | None => Err(Refusal::NotFound(ResourceKind::Signin).into()),
     }

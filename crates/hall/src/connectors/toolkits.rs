@@ -33,7 +33,7 @@ use url::Url;
 
 use super::{
     cancellable_blocking,
-    providers::{changeable, existing, raise},
+    providers::{bump_generation, changeable, existing},
 };
 use crate::{Hall, callers};
 
@@ -63,18 +63,18 @@ impl Hall {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let provider = changeable(tx, id)?;
                 let slug = toolkit.slug.clone();
                 put(tx, &provider, (&toolkit, &listed))?;
-                raise(
+                bump_generation(
                     tx,
                     &seal,
                     provider,
                     ProviderChange::ToolkitPut,
                     (Some(&by), now),
                 )
-                .and_then(|provider| named(tx, provider.id, Some(&slug)))
+                .and_then(|provider| existing_toolkit(tx, provider.id, Some(&slug)))
             })
             .await
     }
@@ -92,16 +92,16 @@ impl Hall {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let provider = changeable(tx, id)?;
-                let slug = named(tx, provider.id, slug.as_ref())?.slug;
+                let slug = existing_toolkit(tx, provider.id, slug.as_ref())?.slug;
                 if connections::live(tx, provider.id, Some(&slug))? > 0 {
                     return Err(ConnectorRefusal::ProviderInUse.into());
                 }
                 connections::forget_clients(tx, provider.id, Some(&slug))?;
                 rows::remove(tx, provider.id, &slug)?;
                 let change = ProviderChange::ToolkitRemoved;
-                raise(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
+                bump_generation(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
             })
             .await
     }
@@ -123,9 +123,9 @@ impl Hall {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let provider = changeable(tx, id)?;
-                let toolkit = named(tx, provider.id, slug.as_ref())?;
+                let toolkit = existing_toolkit(tx, provider.id, slug.as_ref())?;
                 if secret.is_some() && !matches!(toolkit.auth, ToolkitAuth::Oauth2(_)) {
                     let problem = "is for toolkits that people sign in to by oauth2";
                     return Err(Refusal::field("secret", problem).into());
@@ -136,12 +136,15 @@ impl Hall {
                 let slug = toolkit.slug;
                 let sealed = secret
                     .map(|secret| {
-                        seal.seal(SealContext(&place(&provider.id, &slug)), secret.as_bytes())
+                        seal.seal(
+                            SealContext(&seal_context(&provider.id, &slug)),
+                            secret.as_bytes(),
+                        )
                     })
                     .transpose()?;
                 rows::set_credential(tx, provider.id, &slug, sealed.as_deref())?;
                 let change = ProviderChange::CredentialChanged;
-                raise(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
+                bump_generation(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
             })
             .await
     }
@@ -162,7 +165,10 @@ impl Hall {
         let wanted = slug.clone();
         let read = self.store().read(move |db| {
             let provider = existing(db, id)?;
-            Ok((provider.provider_type, named(db, id, Some(&wanted))?))
+            Ok((
+                provider.provider_type,
+                existing_toolkit(db, id, Some(&wanted))?,
+            ))
         });
         let (provider_type, toolkit) = read.await?.value;
         match provider_type {
@@ -183,7 +189,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 let provider = existing(tx, id)?;
-                let standing = named(tx, id, Some(&slug))?;
+                let standing = existing_toolkit(tx, id, Some(&slug))?;
                 // The list is of the server as it was configured then.
                 if standing.url != toolkit.url {
                     return Err(ConnectorRefusal::ToolkitUnreachable.into());
@@ -192,8 +198,9 @@ impl Hall {
                     return Ok(());
                 }
                 let (toolkit, listed) = standing.listing(listed, version);
-                keep(tx, id, &toolkit, &listed)?;
-                raise(tx, &seal, provider, ProviderChange::ToolkitPut, (None, now)).map(|_| ())
+                store_toolkit(tx, id, &toolkit, &listed)?;
+                bump_generation(tx, &seal, provider, ProviderChange::ToolkitPut, (None, now))
+                    .map(|_| ())
             })
             .await
     }
@@ -211,7 +218,7 @@ impl Hall {
             (Some(document), _) => document,
             (None, None) => serde_json::Value::Null,
             (None, Some(url)) => {
-                let read = self.services().await?.document(url).await;
+                let read = self.services().await?.fetch_document(url).await;
                 read.map_err(|error| match error {
                     DocumentError::Unreachable(_) => ConnectorRefusal::ToolkitUnreachable,
                     DocumentError::Unreadable(_) => {
@@ -276,16 +283,21 @@ fn put(
         }
         None => {}
     }
-    keep(tx, id, toolkit, listed)
+    store_toolkit(tx, id, toolkit, listed)
 }
 
-fn keep(tx: &mut Tx<'_>, id: ProviderId, toolkit: &Toolkit, listed: &[Operation]) -> Result<()> {
-    rows::put(tx, id, toolkit, &words(listed))?;
+fn store_toolkit(
+    tx: &mut Tx<'_>,
+    id: ProviderId,
+    toolkit: &Toolkit,
+    listed: &[Operation],
+) -> Result<()> {
+    rows::put(tx, id, toolkit, &search_words(listed))?;
     operations::replace(tx, id, &toolkit.slug, listed)
 }
 
 /// What a search in the catalog looks at of operations.
-pub(super) fn words(listed: &[Operation]) -> String {
+pub(super) fn search_words(listed: &[Operation]) -> String {
     let each = listed.iter().map(|it| match it.title == it.slug {
         true => folded(&it.slug),
         false => format!("{} {}", folded(&it.slug), folded(&it.title)),
@@ -299,7 +311,11 @@ fn origin(toolkit: &Toolkit) -> Option<String> {
     Some(Url::parse(address).ok()?.origin().ascii_serialization())
 }
 
-fn named(db: &ReadTx<'_>, id: ProviderId, slug: Option<&ToolkitSlug>) -> Result<Toolkit> {
+fn existing_toolkit(
+    db: &ReadTx<'_>,
+    id: ProviderId,
+    slug: Option<&ToolkitSlug>,
+) -> Result<Toolkit> {
     let found = slug.map(|slug| rows::find(db, id, slug)).transpose()?;
     Ok(found.flatten().ok_or(ConnectorRefusal::ToolkitNotFound)?)
 }
@@ -312,12 +328,13 @@ pub(super) fn credential(
     slug: &ToolkitSlug,
 ) -> Result<Option<String>> {
     let sealed = rows::credential(db, id, slug)?;
-    let secret = sealed.and_then(|sealed| seal.unseal(SealContext(&place(&id, slug)), &sealed));
+    let secret =
+        sealed.and_then(|sealed| seal.unseal(SealContext(&seal_context(&id, slug)), &sealed));
     Ok(secret.and_then(|secret| String::from_utf8(secret).ok()))
 }
 
 /// Where the client secret of a toolkit is kept.
-fn place<'a>(id: &'a ProviderId, slug: &'a ToolkitSlug) -> [&'a [u8]; 3] {
+fn seal_context<'a>(id: &'a ProviderId, slug: &'a ToolkitSlug) -> [&'a [u8]; 3] {
     [
         b"connector_toolkits",
         id.as_bytes(),
@@ -332,5 +349,5 @@ fn check_secret(secret: &str) -> Result<(), Refusal> {
         check.fail("secret", format!("must have 1 to {most} bytes"));
     }
     check.one_line("secret", secret);
-    check.done()
+    check.finish()
 }

@@ -27,7 +27,7 @@ pub(super) struct WrittenSave {
 }
 
 /// Writes down a save with all that follows from it.
-pub(super) fn write_down(
+pub(super) fn record_save(
     tx: &mut Tx<'_>,
     done: &WrittenSave,
     now: Timestamp,
@@ -41,7 +41,7 @@ pub(super) fn write_down(
         new,
         ..
     } = &intent.meant;
-    files::descend(tx, before, identity, now)?;
+    files::add_identity(tx, before, identity, now)?;
     canvas::follow(tx, before, identity)?;
     let last = LastSave {
         request: intent.document.is_none().then_some(intent.request),
@@ -62,13 +62,13 @@ pub(super) fn write_down(
         hash: *new,
         effect: SaveEffect::Changed,
         identity: identity.clone(),
-        receipt: write_down_document(tx, done, now)?,
+        receipt: record_document_save(tx, done, now)?,
     })
 }
 
 /// The same for the document the save was of; `None` when there is none any more that shows the
 /// file.
-fn write_down_document(
+fn record_document_save(
     tx: &mut Tx<'_>,
     done: &WrittenSave,
     now: Timestamp,

@@ -79,7 +79,7 @@ impl FileLocks {
         let all = async {
             let mut turns = Vec::with_capacity(keys.len());
             for key in keys {
-                turns.push(self.turn(key).lock_owned().await);
+                turns.push(self.lock_of(key).lock_owned().await);
             }
             FileLockGuard { _turns: turns }
         };
@@ -99,7 +99,7 @@ impl FileLocks {
     ///
     /// # Errors
     /// [`Refusal::FileGateFull`], [`Refusal::FileGateTimeout`], [`Refusal::ShuttingDown`].
-    pub async fn alone(
+    pub async fn exclusive(
         &self,
         stopping: watch::Receiver<bool>,
     ) -> Result<OwnedRwLockWriteGuard<()>, Refusal> {
@@ -137,7 +137,7 @@ impl FileLocks {
         Ok(place)
     }
 
-    fn turn(&self, key: LockKey) -> FileLock {
+    fn lock_of(&self, key: LockKey) -> FileLock {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         files.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(files.entry(key).or_default())
@@ -151,7 +151,7 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::FileGateFull`], [`Refusal::FileGateTimeout`], [`Refusal::ShuttingDown`].
-    pub(crate) async fn hold_saves_of(&self, path: &str) -> Result<FileLockGuard> {
+    pub(crate) async fn lock_file(&self, path: &str) -> Result<FileLockGuard> {
         let keys = vec![LockKey::Path(path.to_owned())];
         Ok(self.inner.gate.lock(keys, self.tasks().stopping()).await?)
     }
@@ -192,7 +192,7 @@ mod tests {
         let gate = FileLocks::default();
         let (_run, on) = running();
         let (one, two) = (gate.shared().await, gate.shared().await);
-        let mut alone = Box::pin(gate.alone(on.clone()));
+        let mut alone = Box::pin(gate.exclusive(on.clone()));
         assert!(poll!(&mut alone).is_pending());
         let mut later = Box::pin(gate.shared());
         assert!(poll!(&mut later).is_pending());

@@ -14,7 +14,7 @@ use guildhall_world::{
     file_saving::{self, FileLocation, Journals, RecoveryResult, SaveId},
 };
 
-use super::commit::{WrittenSave, write_down};
+use super::commit::{WrittenSave, record_save};
 use crate::Hall;
 
 /// Settles every save that was interrupted; one that cannot be now stays noted.
@@ -25,7 +25,7 @@ pub(crate) async fn recover(hall: &Hall) -> Result<()> {
     let intents = hall.store().read(files::intents).await?.value;
     for intent in intents {
         let path = intent.path.clone();
-        match hall.settle_save(intent).await {
+        match hall.recover_save(intent).await {
             Ok(true) => {}
             Ok(false) => tracing::warn!(
                 path,
@@ -56,23 +56,23 @@ pub(crate) async fn recover(hall: &Hall) -> Result<()> {
 
 impl Hall {
     /// Settles what is left of earlier saves of the file at `path`, whose locks are held.
-    pub(super) async fn settle_left_saves(&self, path: &str) -> Result<()> {
+    pub(super) async fn recover_saves_of(&self, path: &str) -> Result<()> {
         let path = path.to_owned();
         let left = self
             .store()
             .read(move |db| files::intents_of(db, &path))
             .await?;
         for intent in left.value {
-            self.settle_save(intent).await?;
+            self.recover_save(intent).await?;
         }
         Ok(())
     }
 
     /// Settles one save; answers whether nothing of it is needed any more.
-    async fn settle_save(&self, intent: SaveIntentRow) -> Result<bool> {
+    async fn recover_save(&self, intent: SaveIntentRow) -> Result<bool> {
         let looked = intent.clone();
         let found = self
-            .with_files(move |confined, journals| settle_on_disk(confined, journals, &looked))
+            .with_files(move |confined, journals| recover_on_disk(confined, journals, &looked))
             .await?;
         let Some(settled) = found else {
             return Ok(false);
@@ -90,7 +90,7 @@ impl Hall {
                             identity: FileIdentity::new(hall.confined().identity(physical)),
                             is_told: false,
                         };
-                        write_down(tx, &done, now)?;
+                        record_save(tx, &done, now)?;
                     }
                     RecoveryResult::Done(_) | RecoveryResult::Undone => {
                         files::remove_intent(tx, &intent.mark)?
@@ -116,7 +116,7 @@ impl Hall {
 }
 
 /// Settles what is on the disk; `None` while the file's folder is not there.
-fn settle_on_disk(
+fn recover_on_disk(
     confined: &ConfinedFs,
     journals: &Journals,
     intent: &SaveIntentRow,
@@ -131,7 +131,7 @@ fn settle_on_disk(
         found => found?,
     };
     // Another one is there while the volume of the file is not, or because somebody made it anew.
-    if folder.identity()?.lasting() != intent.meant.folder {
+    if folder.identity()?.to_inode() != intent.meant.folder {
         return Ok(None);
     }
     let place = FileLocation {
@@ -139,7 +139,7 @@ fn settle_on_disk(
         name,
     };
     let mark = SaveId::kept(intent.mark.clone());
-    let settled = file_saving::settle(place, &mark, &intent.meant, journals);
+    let settled = file_saving::recover(place, &mark, &intent.meant, journals);
     let settled = settled
         .map_err(|error| Fault::new(FaultKind::FileSave, "settling an interrupted save", error))?;
     Ok(Some(settled))

@@ -27,7 +27,7 @@ use guildhall_world::{
 };
 
 use super::{
-    commit::{WrittenSave, receipt, write_down},
+    commit::{WrittenSave, receipt, record_save},
     file_locks::LockKey,
     save_job::{SaveAction, SaveJob},
     text_file::TextFile,
@@ -118,7 +118,7 @@ impl Hall {
         if ask.content.len() as u64 > limits::FILE_SIZE_MAX {
             return Err(Refusal::FileTooLarge.into());
         }
-        self.check_repeat(once.peek()).await?;
+        self.check_repeat(once.replay_check()).await?;
         let content = rules::digest(ask.content.as_bytes());
         let baseline = match &ask.document {
             Some(save) => Some(save.expected),
@@ -144,7 +144,7 @@ impl Hall {
                 document: ask.document.map(Box::new),
             },
         };
-        self.do_job(job, once).await
+        self.run_save(job, once).await
     }
 
     /// Sets one checkbox of a Markdown file; every other byte stays.
@@ -160,7 +160,7 @@ impl Hall {
         once: IdempotentWrite<SaveOutcome>,
     ) -> Result<SaveOutcome> {
         no_null(&ask.cwd, &ask.path)?;
-        self.check_repeat(once.peek()).await?;
+        self.check_repeat(once.replay_check()).await?;
         let request = rules::fingerprint(&[
             b"checkbox",
             ask.cwd.as_bytes(),
@@ -180,7 +180,7 @@ impl Hall {
                 checked: ask.checked,
             },
         };
-        self.do_job(job, once).await
+        self.run_save(job, once).await
     }
 
     /// Holds back what was done under its key before.
@@ -192,7 +192,7 @@ impl Hall {
     }
 
     /// Keeps what came of a job that wrote nothing now.
-    async fn keep_answer(
+    async fn store_response(
         &self,
         once: IdempotentWrite<SaveOutcome>,
         saved: SaveOutcome,
@@ -206,15 +206,15 @@ impl Hall {
     }
 
     /// Admits a job and carries it out, also when nobody waits for it any more.
-    async fn do_job(
+    async fn run_save(
         &self,
         job: SaveJob,
         once: IdempotentWrite<SaveOutcome>,
     ) -> Result<SaveOutcome> {
         if let Some(saved) = self.replay_save(&job).await? {
-            return self.keep_answer(once, saved).await;
+            return self.store_response(once, saved).await;
         }
-        let (reach, seen) = self.seen_at_admission(&job).await?;
+        let (reach, seen) = self.admit(&job).await?;
         file_saving::at(SaveStep::Admitted).map_err(failed)?;
         let keys = vec![
             LockKey::Inode(seen.dev, seen.ino),
@@ -254,7 +254,7 @@ impl Hall {
                 let event = save.event.clone();
                 let is_first = self
                     .store()
-                    .write(move |tx| files::tell_completion(tx, document, &event))
+                    .write(move |tx| files::mark_completion_announced(tx, document, &event))
                     .await?;
                 match is_first {
                     true => (SaveEffect::Changed, ReceiptStatus::Accepted),
@@ -271,11 +271,11 @@ impl Hall {
     }
 
     /// Row 6: whether the caller may reach the file, and which locks it has.
-    async fn seen_at_admission(&self, job: &SaveJob) -> Result<(FileScope, AdmittedFile)> {
+    async fn admit(&self, job: &SaveJob) -> Result<(FileScope, AdmittedFile)> {
         let (by, now) = (job.by, self.now());
         let document = job.deed.document().map(|save| save.document);
         let known = self.store().read(move |db| {
-            let reach = visibility::reach(db, &by)?;
+            let reach = visibility::file_scope(db, &by)?;
             Ok((reach, document.map(|id| may_save(db, &by, id, now))))
         });
         let (reach, may) = known.await?.value;
@@ -307,7 +307,7 @@ impl Hall {
                 dev: physical.dev,
                 ino: physical.ino,
                 path: file.path().to_owned(),
-                size: file.figures().size,
+                size: file.size_and_mtime().size,
                 identity: FileIdentity::new(confined.identity(physical)),
             })
         })
@@ -320,7 +320,7 @@ impl Hall {
         self.with_files(move |confined, _| {
             let target = confined.open_folder(&reach, &cwd)?.target(&path)?;
             let file = TextFile::of(confined, target, most)?;
-            let folder = file.target.parent.identity()?.lasting();
+            let folder = file.target.parent.identity()?.to_inode();
             Ok(OpenedFile { file, folder })
         })
         .await
@@ -334,9 +334,9 @@ impl Hall {
         seen: &AdmittedFile,
         once: IdempotentWrite<SaveOutcome>,
     ) -> Result<SaveOutcome> {
-        self.settle_left_saves(&seen.path).await?;
+        self.recover_saves_of(&seen.path).await?;
         if let Some(saved) = self.replay_save(&job).await? {
-            return self.keep_answer(once, saved).await;
+            return self.store_response(once, saved).await;
         }
         let most = job.deed.looked_at_max();
         let opened = self.open_file(reach, &job, most).await?;
@@ -348,7 +348,7 @@ impl Hall {
             return Err(Refusal::from(*why).into());
         }
         let (opened, content) = match self.decide_save(&job, opened, seen).await? {
-            SaveDecision::Left(saved) => return self.keep_answer(once, saved).await,
+            SaveDecision::Left(saved) => return self.store_response(once, saved).await,
             SaveDecision::Write(opened, content) => (opened, content),
         };
         let intent = job.intent(&opened, &content)?;
@@ -361,7 +361,7 @@ impl Hall {
             Ok(identity) => self.commit_save(intent, identity, once).await,
             Err(error) => {
                 // What is left of it is undone, or stays noted for the next start.
-                self.settle_left_saves(&intent.path).await?;
+                self.recover_saves_of(&intent.path).await?;
                 match error {
                     WriteError::Rewritten => {
                         let most = limits::FILE_HASHED_MAX;
@@ -420,7 +420,7 @@ impl Hall {
                     last.request == Some(job.request) && last.hash == file.current.hash
                 });
                 if is_retry {
-                    return Ok(SaveDecision::Left(left(file)));
+                    return Ok(SaveDecision::Left(unchanged(file)));
                 }
                 let text = file.text.as_ref().map_err(|why| Refusal::from(*why))?;
                 match checkbox::set(text, *line, expected, *checked) {
@@ -432,9 +432,9 @@ impl Hall {
                 }
             }
         };
-        let asked = job.asked(&content, file, binding);
+        let asked = job.facts_for_decision(&content, file, binding);
         match rules::decide(&asked, &file.current, last.as_ref(), &lineage) {
-            Ok(SaveVerdict::Same | SaveVerdict::Retried) => Ok(SaveDecision::Left(left(file))),
+            Ok(SaveVerdict::Same | SaveVerdict::Retried) => Ok(SaveDecision::Left(unchanged(file))),
             Ok(SaveVerdict::Write) => match &file.text {
                 Ok(_) => Ok(SaveDecision::Write(opened, content)),
                 Err(why) => Err(Refusal::from(*why).into()),
@@ -490,7 +490,7 @@ impl Hall {
         file_saving::at(SaveStep::Saved).map_err(failed)?;
         let saved = self
             .store()
-            .write(move |tx| once.run(tx, now, |tx| write_down(tx, &done, now)))
+            .write(move |tx| once.run(tx, now, |tx| record_save(tx, &done, now)))
             .await?;
         file_saving::at(SaveStep::Committed).map_err(failed)?;
         Ok(saved)
@@ -567,7 +567,7 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 /// A file that is left as it is.
-fn left(file: &TextFile) -> SaveOutcome {
+fn unchanged(file: &TextFile) -> SaveOutcome {
     SaveOutcome {
         hash: file.current.hash,
         effect: SaveEffect::NoOp,
@@ -592,5 +592,5 @@ fn may_save(db: &ReadTx<'_>, by: &Caller, id: DocumentId, now: Timestamp) -> Res
     if document.content.path().is_none() {
         return Err(Refusal::DocumentNotChat.into());
     }
-    Ok(visibility::canvas(db, by, document.scope)?.writable()?)
+    Ok(visibility::canvas(db, by, document.scope)?.require_writable()?)
 }

@@ -93,7 +93,7 @@ impl SaveAction {
 
 impl SaveJob {
     /// What is decided on.
-    pub(super) fn asked(
+    pub(super) fn facts_for_decision(
         &self,
         content: &str,
         file: &TextFile,
@@ -124,7 +124,7 @@ impl SaveJob {
             path: file.target.file.path().to_owned(),
             meant: SaveIntent {
                 identity: file.current.identity.clone(),
-                inode: file.target.file.physical().lasting(),
+                inode: file.target.file.physical().to_inode(),
                 folder: opened.folder.clone(),
                 old: file.current.hash,
                 new: rules::digest(content.as_bytes()),

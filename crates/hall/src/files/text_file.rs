@@ -8,7 +8,7 @@ use guildhall_domain::{
 };
 use guildhall_world::{
     confined_fs::{ConfinedFs, FileScope, ReplaceTarget},
-    file_reads::{HashedText, held},
+    file_reads::{HashedText, read_text},
 };
 
 /// A file with what it holds.
@@ -28,7 +28,7 @@ impl TextFile {
     /// [`Refusal::FileTooLarge`], those of reading it.
     pub(crate) fn of(confined: &ConfinedFs, target: ReplaceTarget, most: u64) -> Result<Self> {
         let identity = FileIdentity::new(confined.identity(target.file.physical()));
-        let HashedText { hash, text, .. } = held(&target.file, most)?;
+        let HashedText { hash, text, .. } = read_text(&target.file, most)?;
         Ok(Self {
             target,
             current: CurrentFile { identity, hash },

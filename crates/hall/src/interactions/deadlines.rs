@@ -7,7 +7,7 @@ use std::time::Duration;
 use guildhall_domain::{
     Error, Result, Timestamp,
     events::Event,
-    interactions::{InteractionRecord, InteractionTrigger, refusing},
+    interactions::{InteractionRecord, InteractionTrigger, response_to_refuse},
 };
 use guildhall_store::{Tx, interactions as ask_rows};
 use tokio::time::MissedTickBehavior;
@@ -41,7 +41,7 @@ impl Hall {
             })
             .await?;
         for row in expired {
-            self.answer_agent(row.session_id, row.id, refusing(&row.options));
+            self.answer_agent(row.session_id, row.id, response_to_refuse(&row.options));
         }
         Ok(next)
     }
@@ -63,11 +63,11 @@ impl Hall {
 fn end_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
     let mut expired = ask_rows::expired(tx, now)?;
     for row in &mut expired {
-        lifecycle::step(tx, row, InteractionTrigger::Expire, None, now)?;
-        sessions::recount(tx, row.session_id, None, now)?;
+        lifecycle::apply(tx, row, InteractionTrigger::Expire, None, now)?;
+        sessions::append_counts_changed(tx, row.session_id, None, now)?;
     }
-    for mut row in ask_rows::lapsed(tx, now)? {
-        lifecycle::step(tx, &mut row, InteractionTrigger::Expire, None, now)?;
+    for mut row in ask_rows::expired_grants(tx, now)? {
+        lifecycle::apply(tx, &mut row, InteractionTrigger::Expire, None, now)?;
     }
     for whole in ask_rows::to_park(tx, now)? {
         let (mut standing, card) = (whole.standing, whole.card);

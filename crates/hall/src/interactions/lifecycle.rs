@@ -7,7 +7,7 @@ use guildhall_domain::{
     ids::{ApprovalId, AuthorId, SessionId},
     interactions::{
         ApprovalState, DecisionReply, Interaction, InteractionCard, InteractionKind,
-        InteractionRecord, InteractionRequest, InteractionTrigger, allowing,
+        InteractionRecord, InteractionRequest, InteractionTrigger, option_to_allow,
     },
     limits,
     sessions::Session,
@@ -62,11 +62,11 @@ pub(crate) fn open(
     let card = asked.card(session, call);
     // Of an opaque ask nothing is known but an id, so that no word on another one reaches it.
     if !card.opaque
-        && let Some(opening) = decided_before(tx, session.id, asked, &digest, now)?
+        && let Some(opening) = earlier_decision(tx, session.id, asked, &digest, now)?
     {
         return Ok(opening);
     }
-    put(tx, session, asked, (card, digest), id, now)
+    insert_interaction(tx, session, asked, (card, digest), id, now)
 }
 
 /// Opens what a tool server asks in a turn of `session`. Nobody remembers what was said to it
@@ -76,7 +76,7 @@ pub(crate) fn open(
 /// Faults.
 ///
 /// Source: contract 4.4, "elicitation becomes a question of the session".
-pub(crate) fn open_of_server(
+pub(crate) fn open_elicitation(
     tx: &mut Tx<'_>,
     session: &Session,
     asked: &InteractionRequest,
@@ -89,11 +89,11 @@ pub(crate) fn open_of_server(
         of_server: true,
         ..asked.card(session, None)
     };
-    put(tx, session, asked, (card, digest), id, now)
+    insert_interaction(tx, session, asked, (card, digest), id, now)
 }
 
 /// Writes the row of an ask, unless as many wait as may.
-fn put(
+fn insert_interaction(
     tx: &mut Tx<'_>,
     session: &Session,
     asked: &InteractionRequest,
@@ -113,7 +113,7 @@ fn put(
         match (row.is_detached(), is_same_call(&row)) {
             (false, true) => return Ok(OpenOutcome::AskedAlready),
             (true, is_same) if is_same || (!card.opaque && row.digest == digest) => {
-                step(tx, &mut row, InteractionTrigger::Withdraw, None, now)?;
+                apply(tx, &mut row, InteractionTrigger::Withdraw, None, now)?;
             }
             (false, false) | (true, _) => waiting += 1,
         }
@@ -139,7 +139,7 @@ fn put(
 
 /// What a person said to exactly this when its agent was gone: a yes is used in this very
 /// transaction, a no is heard once.
-fn decided_before(
+fn earlier_decision(
     tx: &mut Tx<'_>,
     session: SessionId,
     asked: &InteractionRequest,
@@ -147,21 +147,21 @@ fn decided_before(
     now: Timestamp,
 ) -> Result<Option<OpenOutcome>> {
     if let InteractionRequest::Permission { options, .. } = asked
-        && let Some(option) = allowing(options, false, None)
+        && let Some(option) = option_to_allow(options, false, None)
     {
         let granted = ask_rows::granted_for(tx, session, digest)?;
         let live = granted
             .into_iter()
             .find(|row| row.state_at(now) == ApprovalState::Granted);
         if let Some(mut row) = live
-            && step(tx, &mut row, InteractionTrigger::Spend, None, now)?
+            && apply(tx, &mut row, InteractionTrigger::Spend, None, now)?
         {
             let option_id = option.option_id.clone();
             return Ok(Some(OpenOutcome::Granted { option_id }));
         }
     }
     let since = now.plus_seconds(-limits::GRANT_TTL_S);
-    match ask_rows::denied_unheard(tx, session, digest, since)? {
+    match ask_rows::undelivered_denials(tx, session, digest, since)? {
         Some(denied) => {
             ask_rows::set_consumed_at(tx, denied, Some(now))?;
             Ok(Some(OpenOutcome::Refused))
@@ -191,7 +191,7 @@ pub(crate) fn withdraw_all(
         }
         end(tx, &mut row, by, now)?;
     }
-    forget_unheard(tx, session, by, now)?;
+    drop_undelivered(tx, session, by, now)?;
     Ok(pending)
 }
 
@@ -224,7 +224,7 @@ pub(super) fn withdraw_one(tx: &mut Tx<'_>, id: ApprovalId, now: Timestamp) -> R
     };
     if standing.state == ApprovalState::Pending {
         end(tx, &mut standing, None, now)?;
-        sessions::recount(tx, standing.session_id, None, now)?;
+        sessions::append_counts_changed(tx, standing.session_id, None, now)?;
     }
     Ok(())
 }
@@ -244,7 +244,7 @@ pub(crate) fn withdraw_grants(
     for mut row in ask_rows::granted(tx, session)? {
         end(tx, &mut row, by, now)?;
     }
-    forget_unheard(tx, session, by, now)
+    drop_undelivered(tx, session, by, now)
 }
 
 /// Withdraws a row; one whose deadline has passed already is expired instead.
@@ -262,11 +262,11 @@ fn end(
         | ApprovalState::Withdrawn
         | ApprovalState::Consumed => InteractionTrigger::Withdraw,
     };
-    step(tx, row, trigger, by, now).map(|_| ())
+    apply(tx, row, trigger, by, now).map(|_| ())
 }
 
 /// Keeps a yes that is on its way to the agent from becoming a grant.
-fn forget_unheard(
+fn drop_undelivered(
     tx: &mut Tx<'_>,
     session: SessionId,
     by: Option<AuthorId>,
@@ -311,7 +311,7 @@ fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Timestamp) -> Result
         }
         if card.of_server {
             end(tx, &mut standing, None, now)?;
-            sessions::recount(tx, standing.session_id, None, now)?;
+            sessions::append_counts_changed(tx, standing.session_id, None, now)?;
             withdrawn.push(standing.id);
             continue;
         }
@@ -329,7 +329,7 @@ fn detach(tx: &mut Tx<'_>, session: Option<SessionId>, now: Timestamp) -> Result
 /// Faults.
 ///
 /// Source: contract 3.8.1, "A changed input".
-pub(crate) fn input_changed(
+pub(crate) fn update_pending_card(
     tx: &mut Tx<'_>,
     session: &Session,
     call: &ToolCall,
@@ -351,7 +351,7 @@ pub(crate) fn input_changed(
     if before.is_some_and(|before| before.standing.digest == row.digest && before.card == card) {
         return Ok(());
     }
-    ask_rows::redraw(tx, row.id, &row.digest, &card)?;
+    ask_rows::update_card(tx, row.id, &row.digest, &card)?;
     let interaction = row.shown(card, None, now);
     tx.append(now, None, &Event::InteractionOpened { interaction })?;
     Ok(())
@@ -361,7 +361,7 @@ pub(crate) fn input_changed(
 ///
 /// # Errors
 /// A fault when the store cannot be read.
-pub(crate) fn pending_of(
+pub(crate) fn pending_in_session(
     db: &ReadTx<'_>,
     session: SessionId,
     now: Timestamp,
@@ -380,7 +380,7 @@ fn digest(
     digests: &ApprovalDigests,
 ) -> Result<String> {
     let action = ApprovalAction {
-        capability: asked.kind().word(),
+        capability: asked.kind().as_str(),
         agent: Some(session.agent_id),
         input: &asked.digest_input(session, call),
         pin: &Value::Null,
@@ -389,25 +389,25 @@ fn digest(
 }
 
 /// Moves a row along, compared and set, and tells what became of it; answers whether it moved.
-pub(super) fn step(
+pub(super) fn apply(
     tx: &mut Tx<'_>,
     row: &mut InteractionRecord,
     trigger: InteractionTrigger,
     by: Option<AuthorId>,
     now: Timestamp,
 ) -> Result<bool> {
-    step_with(tx, row, trigger, (by, None), now)
+    apply_with_reply(tx, row, trigger, (by, None), now)
 }
 
 /// The same, with what the person decided with.
-pub(super) fn step_with(
+pub(super) fn apply_with_reply(
     tx: &mut Tx<'_>,
     row: &mut InteractionRecord,
     trigger: InteractionTrigger,
     (by, reply): (Option<AuthorId>, Option<DecisionReply>),
     now: Timestamp,
 ) -> Result<bool> {
-    if !step_silently(tx, row, trigger, by, now)? {
+    if !apply_without_event(tx, row, trigger, by, now)? {
         return Ok(false);
     }
     if let Some(reply) = &reply {
@@ -431,7 +431,7 @@ pub(super) fn step_with(
 }
 
 /// The same, where the caller tells of it.
-pub(super) fn step_silently(
+pub(super) fn apply_without_event(
     tx: &mut Tx<'_>,
     row: &mut InteractionRecord,
     trigger: InteractionTrigger,

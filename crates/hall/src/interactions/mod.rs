@@ -30,8 +30,8 @@ use tokio::sync::oneshot;
 pub(crate) use deadlines::start;
 pub use lifecycle::OpenOutcome;
 pub(crate) use lifecycle::{
-    detach_all, input_changed, open, open_of_server, pending_of, withdraw_all, withdraw_grants,
-    withdraw_pending,
+    detach_all, open, open_elicitation, pending_in_session, update_pending_card, withdraw_all,
+    withdraw_grants, withdraw_pending,
 };
 pub(crate) use response_waiters::ResponseWaiters;
 
@@ -155,9 +155,9 @@ impl Hall {
             option_id: ask.option_id,
         };
         let (by, now) = (*by.caller(), self.now());
-        self.settling(once, move |tx| {
+        self.commit_decision(once, move |tx| {
             let digest = ask.digest.as_deref();
-            settle(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
+            decide(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
         })
         .await
     }
@@ -178,14 +178,14 @@ impl Hall {
     ) -> Result<()> {
         let ask = ask.checked()?;
         let (by, now) = (*by.caller(), self.now());
-        self.settling(once, move |tx| {
+        self.commit_decision(once, move |tx| {
             let call = &ask.tool_call_id;
             let decision = Decision::Deny {
                 reason: ask.reason.clone(),
             };
-            let settled = settle(tx, &by, session, call, &decision, None, now)?;
+            let settled = decide(tx, &by, session, call, &decision, None, now)?;
             if ask.tell_agent && !ask.reason.is_empty() {
-                tell_agent(tx, &settled.row, by.author, &ask.reason, now)?;
+                queue_denial_reason(tx, &settled.row, by.author, &ask.reason, now)?;
             }
             Ok(settled)
         })
@@ -209,9 +209,9 @@ impl Hall {
         ask.check()?;
         let decision = ask.answers.map_or(Decision::Decline, Decision::Answer);
         let (by, now) = (*by.caller(), self.now());
-        self.settling(once, move |tx| {
+        self.commit_decision(once, move |tx| {
             let digest = ask.digest.as_deref();
-            settle(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
+            decide(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
         })
         .await
     }
@@ -268,7 +268,7 @@ impl Hall {
         let decide = move |tx: &mut Tx<'_>| {
             let one = |id: String, tx: &mut Tx<'_>| {
                 // A refusal writes nothing, so that the others of the batch stand.
-                let outcome = match settle(tx, &by, session, &id, &decision, None, now) {
+                let outcome = match decide(tx, &by, session, &id, &decision, None, now) {
                     Ok(settled) => Ok(settled),
                     Err(Error::Refusal(refusal)) => Err(refusal),
                     Err(other) => return Err(other),
@@ -284,7 +284,7 @@ impl Hall {
         let batched: Vec<BatchOutcome> = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, decide)
             })
             .await?;
@@ -295,7 +295,7 @@ impl Hall {
     }
 
     /// Commits one decision, then tells the agent.
-    async fn settling(
+    async fn commit_decision(
         &self,
         once: IdempotentWrite<CommittedDecision>,
         decide: impl FnOnce(&mut Tx<'_>) -> Result<CommittedDecision> + Send + 'static,
@@ -320,7 +320,7 @@ impl Hall {
 
     /// Keeps for the agent what was decided and reached nobody: a yes becomes a grant, unless its
     /// turn was cancelled meanwhile, and answers are told by a message. A no needs nobody.
-    async fn keep_undelivered(&self, id: ApprovalId, answer: InteractionResponse) -> Result<()> {
+    async fn store_undelivered(&self, id: ApprovalId, answer: InteractionResponse) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| {
@@ -332,7 +332,7 @@ impl Hall {
                     return Ok(());
                 }
                 let told = card.clone();
-                if lifecycle::step_silently(
+                if lifecycle::apply_without_event(
                     tx,
                     &mut row,
                     InteractionTrigger::Undelivered,
@@ -350,7 +350,7 @@ impl Hall {
     /// A yes that reached nobody, because the agent that asked went away at that moment, waits
     /// for the agent to come back.
     pub(crate) async fn undelivered(&self, id: ApprovalId, answer: InteractionResponse) {
-        if let Err(error) = self.keep_undelivered(id, answer).await {
+        if let Err(error) = self.store_undelivered(id, answer).await {
             tracing::error!(?error, "a yes that reached nobody could not be kept");
         }
     }
@@ -363,7 +363,7 @@ impl Hall {
         id: ApprovalId,
         answer: InteractionResponse,
     ) -> bool {
-        self.inner.waiting.answer(id, answer)
+        self.inner.waiting.deliver(id, answer)
     }
 
     /// Asks a person in a transaction of its own, and begins to wait for the answer.
@@ -377,7 +377,7 @@ impl Hall {
         asked: InteractionRequest,
     ) -> Result<OpenedInteraction> {
         let id = Self::new_id(ApprovalId::from_bytes);
-        let answer = self.inner.waiting.park(id);
+        let answer = self.inner.waiting.register(id);
         let (digests, now) = (self.inner.digests.clone(), self.now());
         let opening = self
             .store()
@@ -390,10 +390,10 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn ask_changed(&self, session: Session, call: ToolCall) -> Result<()> {
+    pub async fn redraw_card(&self, session: Session, call: ToolCall) -> Result<()> {
         let (digests, now) = (self.inner.digests.clone(), self.now());
         self.store()
-            .write(move |tx| input_changed(tx, &session, &call, &digests, now))
+            .write(move |tx| update_pending_card(tx, &session, &call, &digests, now))
             .await
     }
 
@@ -401,7 +401,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn agent_left(&self, session: SessionId) -> Result<()> {
+    pub async fn detach_session(&self, session: SessionId) -> Result<()> {
         let now = self.now();
         let withdrawn = self
             .store()
@@ -412,7 +412,7 @@ impl Hall {
     }
 
     /// Withdraws a question whose asker waits no longer, also where nobody waits for that.
-    pub(crate) fn asker_left(&self, id: ApprovalId) {
+    pub(crate) fn withdraw_unawaited(&self, id: ApprovalId) {
         let (hall, now) = (self.clone(), self.now());
         self.tasks().spawn("question withdrawn", now, async move {
             let withdrawn = hall
@@ -432,7 +432,11 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn withdraw_asks(&self, session: SessionId, by: Option<AuthorId>) -> Result<()> {
+    pub async fn withdraw_session_interactions(
+        &self,
+        session: SessionId,
+        by: Option<AuthorId>,
+    ) -> Result<()> {
         let now = self.now();
         let withdrawn = self
             .store()
@@ -450,7 +454,7 @@ impl Hall {
 ///
 /// # Errors
 /// `Validation` when the agent is gone and its turn in the room with it.
-fn tell_agent(
+fn queue_denial_reason(
     tx: &mut Tx<'_>,
     row: &InteractionRecord,
     by: AuthorId,
@@ -463,11 +467,11 @@ fn tell_agent(
             let problem = "must be false: the agent's turn is over; write it in the room";
             return Err(Refusal::field("tellAgent", problem).into());
         }
-        return tell_in_turn(tx, row, (by, reason), now).map(|_| ());
+        return queue_in_room_turn(tx, row, (by, reason), now).map(|_| ());
     }
-    let is_at_rest = !sessions::again(tx, session)?.state.is_busy()
+    let is_at_rest = !sessions::reload(tx, session)?.state.is_busy()
         && (is_held(tx, session)? || messages::queued(tx, session)? == 0);
-    queue_words(tx, session, (by, reason), None, now)?;
+    queue_message(tx, session, (by, reason), None, now)?;
     if row.is_detached() && is_at_rest {
         hold(tx, session, true)?;
     }
@@ -475,7 +479,7 @@ fn tell_agent(
 }
 
 /// Queues a person's words before all others, or behind them where they wait for another turn.
-fn queue_words(
+fn queue_message(
     tx: &mut Tx<'_>,
     session: SessionId,
     (author, words): (AuthorId, &str),
@@ -503,7 +507,7 @@ fn queue_words(
 
 /// Queues a person's words for the session that asked; what was asked in a turn of a room is
 /// told by a new turn there, whose rule is `by_person`. `None` when the agent left the room.
-fn tell_in_turn(
+fn queue_in_room_turn(
     tx: &mut Tx<'_>,
     row: &InteractionRecord,
     words: (AuthorId, &str),
@@ -516,7 +520,7 @@ fn tell_in_turn(
             None => return Ok(None),
         },
     };
-    queue_words(tx, row.session_id, words, turn, now).map(Some)
+    queue_message(tx, row.session_id, words, turn, now).map(Some)
 }
 
 /// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
@@ -531,25 +535,25 @@ fn reopen(
     let words = match (row.state, answer) {
         // The agent did not ask; the answer would be words to it that nobody meant for it.
         _ if card.of_server => return Ok(()),
-        (ApprovalState::Granted, _) if card.opaque => rules::opaque_words().to_owned(),
-        (ApprovalState::Granted, _) => rules::grant_words(&card.title),
+        (ApprovalState::Granted, _) if card.opaque => rules::opaque_message().to_owned(),
+        (ApprovalState::Granted, _) => rules::grant_message(&card.title),
         (ApprovalState::Consumed, InteractionResponse::Accepted(answers)) => {
-            rules::answer_words(&card.title, answers)
+            rules::answer_message(&card.title, answers)
         }
         _ => return Ok(()),
     };
     let Some(person) = row.decided_by else {
         return Ok(());
     };
-    match tell_in_turn(tx, row, (person, &words), now)? {
-        Some(message) => ask_rows::set_words(tx, row.id, message),
+    match queue_in_room_turn(tx, row, (person, &words), now)? {
+        Some(message) => ask_rows::set_resume_message(tx, row.id, message),
         None => Ok(()),
     }
 }
 
 /// Checks a decision and writes it with its event; one whose agent is gone opens its session
 /// again.
-fn settle(
+fn decide(
     tx: &mut Tx<'_>,
     by: &Caller,
     session: SessionId,
@@ -558,7 +562,7 @@ fn settle(
     digest: Option<&str>,
     now: Timestamp,
 ) -> Result<CommittedDecision> {
-    callers::require(tx, by, now)?;
+    callers::require_live_credential(tx, by, now)?;
     let found = ask_rows::of_call(tx, session, tool_call_id, decision.kind())?;
     let questions = match (&found, decision) {
         (Some(row), Decision::Answer(_)) => ask_rows::questions(tx, row.id)?,
@@ -567,10 +571,10 @@ fn settle(
     let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
     let mut row = found.ok_or(Refusal::NotFound(ResourceKind::PendingApproval))?;
     let word = (Some(by.author), Some(decided.reply));
-    if !lifecycle::step_with(tx, &mut row, decision.trigger(), word, now)? {
+    if !lifecycle::apply_with_reply(tx, &mut row, decision.trigger(), word, now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
-    sessions::recount(tx, session, Some(by.author), now)?;
+    sessions::append_counts_changed(tx, session, Some(by.author), now)?;
     let answer = decided.answer;
     if row.is_detached()
         && let Some(whole) = ask_rows::by_id(tx, row.id)?

@@ -21,7 +21,7 @@ impl ResponseWaiters {
     /// decision finds a row without anybody to tell.
     ///
     /// Dropping the receiver ends the waiting.
-    pub(crate) fn park(&self, id: ApprovalId) -> oneshot::Receiver<InteractionResponse> {
+    pub(crate) fn register(&self, id: ApprovalId) -> oneshot::Receiver<InteractionResponse> {
         let (sender, answer) = oneshot::channel();
         let mut parked = self.lock();
         parked.retain(|_, sender| !sender.is_closed());
@@ -30,7 +30,7 @@ impl ResponseWaiters {
     }
 
     /// Gives whoever waits for `id` its answer; answers whether somebody did.
-    pub(crate) fn answer(&self, id: ApprovalId, answer: InteractionResponse) -> bool {
+    pub(crate) fn deliver(&self, id: ApprovalId, answer: InteractionResponse) -> bool {
         let sender = self.lock().remove(&id);
         sender.is_some_and(|sender| sender.send(answer).is_ok())
     }
@@ -51,20 +51,20 @@ mod tests {
             ApprovalId::from_bytes([1; 16]),
             ApprovalId::from_bytes([2; 16]),
         );
-        let answer = waiting.park(ids.0);
-        drop(waiting.park(ids.1));
+        let answer = waiting.register(ids.0);
+        drop(waiting.register(ids.1));
         assert!(
-            !waiting.answer(ids.1, InteractionResponse::Cancelled),
+            !waiting.deliver(ids.1, InteractionResponse::Cancelled),
             "nobody waits"
         );
-        assert!(waiting.answer(ids.0, InteractionResponse::Declined));
+        assert!(waiting.deliver(ids.0, InteractionResponse::Declined));
         assert!(
-            !waiting.answer(ids.0, InteractionResponse::Cancelled),
+            !waiting.deliver(ids.0, InteractionResponse::Cancelled),
             "it has one"
         );
         assert_eq!(answer.await.unwrap(), InteractionResponse::Declined);
-        drop(waiting.park(ids.1));
-        drop(waiting.park(ids.0));
+        drop(waiting.register(ids.1));
+        drop(waiting.register(ids.0));
         assert_eq!(waiting.lock().len(), 1, "what nobody waits for is dropped");
     }
 }

@@ -19,7 +19,7 @@ use guildhall_world::{
 use tokio::{sync::watch, time::Instant};
 
 use super::{
-    ServerUnavailable, broken, elicitation, is_cut,
+    ServerUnavailable, broken, disconnected, elicitation,
     mcp_connections::{CheckedListing, ConnectAttempt, McpConnection, PendingCalls, ServerKey},
 };
 use crate::{
@@ -43,7 +43,7 @@ pub(super) enum ListingPolicy {
 
 impl Hall {
     /// Opens a line in a task of its own, which lives as long as it.
-    pub(super) fn start_line(
+    pub(super) fn start_connection(
         &self,
         entry: ConfiguredServer,
         key: ServerKey,
@@ -51,11 +51,16 @@ impl Hall {
     ) {
         let hall = self.clone();
         self.tasks().spawn("tool server", self.now(), async move {
-            hall.live_line(entry, key, starting).await;
+            hall.run_connection(entry, key, starting).await;
         });
     }
 
-    async fn live_line(self, entry: ConfiguredServer, key: ServerKey, starting: ConnectAttempt) {
+    async fn run_connection(
+        self,
+        entry: ConfiguredServer,
+        key: ServerKey,
+        starting: ConnectAttempt,
+    ) {
         let ConnectAttempt {
             tell,
             cut,
@@ -68,9 +73,9 @@ impl Hall {
         };
         let brought = tokio::select! {
             biased;
-            closed = is_cut(cut.subscribe()) => Err(closed),
+            closed = disconnected(cut.subscribe()) => Err(closed),
             () = is_true(&mut stopping) => Err(ServerUnavailable::new("STOPPING", "The server stops.")),
-            brought = self.bring_up(&entry, &key, greeting) => brought,
+            brought = self.connect_and_check(&entry, &key, greeting) => brought,
         };
         let (parts, notices, running) = match brought {
             Ok(brought) => brought,
@@ -89,13 +94,14 @@ impl Hall {
             up.client.stop();
         }
         let _ = tell.send(Some(Ok(up.clone())));
-        self.hold_line(&entry, &up, notices, running).await;
+        self.supervise_connection(&entry, &up, notices, running)
+            .await;
         self.inner.gateways.ended(&key, &cut);
     }
 
     /// Drives a line until it has ended; looks at the tools whenever the server says that they
     /// are others.
-    async fn hold_line(
+    async fn supervise_connection(
         &self,
         entry: &ConfiguredServer,
         up: &McpConnection,
@@ -103,7 +109,7 @@ impl Hall {
         running: ConnectionDriver,
     ) {
         let mut stopping = self.tasks().stopping();
-        let mut cut = pin!(is_cut(up.cut.subscribe()));
+        let mut cut = pin!(disconnected(up.cut.subscribe()));
         let mut running = pin!(running);
         let mut looks = FuturesUnordered::new();
         let (mut is_listening, mut is_ending) = (true, false);
@@ -119,7 +125,7 @@ impl Hall {
                 }
                 notice = notices.next(), if is_listening => match notice {
                     Some(notice) if notice.is_tools_changed() && looks.is_empty() => {
-                        looks.push(self.look_at_tools(entry, up, ListingPolicy::Now));
+                        looks.push(self.check_tools(entry, up, ListingPolicy::Now));
                     }
                     Some(_) => {}
                     None => is_listening = false,
@@ -139,17 +145,17 @@ impl Hall {
     }
 
     /// Connects and looks at the tools for the first time.
-    async fn bring_up(
+    async fn connect_and_check(
         &self,
         entry: &ConfiguredServer,
         key: &ServerKey,
         greeting: ConnectOptions,
     ) -> Result<(McpConnection, RawNotifications, ConnectionDriver), ServerUnavailable> {
-        let (target, seen) = self.line_target(entry, key).await?;
+        let (target, seen) = self.connection_target(entry, key).await?;
         let askers = Arc::<PendingCalls>::default();
         let hooks = ClientCallbacks {
             root: Some(entry.agent.cwd.clone().into()),
-            elicit: Some(elicitation::to_people(self, entry, &askers)),
+            elicit: Some(elicitation::elicitation_handler(self, entry, &askers)),
         };
         let begun = Instant::now();
         let connected = mcp::connect(&target, hooks, greeting).await;
@@ -159,7 +165,7 @@ impl Hall {
             mut running,
         } = match connected {
             Ok(connected) => connected,
-            Err(error) => return Err(self.not_reached(entry, key, &error).await),
+            Err(error) => return Err(self.record_unreachable(entry, key, &error).await),
         };
         let up = McpConnection {
             client,
@@ -174,7 +180,7 @@ impl Hall {
             askers,
         };
         let listed = {
-            let mut listing = pin!(self.first_look(entry, seen, &up, &notices));
+            let mut listing = pin!(self.check_first_listing(entry, seen, &up, &notices));
             tokio::select! {
                 listed = &mut listing => listed,
                 // What is asked learns of the end by itself.
@@ -185,13 +191,13 @@ impl Hall {
             Ok(()) => Ok((up, notices, running)),
             Err(FirstListingError::Closed(closed)) => Err(closed),
             Err(FirstListingError::Failed(error)) => {
-                Err(self.not_reached(entry, key, &error).await)
+                Err(self.record_unreachable(entry, key, &error).await)
             }
         }
     }
 
     /// Lists the tools of a new line, which counts as use.
-    async fn first_look(
+    async fn check_first_listing(
         &self,
         entry: &ConfiguredServer,
         seen: Option<ProgramStamps>,
@@ -204,20 +210,23 @@ impl Hall {
             pinned.is_some() && digest.as_deref() == pinned
         };
         let changes = up.client.tools_changes();
-        let listing = mcp::settled(&up.client, notices, is_pinned, CONNECT_WAIT).await;
+        let listing = mcp::list_until_settled(&up.client, notices, is_pinned, CONNECT_WAIT).await;
         let listing = Arc::new(listing.map_err(FirstListingError::Failed)?);
         let connection = &entry.kept.server.connection;
-        match self.was_seen(&entry.agent, connection, seen).await {
+        match self
+            .is_checked_program(&entry.agent, connection, seen)
+            .await
+        {
             Ok(true) => {}
             Ok(false) => return Err(FirstListingError::Closed(ServerUnavailable::moved())),
             Err(fault) => return Err(FirstListingError::Closed(broken(&fault.into()))),
         }
         match self
-            .learn_of(entry, Observation::Listed(listing.tools.clone()))
+            .try_record_observation(entry, Observation::Listed(listing.tools.clone()))
             .await
         {
             ObservationOutcome::Fine => {
-                up.saw(changes, listing);
+                up.record_listing(changes, listing);
                 Ok(())
             }
             ObservationOutcome::Held(why) => {
@@ -228,7 +237,7 @@ impl Hall {
     }
 
     /// How the entry's server is reached, its program looked at right before it is started.
-    async fn line_target(
+    async fn connection_target(
         &self,
         entry: &ConfiguredServer,
         key: &ServerKey,
@@ -250,7 +259,7 @@ impl Hall {
     }
 
     /// Notes that a server could not be reached.
-    async fn not_reached(
+    async fn record_unreachable(
         &self,
         entry: &ConfiguredServer,
         key: &ServerKey,
@@ -259,13 +268,15 @@ impl Hall {
         let closed = ServerUnavailable::of(entry, error);
         match error {
             McpError::NotFound => {
-                self.learn_of(entry, Observation::Missing).await;
+                self.try_record_observation(entry, Observation::Missing)
+                    .await;
             }
-            _ if error.needs_sign_in() => self.note_failure(entry, error).await,
+            _ if error.needs_sign_in() => self.record_failure(entry, error).await,
             _ => {
                 if self.inner.gateways.failed(key) {
                     let why = closed.sentence.clone();
-                    self.learn_of(entry, Observation::FailedOften(why)).await;
+                    self.try_record_observation(entry, Observation::FailedOften(why))
+                        .await;
                 }
             }
         }
@@ -289,7 +300,7 @@ impl Hall {
     }
 
     /// The tools of a line, seen to be the approved ones; others cut the entry off.
-    pub(super) async fn look_at_tools(
+    pub(super) async fn check_tools(
         &self,
         entry: &ConfiguredServer,
         up: &McpConnection,
@@ -302,30 +313,32 @@ impl Hall {
         let changes = up.client.tools_changes();
         let listing = tokio::select! {
             biased;
-            closed = is_cut(up.cut.subscribe()) => return Err(closed),
+            closed = disconnected(up.cut.subscribe()) => return Err(closed),
             listing = up.client.listing(CONNECT_WAIT) => listing,
         };
         let listing = match listing {
             Ok(listing) => Arc::new(listing),
             Err(error) => {
-                self.note_failure(entry, &error).await;
+                self.record_failure(entry, &error).await;
                 return Err(ServerUnavailable::of(entry, &error));
             }
         };
         if mcp_tools::compare(&last.tools, &listing.tools).is_empty() {
-            up.saw(changes, Arc::clone(&listing));
+            up.record_listing(changes, Arc::clone(&listing));
             return Ok(listing);
         }
         let learned = Observation::Listed(listing.tools.clone());
-        let closed = match self.learn_of(entry, learned).await {
+        let closed = match self.try_record_observation(entry, learned).await {
             ObservationOutcome::Fine => {
-                up.saw(changes, Arc::clone(&listing));
+                up.record_listing(changes, Arc::clone(&listing));
                 return Ok(listing);
             }
             ObservationOutcome::Held(why) => ServerUnavailable::held_back(why),
             ObservationOutcome::Moved => ServerUnavailable::moved(),
         };
-        self.inner.gateways.cut(&ServerKey::of(entry), &closed);
+        self.inner
+            .gateways
+            .disconnect(&ServerKey::of(entry), &closed);
         Err(closed)
     }
 }

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// What puts the questions of an entry's server to people.
-pub(super) fn to_people(
+pub(super) fn elicitation_handler(
     hall: &Hall,
     entry: &ConfiguredServer,
     askers: &Arc<PendingCalls>,
@@ -41,7 +41,7 @@ pub(super) fn to_people(
             };
             let message = format!("{name} asks: {message}");
             let answer = tokio::select! {
-                answer = hall.put_to_person(session, message, questions) => answer,
+                answer = hall.elicit(session, message, questions) => answer,
                 // Whoever called is gone; a server may ask on all the same.
                 () = askers.left(&elicitation.tags) => Ok(ElicitationResult::Cancel),
             };
@@ -66,14 +66,14 @@ struct PendingElicitation {
 impl Drop for PendingElicitation {
     fn drop(&mut self) {
         if !self.is_over {
-            self.hall.asker_left(self.id);
+            self.hall.withdraw_unawaited(self.id);
         }
     }
 }
 
 impl Hall {
     /// Asks in a session, and waits for the answer; dropped, the question is withdrawn.
-    async fn put_to_person(
+    async fn elicit(
         &self,
         session: SessionId,
         message: String,
@@ -93,7 +93,7 @@ impl Hall {
         };
         // Parked before its row is written, so that no decision finds nobody to tell.
         let id = Self::new_id(ApprovalId::from_bytes);
-        let answer = self.inner.waiting.park(id);
+        let answer = self.inner.waiting.register(id);
         let mut waited = PendingElicitation {
             hall: self.clone(),
             id,
@@ -103,14 +103,14 @@ impl Hall {
         let opening = self
             .store()
             .write(move |tx| {
-                let session = sessions::again(tx, session)?;
+                let session = sessions::reload(tx, session)?;
                 if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
                     return Ok(OpenOutcome::Refused);
                 }
                 let opening =
-                    interactions::open_of_server(tx, &session, &asked, &digests, id, now)?;
+                    interactions::open_elicitation(tx, &session, &asked, &digests, id, now)?;
                 if matches!(opening, OpenOutcome::Asked(_)) {
-                    sessions::recount(tx, session.id, None, now)?;
+                    sessions::append_counts_changed(tx, session.id, None, now)?;
                 }
                 Ok(opening)
             })

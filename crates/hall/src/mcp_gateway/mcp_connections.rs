@@ -94,7 +94,7 @@ impl McpConnection {
     }
 
     /// Notes that `session` asks something, until the tag is dropped.
-    pub(super) fn asked_by(&self, session: SessionId) -> PendingCall {
+    pub(super) fn begin_call(&self, session: SessionId) -> PendingCall {
         self.askers.enter(session)
     }
 }
@@ -229,12 +229,12 @@ impl ConnectionState {
 
 impl ConnectionRecord {
     fn is_well(&mut self) {
-        self.failures.forget();
+        self.failures.reset();
         self.is_resting = false;
     }
 
     /// Ends what there is. Whoever used it has to be handed it anew.
-    fn cut(&mut self, why: &ServerUnavailable) {
+    fn disconnect(&mut self, why: &ServerUnavailable) {
         if let Some(cut) = self.life.cutting() {
             cut.send_replace(Some(why.clone()));
             let users = self.users.iter();
@@ -262,7 +262,7 @@ pub(super) struct ConnectAttempt {
 
 impl McpConnections {
     /// What to do for a line to the entry `mark` stands for, which `session` uses from now on.
-    pub(super) fn look(
+    pub(super) fn next_step(
         &self,
         key: &ServerKey,
         mark: ServerVersion,
@@ -330,7 +330,7 @@ impl McpConnections {
     pub(super) fn failed(&self, key: &ServerKey) -> bool {
         let mut lines = held(&self.lines);
         let line = lines.entry(key.clone()).or_default();
-        line.is_resting |= line.failures.note(Instant::now().into_std());
+        line.is_resting |= line.failures.record(Instant::now().into_std());
         line.is_resting
     }
 
@@ -358,7 +358,7 @@ impl McpConnections {
     }
 
     /// A turn of the agent begins: what failed may be tried again.
-    pub(super) fn rested(&self, agent: AgentId) {
+    pub(super) fn reset_failures(&self, agent: AgentId) {
         let mut lines = held(&self.lines);
         for (_, line) in lines.iter_mut().filter(|(key, _)| key.agent == agent) {
             if line.is_resting {
@@ -368,14 +368,14 @@ impl McpConnections {
     }
 
     /// The client of a session has the server.
-    pub(super) fn greeted(&self, key: &ServerKey, session: SessionId) {
+    pub(super) fn client_attached(&self, key: &ServerKey, session: SessionId) {
         if let Some(line) = held(&self.lines).get_mut(key) {
             line.lost.remove(&session);
         }
     }
 
     /// The client of a session could not have the server.
-    pub(super) fn ungreeted(&self, key: &ServerKey, session: SessionId) {
+    pub(super) fn client_failed(&self, key: &ServerKey, session: SessionId) {
         let mut lines = held(&self.lines);
         let line = lines.entry(key.clone()).or_default();
         line.users.insert(session);
@@ -384,7 +384,7 @@ impl McpConnections {
 
     /// Why a session's client has no use of the server until it is handed over anew; `None`
     /// where it has.
-    pub(super) fn lost(&self, key: &ServerKey, session: SessionId) -> Option<ClientLoss> {
+    pub(super) fn client_loss(&self, key: &ServerKey, session: SessionId) -> Option<ClientLoss> {
         let lines = held(&self.lines);
         let line = lines.get(key)?;
         let lost = *line.lost.get(&session)?;
@@ -397,32 +397,37 @@ impl McpConnections {
     }
 
     /// The servers are handed to a session anew.
-    pub(super) fn handed(&self, session: SessionId) {
+    pub(super) fn reset_client(&self, session: SessionId) {
         for line in held(&self.lines).values_mut() {
             line.lost.remove(&session);
         }
     }
 
     /// Cuts a line off, also in the middle of a call.
-    pub(super) fn cut(&self, key: &ServerKey, why: &ServerUnavailable) {
+    pub(super) fn disconnect(&self, key: &ServerKey, why: &ServerUnavailable) {
         if let Some(line) = held(&self.lines).get_mut(key) {
-            line.cut(why);
+            line.disconnect(why);
         }
     }
 
     /// The same for the line of another entry than `mark` stands for.
-    pub(super) fn cut_other(&self, key: &ServerKey, mark: ServerVersion, why: &ServerUnavailable) {
+    pub(super) fn disconnect_stale(
+        &self,
+        key: &ServerKey,
+        mark: ServerVersion,
+        why: &ServerUnavailable,
+    ) {
         if let Some(line) = held(&self.lines).get_mut(key)
             && line.life.mark().is_some_and(|own| own != mark)
         {
-            line.cut(why);
+            line.disconnect(why);
         }
     }
 
     /// The same, and nothing of it is remembered.
     pub(super) fn forget(&self, key: &ServerKey, why: &ServerUnavailable) {
         if let Some(mut line) = held(&self.lines).remove(key) {
-            line.cut(why);
+            line.disconnect(why);
         }
     }
 
@@ -431,7 +436,7 @@ impl McpConnections {
         for line in held(&self.lines).values_mut() {
             line.lost.remove(&session);
             if line.users.remove(&session) && line.users.is_empty() {
-                line.cut(&ServerUnavailable::new("OVER", "The session is over."));
+                line.disconnect(&ServerUnavailable::new("OVER", "The session is over."));
                 line.lost.clear();
             }
         }
@@ -455,7 +460,7 @@ impl McpConnection {
     }
 
     /// Takes a listing over that was seen to be the approved one.
-    pub(super) fn saw(&self, changes: u64, listing: Arc<ToolListing>) {
+    pub(super) fn record_listing(&self, changes: u64, listing: Arc<ToolListing>) {
         *held(&self.seen) = CheckedListing {
             changes,
             at: Instant::now(),
@@ -487,7 +492,7 @@ mod tests {
     }
 
     fn start(lines: &McpConnections, rev: u64, by: u8) -> ConnectAttempt {
-        match lines.look(&key(), mark(rev), session(by)) {
+        match lines.next_step(&key(), mark(rev), session(by)) {
             ConnectStep::Start(starting, _) => starting,
             ConnectStep::Take(_) | ConnectStep::Hear(_) => panic!("nothing is to be started"),
         }
@@ -497,7 +502,7 @@ mod tests {
     fn a_start_is_one_for_all_sessions_and_ends_with_the_last_of_them() {
         let lines = McpConnections::default();
         let starting = start(&lines, 1, 1);
-        let other = lines.look(&key(), mark(1), session(2));
+        let other = lines.next_step(&key(), mark(1), session(2));
         assert!(matches!(other, ConnectStep::Hear(_)));
         lines.leave(session(1));
         assert!(starting.cut.borrow().is_none(), "another uses it");
@@ -515,12 +520,12 @@ mod tests {
         // The end of the old one says nothing of the new one.
         lines.ended(&key(), &old.cut);
         assert!(matches!(
-            lines.look(&key(), mark(2), session(1)),
+            lines.next_step(&key(), mark(2), session(1)),
             ConnectStep::Hear(_)
         ));
-        lines.cut_other(&key(), mark(2), &ServerUnavailable::moved());
+        lines.disconnect_stale(&key(), mark(2), &ServerUnavailable::moved());
         assert!(new.cut.borrow().is_none());
-        lines.cut_other(&key(), mark(3), &ServerUnavailable::moved());
+        lines.disconnect_stale(&key(), mark(3), &ServerUnavailable::moved());
         assert!(new.cut.borrow().is_some());
     }
 
@@ -528,15 +533,15 @@ mod tests {
     fn who_used_what_was_cut_is_to_be_handed_it_anew() {
         let lines = McpConnections::default();
         start(&lines, 1, 1);
-        lines.cut(&key(), &ServerUnavailable::gone());
-        let lost = |byte: u8| lines.lost(&key(), session(byte));
+        lines.disconnect(&key(), &ServerUnavailable::gone());
+        let lost = |byte: u8| lines.client_loss(&key(), session(byte));
         assert_eq!((lost(1), lost(2)), (Some(ClientLoss::Regainable), None));
-        lines.handed(session(1));
+        lines.reset_client(session(1));
         assert_eq!(lost(1), None);
         // What could not be reached is not handed over again and again.
-        lines.ungreeted(&key(), session(2));
+        lines.client_failed(&key(), session(2));
         assert_eq!(lost(2), Some(ClientLoss::Unreached));
-        lines.greeted(&key(), session(2));
+        lines.client_attached(&key(), session(2));
         assert_eq!(lost(2), None);
     }
 
@@ -546,9 +551,9 @@ mod tests {
         assert!(!lines.failed(&key()) && !lines.failed(&key()));
         assert!(!lines.is_resting(&key()));
         assert!(lines.failed(&key()) && lines.is_resting(&key()));
-        lines.rested(AgentId::from_bytes([9; 16]));
+        lines.reset_failures(AgentId::from_bytes([9; 16]));
         assert!(lines.is_resting(&key()));
-        lines.rested(AgentId::from_bytes([1; 16]));
+        lines.reset_failures(AgentId::from_bytes([1; 16]));
         assert!(!lines.is_resting(&key()) && !lines.failed(&key()));
         assert!(!lines.failed(&key()) && lines.failed(&key()));
         // Or until somebody reached it.

@@ -91,7 +91,7 @@ impl ServerUnavailable {
     }
 
     fn held_back(why: TestBlocker) -> Self {
-        let (code, sentence) = why.told();
+        let (code, sentence) = why.code_and_message();
         Self::new(code, sentence)
     }
 
@@ -181,17 +181,17 @@ impl Hall {
     /// `NotFound`.
     ///
     /// Source: contract 4.4, 4.9.
-    pub async fn ask_mcp_server(
+    pub async fn forward_mcp_request(
         &self,
         by: SessionAgent,
         name: &str,
         question: ClientRequest,
     ) -> Result<ClientResponse> {
         let is_call = question.method == "tools/call";
-        let entry = match self.entry_named(by.agent, name).await {
+        let entry = match self.configured_server(by.agent, name).await {
             Ok(found) => found,
             Err(Error::Refusal(Refusal::NotFound(ResourceKind::McpServer))) if is_call => {
-                return Ok(ClientResponse::Result(rules::not_done(
+                return Ok(ClientResponse::Result(rules::tool_error_result(
                     &ServerUnavailable::gone().sentence,
                 )));
             }
@@ -203,10 +203,10 @@ impl Hall {
         };
         let told = match question.method.as_str() {
             "ping" => Ok(ClientResponse::Result(json!({}))),
-            "initialize" => self.greet(&visit, &question.params).await,
+            "initialize" => self.initialize(&visit, &question.params).await,
             "tools/list" => self.list(&visit, &question.params).await,
             "tools/call" => self.call(&visit, question).await,
-            method if rules::is_passed_on(method) => self.pass_on(&visit, question).await,
+            method if rules::is_forwarded(method) => self.forward(&visit, question).await,
             method => {
                 return Ok(ClientResponse::Error {
                     code: UNKNOWN_METHOD,
@@ -216,7 +216,7 @@ impl Hall {
             }
         };
         Ok(told.unwrap_or_else(|closed| match is_call {
-            true => ClientResponse::Result(rules::not_done(&closed.sentence)),
+            true => ClientResponse::Result(rules::tool_error_result(&closed.sentence)),
             false => ClientResponse::Error {
                 code: NOT_REACHED,
                 message: closed.sentence,
@@ -226,19 +226,23 @@ impl Hall {
     }
 
     /// Answers a greeting by what the server said of itself.
-    async fn greet(
+    async fn initialize(
         &self,
         visit: &ServerRequestTarget,
         params: &Value,
     ) -> Result<ClientResponse, ServerUnavailable> {
-        let up = match self.open_line(visit).await {
+        let up = match self.open_connection(visit).await {
             Ok(up) => up,
             Err(closed) => {
-                self.inner.gateways.ungreeted(&visit.key(), visit.session);
+                self.inner
+                    .gateways
+                    .client_failed(&visit.key(), visit.session);
                 return Err(closed);
             }
         };
-        self.inner.gateways.greeted(&visit.key(), visit.session);
+        self.inner
+            .gateways
+            .client_attached(&visit.key(), visit.session);
         let server = up.client.server();
         let said = ServerDescription {
             name: &server.name,
@@ -247,7 +251,9 @@ impl Hall {
             instructions: &server.instructions,
         };
         let asked = params["protocolVersion"].as_str().unwrap_or_default();
-        Ok(ClientResponse::Result(rules::greeting(said, asked)))
+        Ok(ClientResponse::Result(rules::initialize_result(
+            said, asked,
+        )))
     }
 
     /// Lists the tools, all on one page: a listing is looked at as a whole.
@@ -263,9 +269,9 @@ impl Hall {
                 data: Value::Null,
             });
         }
-        let up = self.open_line(visit).await?;
+        let up = self.open_connection(visit).await?;
         let seen = self
-            .look_at_tools(&visit.entry, &up, ListingPolicy::Now)
+            .check_tools(&visit.entry, &up, ListingPolicy::Now)
             .await?;
         Ok(ClientResponse::Result(json!({"tools": seen.written})))
     }
@@ -276,9 +282,9 @@ impl Hall {
         visit: &ServerRequestTarget,
         question: ClientRequest,
     ) -> Result<ClientResponse, ServerUnavailable> {
-        let up = self.open_line(visit).await?;
+        let up = self.open_connection(visit).await?;
         let seen = self
-            .look_at_tools(&visit.entry, &up, ListingPolicy::IfDue)
+            .check_tools(&visit.entry, &up, ListingPolicy::IfDue)
             .await?;
         let name = question.params["name"].as_str().unwrap_or_default();
         if !seen.tools.iter().any(|tool| tool.name == name) {
@@ -288,20 +294,20 @@ impl Hall {
                 data: Value::Null,
             });
         }
-        self.ask_line(visit, &up, question).await
+        self.send_request(visit, &up, question).await
     }
 
-    async fn pass_on(
+    async fn forward(
         &self,
         visit: &ServerRequestTarget,
         question: ClientRequest,
     ) -> Result<ClientResponse, ServerUnavailable> {
-        let up = self.open_line(visit).await?;
-        self.ask_line(visit, &up, question).await
+        let up = self.open_connection(visit).await?;
+        self.send_request(visit, &up, question).await
     }
 
     /// Hands a question on; it ends with the line, also while the server works on it.
-    async fn ask_line(
+    async fn send_request(
         &self,
         visit: &ServerRequestTarget,
         up: &McpConnection,
@@ -314,7 +320,7 @@ impl Hall {
             progress,
             mut listening,
         } = question;
-        let tag = up.asked_by(visit.session);
+        let tag = up.begin_call(visit.session);
         let asking = RequestOptions {
             tag: tag.number(),
             waits: RequestTimeouts::default(),
@@ -322,14 +328,14 @@ impl Hall {
         };
         let answer = tokio::select! {
             biased;
-            closed = is_cut(up.cut.subscribe()) => return Err(closed),
+            closed = disconnected(up.cut.subscribe()) => return Err(closed),
             // The server hears that it was cancelled.
             () = listening.ended() => return Err(ServerUnavailable::unheard()),
-            answer = up.client.forward(&method, rules::asked(params), asking) => answer,
+            answer = up.client.forward(&method, rules::forwarded_params(params), asking) => answer,
         };
         match answer {
             Ok(result) => {
-                let result = rules::answered(result, revision.as_deref());
+                let result = rules::forwarded_result(result, revision.as_deref());
                 Ok(ClientResponse::Result(result))
             }
             Err(McpError::Refused {
@@ -344,7 +350,7 @@ impl Hall {
             Err(error) => {
                 // How it ended is told by whoever ended it.
                 let cut = up.cut.borrow().clone();
-                self.note_failure(&visit.entry, &error).await;
+                self.record_failure(&visit.entry, &error).await;
                 Err(cut.unwrap_or_else(|| ServerUnavailable::of(&visit.entry, &error)))
             }
         }
@@ -352,7 +358,7 @@ impl Hall {
 
     /// The line to an entry's server, opened if it is not; only where the entry may be used and
     /// its program is the approved one.
-    async fn open_line(
+    async fn open_connection(
         &self,
         visit: &ServerRequestTarget,
     ) -> Result<McpConnection, ServerUnavailable> {
@@ -361,11 +367,11 @@ impl Hall {
         self.is_approved_program(entry, &key).await?;
         loop {
             let mark = ServerVersion::of(entry);
-            let mut told = match self.inner.gateways.look(&key, mark, visit.session) {
+            let mut told = match self.inner.gateways.next_step(&key, mark, visit.session) {
                 ConnectStep::Take(up) => return self.with_token(entry, up).await,
                 ConnectStep::Hear(told) => told,
                 ConnectStep::Start(starting, told) => {
-                    self.start_line(entry.clone(), key.clone(), starting);
+                    self.start_connection(entry.clone(), key.clone(), starting);
                     told
                 }
             };
@@ -407,7 +413,8 @@ impl Hall {
         if let Some(why) = TestBlocker::of(server) {
             if why == TestBlocker::NeedsApproval {
                 // Where nobody can answer the question any more it is asked once more.
-                self.learn_of(entry, Observation::Lapsed).await;
+                self.try_record_observation(entry, Observation::Lapsed)
+                    .await;
             }
             return Err(ServerUnavailable::held_back(why));
         }
@@ -441,16 +448,16 @@ impl Hall {
                 Observation::Program(program)
             }
         };
-        let closed = match self.learn_of(entry, learned).await {
+        let closed = match self.try_record_observation(entry, learned).await {
             ObservationOutcome::Held(why) => ServerUnavailable::held_back(why),
             ObservationOutcome::Fine | ObservationOutcome::Moved => ServerUnavailable::moved(),
         };
-        self.inner.gateways.cut(key, &closed);
+        self.inner.gateways.disconnect(key, &closed);
         Err(closed)
     }
 
     /// Notes that a server wants a sign-in, which ends its line; other failures are no news.
-    async fn note_failure(&self, entry: &ConfiguredServer, error: &McpError) {
+    async fn record_failure(&self, entry: &ConfiguredServer, error: &McpError) {
         let learned = match error {
             McpError::NeedsAuth { www_authenticate } => {
                 Observation::SignIn(www_authenticate.clone())
@@ -460,16 +467,20 @@ impl Hall {
             }
             _ => return,
         };
-        self.learn_of(entry, learned).await;
+        self.try_record_observation(entry, learned).await;
         self.inner
             .gateways
-            .cut(&ServerKey::of(entry), &ServerUnavailable::sign_in());
+            .disconnect(&ServerKey::of(entry), &ServerUnavailable::sign_in());
     }
 
     /// Notes what was learned of an entry; what cannot be written is logged, and the entry is
     /// held back as one that changed.
-    async fn learn_of(&self, entry: &ConfiguredServer, learned: Observation) -> ObservationOutcome {
-        match self.note_learned(entry, learned).await {
+    async fn try_record_observation(
+        &self,
+        entry: &ConfiguredServer,
+        learned: Observation,
+    ) -> ObservationOutcome {
+        match self.record_observation(entry, learned).await {
             Ok(noted) => noted,
             Err(error) => {
                 tracing::error!(?error, "what was learned of a tool server was not written");
@@ -493,12 +504,12 @@ impl Hall {
                 Some(why) => self
                     .inner
                     .gateways
-                    .cut(&key, &ServerUnavailable::held_back(why)),
+                    .disconnect(&key, &ServerUnavailable::held_back(why)),
                 None => {
                     let mark = ServerVersion::of_server(server);
                     self.inner
                         .gateways
-                        .cut_other(&key, mark, &ServerUnavailable::moved());
+                        .disconnect_stale(&key, mark, &ServerUnavailable::moved());
                 }
             },
         }
@@ -507,7 +518,9 @@ impl Hall {
     /// Nobody is signed in to this server any more.
     pub(crate) fn tool_server_signed_out(&self, agent: AgentId, name: &ServerName) {
         let key = ServerKey::named(agent, name);
-        self.inner.gateways.cut(&key, &ServerUnavailable::sign_in());
+        self.inner
+            .gateways
+            .disconnect(&key, &ServerUnavailable::sign_in());
     }
 
     /// How many tool servers are connected to now.
@@ -522,7 +535,7 @@ impl Hall {
 }
 
 /// Waits until a line is cut.
-async fn is_cut(mut cut: watch::Receiver<Option<ServerUnavailable>>) -> ServerUnavailable {
+async fn disconnected(mut cut: watch::Receiver<Option<ServerUnavailable>>) -> ServerUnavailable {
     let why = cut.wait_for(Option::is_some).await;
     why.ok()
         .and_then(|why| why.clone())

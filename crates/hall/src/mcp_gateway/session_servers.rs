@@ -40,17 +40,17 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub(crate) async fn servers_for(
+    pub(crate) async fn next_server_set(
         &self,
         agent: &Agent,
         session: SessionId,
     ) -> Result<NextServerSet> {
         let gateways = &self.inner.gateways;
-        gateways.rested(agent.id);
+        gateways.reset_failures(agent.id);
         let mut over = NextServerSet::default();
-        for entry in self.enabled_entries(agent).await? {
+        for entry in self.enabled_servers(agent).await? {
             let server = &entry.kept.server;
-            let lost = gateways.lost(&ServerKey::of(&entry), session);
+            let lost = gateways.client_loss(&ServerKey::of(&entry), session);
             match (server.status, lost) {
                 (ServerStatus::Ready, Some(ClientLoss::Regainable)) => over.is_stale = true,
                 // Handing it over once more would only fail again, and cost what the agent
@@ -61,7 +61,7 @@ impl Hall {
                     | ServerStatus::Failing
                     | ServerStatus::CommandMissing,
                     Some(_),
-                ) => self.try_again(&entry, session),
+                ) => self.retry_connection(&entry, session),
                 (
                     ServerStatus::Ready
                     | ServerStatus::Unknown
@@ -86,12 +86,12 @@ impl Hall {
 
     /// Notes that a session is handed its servers anew: said before it is, because some clients
     /// greet them meanwhile, and what becomes of that counts.
-    pub(crate) fn servers_handed(&self, session: SessionId) {
-        self.inner.gateways.handed(session);
+    pub(crate) fn record_servers_handed(&self, session: SessionId) {
+        self.inner.gateways.reset_client(session);
     }
 
     /// Reaches a server whose client gave up on it; when it is there, the next turn has it.
-    fn try_again(&self, entry: &ConfiguredServer, session: SessionId) {
+    fn retry_connection(&self, entry: &ConfiguredServer, session: SessionId) {
         let visit = ServerRequestTarget {
             entry: entry.clone(),
             session,
@@ -100,7 +100,7 @@ impl Hall {
         self.tasks()
             .spawn("tool server again", self.now(), async move {
                 // What comes of it is noted in the entry.
-                let _ = hall.open_line(&visit).await;
+                let _ = hall.open_connection(&visit).await;
             });
     }
 }

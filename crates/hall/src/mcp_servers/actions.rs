@@ -11,7 +11,7 @@ use guildhall_domain::{
     mcp_servers::{
         AuthStatus, ConnectionConfig, McpServer, McpServerPatch, NewMcpServer, Pin, PinComparison,
         ProgramFiles, ServerAuthKind, ServerName, ServerStatus, StatusTrigger,
-        approval_card::standing, event_payloads, name_to_make, next, server_test,
+        approval_card::current_state, event_payloads, name_to_make, next, server_test,
     },
     revisions::Precondition,
 };
@@ -20,9 +20,9 @@ use guildhall_world::seal::Seal;
 use serde_json::{Value, json};
 
 use super::{
-    RevisedServers, all, existing, named,
+    RevisedServers, all, existing, parse_name,
     preflight::{GatedAction, session_of},
-    registered, room_for, sealed_values, write,
+    registered, require_capacity, sealed_values, write,
 };
 use crate::{
     Hall,
@@ -86,7 +86,7 @@ impl Hall {
             name,
             connection: ask.connection.without_fragment(),
         };
-        let once = self.once(by, once);
+        let once = self.sealed_once(by, once);
         self.add(by, adding, presented, once).await
     }
 
@@ -102,8 +102,8 @@ impl Hall {
         once: IdempotentWrite<RevisedServers>,
     ) -> Result<RevisedServers> {
         let name = name_to_make(name)?;
-        let once = self.once(by, once);
-        let (peek, agent, now) = (once.peek(), by.agent(), self.now());
+        let once = self.sealed_once(by, once);
+        let (peek, agent, now) = (once.replay_check(), by.agent(), self.now());
         let agent = self
             .store()
             .read(move |db| {
@@ -137,13 +137,13 @@ impl Hall {
             connection,
         } = adding;
         let (caller, id) = (*by.caller(), by.agent());
-        let (peek, now, asked) = (once.peek(), self.now(), name.clone());
+        let (peek, now, asked) = (once.replay_check(), self.now(), name.clone());
         let (agent, session) = self
             .store()
             .read(move |db| {
                 peek.check(db, now)?;
                 let agent = registered(db, id)?;
-                room_for(db, id, &asked)?;
+                require_capacity(db, id, &asked)?;
                 Ok((agent, session_of(db, &caller)?))
             })
             .await?
@@ -160,7 +160,9 @@ impl Hall {
             asked: Value::Null,
             standing: Value::Null,
         };
-        let permit = self.permit(&caller, deed.wanted()?, presented).await?;
+        let permit = self
+            .permit(&caller, deed.approval_request()?, presented)
+            .await?;
         let wants_sign_in = self.wants_sign_in(&agent, &connection).await;
         let (now, seal) = (self.now(), self.inner.seal.clone());
         let mut server = new_server(name, connection, program.as_ref(), &caller, now);
@@ -169,13 +171,13 @@ impl Hall {
         }
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 once.run(tx, now, |tx| {
                     registered(tx, id)?;
-                    room_for(tx, id, &server.name)?;
+                    require_capacity(tx, id, &server.name)?;
                     permit.spend(tx, now)?;
                     let kept = McpServerRow {
-                        sealed: sealed_values::close(&seal, id, &server)?,
+                        sealed: sealed_values::seal(&seal, id, &server)?,
                         server,
                     };
                     rows::insert(tx, id, &kept)?;
@@ -207,9 +209,11 @@ impl Hall {
         once: IdempotentWrite<RevisedServers>,
     ) -> Result<RevisedServers> {
         patch.check()?;
-        let mut once = self.once(by, once);
+        let mut once = self.sealed_once(by, once);
         for _ in 0..TRIES_MAX {
-            let found = self.look(by, name, &precondition, once.peek()).await?;
+            let found = self
+                .load_for_action(by, name, &precondition, once.replay_check())
+                .await?;
             let change = PlannedChange::plan(&patch, &found.kept.server)?;
             let program = match change.is_seen {
                 true => self.program_of(&found.agent, &change.connection).await?,
@@ -220,9 +224,13 @@ impl Hall {
                 let deed = GatedAction {
                     asked: json!({"enabled": patch.enabled}),
                     verb: change.verb,
-                    ..found.deed(Capability::McpUpdate, &change.connection, program.as_ref())
+                    ..found.gated_action(
+                        Capability::McpUpdate,
+                        &change.connection,
+                        program.as_ref(),
+                    )
                 };
-                let wanted = deed.wanted()?;
+                let wanted = deed.approval_request()?;
                 let permit = self.permit(by.caller(), wanted, presented.clone()).await?;
                 Some(permit)
             } else {
@@ -258,30 +266,33 @@ impl Hall {
     ) -> Result<Vec<McpServer>> {
         let mut once = IdempotentWrite::without_key();
         for _ in 0..TRIES_MAX {
-            let found = self.look(by, name, &precondition, once.peek()).await?;
+            let found = self
+                .load_for_action(by, name, &precondition, once.replay_check())
+                .await?;
             let permit = match by.caller().agent() {
                 None => None,
                 // An agent may switch an entry off; what it removes nobody can look at again.
                 Some(_) => {
                     let connection = &found.kept.server.connection;
                     let program = self.program_of(&found.agent, connection).await?;
-                    let deed = found.deed(Capability::McpRemove, connection, program.as_ref());
+                    let deed =
+                        found.gated_action(Capability::McpRemove, connection, program.as_ref());
                     let wanted = GatedAction {
                         verb: "Remove",
                         ..deed
                     }
-                    .wanted()?;
+                    .approval_request()?;
                     let permit = self.permit(by.caller(), wanted, presented.clone()).await?;
                     Some(permit)
                 }
             };
-            let parting = self.mcp_tokens(by.agent(), &found.kept.server).await?;
+            let parting = self.take_tokens(by.agent(), &found.kept.server).await?;
             match self
                 .commit(by, permit, (found.kept, ServerAction::Remove), once)
                 .await?
             {
                 CommitOutcome::Done(entries) => {
-                    self.part(parting);
+                    self.revoke_removed_tokens(parting);
                     return Ok(entries.value);
                 }
                 CommitOutcome::Moved(again) => once = again,
@@ -291,7 +302,7 @@ impl Hall {
     }
 
     /// Answers that may hold secrets are kept sealed.
-    fn once(
+    fn sealed_once(
         &self,
         by: &ForAgent,
         once: IdempotentWrite<RevisedServers>,
@@ -300,14 +311,14 @@ impl Hall {
     }
 
     /// The entry that a deed is about, if it may be done at all.
-    pub(super) async fn look(
+    pub(super) async fn load_for_action(
         &self,
         by: &ForAgent,
         name: &str,
         precondition: &Precondition,
         peek: ReplayCheck,
     ) -> Result<LoadedServer> {
-        let (by, name, seal) = (*by, named(name), self.inner.seal.clone());
+        let (by, name, seal) = (*by, parse_name(name), self.inner.seal.clone());
         let (precondition, now) = (precondition.clone(), self.now());
         let seen = self
             .store()
@@ -340,7 +351,7 @@ impl Hall {
         let committed = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 registered(tx, id)?;
                 let name = before.server.name.clone();
                 let standing = existing(tx, &seal, id, Some(&name))?;
@@ -359,7 +370,7 @@ impl Hall {
                         ServerAction::Change(change, program) => {
                             let after = change.after(&standing, program.as_ref(), now);
                             let rev = after.server.rev;
-                            put(tx, &seal, (id, &caller), (&standing, after), now)?;
+                            write_change(tx, &seal, (id, &caller), (&standing, after), now)?;
                             rev
                         }
                     };
@@ -380,7 +391,7 @@ impl Hall {
 }
 
 impl LoadedServer {
-    fn deed<'a>(
+    fn gated_action<'a>(
         &'a self,
         capability: Capability,
         connection: &'a ConnectionConfig,
@@ -395,7 +406,7 @@ impl LoadedServer {
             program,
             session: self.session,
             asked: Value::Null,
-            standing: standing(&self.kept.server),
+            standing: current_state(&self.kept.server),
         }
     }
 }
@@ -428,7 +439,7 @@ impl PlannedChange {
             .and_then(|before| before.auth_kind);
         let enabled = patch.enabled.unwrap_or(stored.enabled);
         Ok(Self {
-            connection: connection.wanting(auth_kind),
+            connection: connection.with_auth_kind(auth_kind),
             is_connection: patch.connection.is_some(),
             is_seen: patch.connection.is_some() || (enabled && !stored.enabled),
             enabled,
@@ -467,7 +478,7 @@ impl PlannedChange {
                 server.tool_count = None;
             }
             server.connection = match self.wants_sign_in {
-                true => self.connection.wanting(Some(ServerAuthKind::Oauth2)),
+                true => self.connection.with_auth_kind(Some(ServerAuthKind::Oauth2)),
                 false => self.connection,
             };
             if is_other || !is_pinned {
@@ -508,7 +519,7 @@ pub(super) fn is_same(one: &McpServerRow, other: &McpServerRow) -> bool {
 }
 
 /// Writes what became of an entry, unless nothing did.
-fn put(
+fn write_change(
     tx: &mut guildhall_store::Tx<'_>,
     seal: &Seal,
     (id, by): (AgentId, &Caller),
@@ -537,7 +548,7 @@ fn new_server(
     let mut server = McpServer {
         name,
         enabled: true,
-        connection: connection.wanting(None),
+        connection: connection.with_auth_kind(None),
         added_at: now,
         added_by: by.author,
         rev: 1,

@@ -34,7 +34,8 @@ use guildhall_world::{project_servers, seal::Seal};
 
 pub(crate) use self::{
     observations::{
-        ConfiguredServer, Observation, ObservationOutcome, ToolsOutcome, repinned, take_over,
+        ConfiguredServer, Observation, ObservationOutcome, ToolsOutcome, accept_or_ask_tools,
+        apply_repin_decision,
     },
     preflight::session_of,
     test_queues::TestQueues,
@@ -90,14 +91,14 @@ impl Hall {
         by: &ForAgent,
         name: &str,
     ) -> Result<ReadSnapshot<Revised<McpServer>>> {
-        let (by, seal, name) = (*by, self.inner.seal.clone(), named(name));
+        let (by, seal, name) = (*by, self.inner.seal.clone(), parse_name(name));
         self.store()
             .read(move |db| {
                 agent(db, by.agent())?;
                 let kept = existing(db, &seal, by.agent(), name.as_ref())?;
                 Ok(Revised {
                     rev: kept.server.rev,
-                    value: shown(kept.server, by.caller()),
+                    value: redacted(kept.server, by.caller()),
                 })
             })
             .await
@@ -121,7 +122,7 @@ impl Hall {
         let offered = servers.into_iter().map(|found| DiscoveredServer {
             already_added: taken.contains(&found.name.folded()),
             name: found.name,
-            connection: found.connection.hidden(),
+            connection: found.connection.redacted(),
         });
         Ok(ReadSnapshot {
             seq: known.seq,
@@ -143,7 +144,7 @@ impl Hall {
         .await
     }
 
-    pub(crate) async fn off_the_threads<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
@@ -195,7 +196,7 @@ pub(crate) fn write(
 ) -> Result<()> {
     let sealed = match before.connection == after.server.connection {
         true => after.sealed.clone(),
-        false => sealed_values::close(seal, agent, &after.server)?,
+        false => sealed_values::seal(seal, agent, &after.server)?,
     };
     if let Some(question) = before
         .approval_id
@@ -216,7 +217,7 @@ pub(crate) fn write(
 }
 
 /// The name of an entry as an address has it; a text that is none names nothing.
-pub(crate) fn named(text: &str) -> Option<ServerName> {
+pub(crate) fn parse_name(text: &str) -> Option<ServerName> {
     ServerName::parse(text)
 }
 
@@ -240,11 +241,11 @@ pub(crate) fn existing(
     let missing = Refusal::NotFound(ResourceKind::McpServer);
     let name = name.ok_or_else(|| missing.clone())?;
     let kept = rows::find(db, agent, name)?.ok_or(missing)?;
-    Ok(sealed_values::open(seal, agent, kept))
+    Ok(sealed_values::unseal(seal, agent, kept))
 }
 
 /// Holds back an entry that there is no room or name for. Source: contract 4.4, row 7.
-fn room_for(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
+fn require_capacity(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
     if rows::find(db, agent, name)?.is_some() {
         return Err(Refusal::DuplicateName.into());
     }
@@ -258,16 +259,16 @@ fn room_for(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
 fn all(db: &ReadTx<'_>, seal: &Seal, agent: AgentId, by: &Caller) -> Result<Vec<McpServer>> {
     let kept = rows::of_agent(db, agent)?.into_iter();
     Ok(kept
-        .map(|kept| shown(sealed_values::open(seal, agent, kept).server, by))
+        .map(|kept| redacted(sealed_values::unseal(seal, agent, kept).server, by))
         .collect())
 }
 
 /// An entry as `by` is shown it: values only to the owner at a screen. Source: contract 4.3.
-fn shown(server: McpServer, by: &Caller) -> McpServer {
+fn redacted(server: McpServer, by: &Caller) -> McpServer {
     let server = server.with_lost_values();
     if is_person(by) {
         server
     } else {
-        server.hidden()
+        server.redacted()
     }
 }

@@ -21,11 +21,11 @@ use guildhall_store::{
 use guildhall_world::digests::{ApprovalAction, ApprovalDigests};
 use serde_json::Value;
 
-use super::{actions::is_same, existing, named, registered, write};
+use super::{actions::is_same, existing, parse_name, registered, write};
 use crate::{
     Hall,
     approvals::{self, RepinRequest},
-    mcp_signins::wants_wider,
+    mcp_signins::record_wider_scope,
 };
 
 /// An entry with its values, and whose it is.
@@ -70,8 +70,12 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for agent or entry.
-    pub(crate) async fn entry_named(&self, agent: AgentId, name: &str) -> Result<ConfiguredServer> {
-        let (name, seal) = (named(name), self.inner.seal.clone());
+    pub(crate) async fn configured_server(
+        &self,
+        agent: AgentId,
+        name: &str,
+    ) -> Result<ConfiguredServer> {
+        let (name, seal) = (parse_name(name), self.inner.seal.clone());
         let found = self.store().read(move |db| {
             let agent = registered(db, agent)?;
             let kept = existing(db, &seal, agent.id, name.as_ref())?;
@@ -84,14 +88,14 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub(crate) async fn enabled_entries(&self, agent: &Agent) -> Result<Vec<ConfiguredServer>> {
+    pub(crate) async fn enabled_servers(&self, agent: &Agent) -> Result<Vec<ConfiguredServer>> {
         let (agent, seal) = (agent.clone(), self.inner.seal.clone());
         let found = self.store().read(move |db| {
             let kept = rows::of_agent(db, agent.id)?.into_iter();
             Ok(kept
                 .filter(|kept| kept.server.enabled)
                 .map(|kept| ConfiguredServer {
-                    kept: super::sealed_values::open(&seal, agent.id, kept),
+                    kept: super::sealed_values::unseal(&seal, agent.id, kept),
                     agent: agent.clone(),
                 })
                 .collect())
@@ -103,7 +107,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub(crate) async fn note_learned(
+    pub(crate) async fn record_observation(
         &self,
         entry: &ConfiguredServer,
         learned: Observation,
@@ -139,7 +143,7 @@ impl Hall {
                     }
                     Observation::WiderScope(challenge) => {
                         let scope = AuthChallenge::read(&challenge).scope;
-                        wants_wider(tx, &seal, (agent.id, &name), &standing.server, scope)?;
+                        record_wider_scope(tx, &seal, (agent.id, &name), &standing.server, scope)?;
                         server_test::wants_sign_in(server, Some(&challenge));
                         ObservationOutcome::Fine
                     }
@@ -154,11 +158,11 @@ impl Hall {
                     }
                     Observation::Program(program) => {
                         let differing = PinDifference::program(&server.pin, &program);
-                        ask(tx, &digests, &agent, server, &differing, now)?;
+                        ask_repin(tx, &digests, &agent, server, &differing, now)?;
                         ObservationOutcome::Held(TestBlocker::PinChanged)
                     }
                     Observation::Listed(tools) => {
-                        match take_over(tx, &digests, &agent, server, tools, now)? {
+                        match accept_or_ask_tools(tx, &digests, &agent, server, tools, now)? {
                             ToolsOutcome::Over(tools) => {
                                 keep = tools;
                                 ObservationOutcome::Fine
@@ -169,7 +173,7 @@ impl Hall {
                         }
                     }
                     Observation::Lapsed => {
-                        repeat(tx, server, now)?;
+                        repeat_repin(tx, server, now)?;
                         ObservationOutcome::Held(TestBlocker::NeedsApproval)
                     }
                 };
@@ -195,7 +199,7 @@ pub(crate) enum ToolsOutcome {
 
 /// Takes the tools over that an entry's server listed, or asks the owner where they are not those
 /// that were approved.
-pub(crate) fn take_over(
+pub(crate) fn accept_or_ask_tools(
     tx: &mut Tx<'_>,
     digests: &ApprovalDigests,
     agent: &Agent,
@@ -208,7 +212,7 @@ pub(crate) fn take_over(
         && mcp_tools::compare(approved, &tools).needs_approval()
     {
         let differing = PinDifference::tools(approved, &tools)?;
-        ask(tx, digests, agent, server, &differing, now)?;
+        ask_repin(tx, digests, agent, server, &differing, now)?;
         return Ok(ToolsOutcome::Asked);
     }
     let mut seen = ServerTestResult {
@@ -220,7 +224,7 @@ pub(crate) fn take_over(
 }
 
 /// Asks the owner whether the entry may go on as it is now.
-fn ask(
+fn ask_repin(
     tx: &mut Tx<'_>,
     digests: &ApprovalDigests,
     agent: &Agent,
@@ -230,7 +234,7 @@ fn ask(
 ) -> Result<()> {
     let input = differing.input(server);
     let action = ApprovalAction {
-        capability: Capability::McpRepin.word(),
+        capability: Capability::McpRepin.as_str(),
         agent: Some(agent.id),
         input: &input,
         pin: &Value::Null,
@@ -242,13 +246,13 @@ fn ask(
         card: differing.card(agent, server)?,
         why: differing.why(),
     };
-    let question = approvals::ask_again(tx, repin, now)?;
-    differing.holds(server, question);
+    let question = approvals::ask_repin(tx, repin, now)?;
+    differing.hold_for_approval(server, question);
     Ok(())
 }
 
 /// Asks the same once more when nobody can answer the question any more.
-fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Timestamp) -> Result<()> {
+fn repeat_repin(tx: &mut Tx<'_>, server: &mut McpServer, now: Timestamp) -> Result<()> {
     let Some(id) = server.approval_id else {
         return Ok(());
     };
@@ -268,7 +272,7 @@ fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Timestamp) -> Result<()>
         card: approval.card.clone(),
         why: approval.why.clone(),
     };
-    server.approval_id = Some(approvals::ask_again(tx, repin, now)?);
+    server.approval_id = Some(approvals::ask_repin(tx, repin, now)?);
     Ok(())
 }
 
@@ -278,7 +282,7 @@ fn repeat(tx: &mut Tx<'_>, server: &mut McpServer, now: Timestamp) -> Result<()>
 /// Faults.
 ///
 /// Source: contract 4.5, kind `repin`.
-pub(crate) fn repinned(
+pub(crate) fn apply_repin_decision(
     tx: &mut Tx<'_>,
     approval: &Approval,
     is_granted: bool,
@@ -307,10 +311,10 @@ pub(crate) fn repinned(
     if let Some(tools) = keep {
         rows::set_tools(tx, agent, &name, &tools)?;
     }
-    tell(tx, agent, (&before.server, &after.server), by, now)
+    append_status_changed(tx, agent, (&before.server, &after.server), by, now)
 }
 
-fn tell(
+fn append_status_changed(
     tx: &mut Tx<'_>,
     agent: AgentId,
     (before, after): (&McpServer, &McpServer),

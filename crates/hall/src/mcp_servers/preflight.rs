@@ -47,7 +47,7 @@ impl GatedAction<'_> {
     ///
     /// # Errors
     /// A fault when there is no card.
-    pub(super) fn wanted(self) -> Result<ApprovalRequest, Fault> {
+    pub(super) fn approval_request(self) -> Result<ApprovalRequest, Fault> {
         let place = CardSubject {
             agent: self.agent,
             name: self.name,
@@ -66,7 +66,7 @@ impl GatedAction<'_> {
             why: why(self.connection, self.program),
             input: json!({
                 "name": self.name,
-                "connection": self.connection.in_clear(),
+                "connection": self.connection.to_plain_json(),
                 "asked": self.asked,
             }),
             pin,
@@ -109,7 +109,7 @@ impl Hall {
             .next();
         let cwd = PathBuf::from(&agent.cwd);
         let hashes = Arc::clone(&self.inner.hashes);
-        self.off_the_threads(move || {
+        self.run_blocking(move || {
             let paths: Vec<&str> = own.iter().chain(&agents).map(String::as_str).collect();
             hashes.resolve(CommandSpec {
                 command: &stdio.command,
@@ -126,7 +126,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(crate) async fn was_seen(
+    pub(crate) async fn is_checked_program(
         &self,
         agent: &Agent,
         connection: &ConnectionConfig,

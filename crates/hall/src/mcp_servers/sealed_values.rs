@@ -11,11 +11,11 @@ use guildhall_store::mcp_servers::McpServerRow;
 use guildhall_world::seal::{Seal, SealContext};
 
 /// An entry with its values; those that cannot be read stay hidden.
-pub(super) fn open(seal: &Seal, agent: AgentId, mut kept: McpServerRow) -> McpServerRow {
+pub(super) fn unseal(seal: &Seal, agent: AgentId, mut kept: McpServerRow) -> McpServerRow {
     let Some(sealed) = &kept.sealed else {
         return kept;
     };
-    let place = place(&agent, &kept.server);
+    let place = seal_context(&agent, &kept.server);
     let opened = seal.unseal(SealContext(&place), sealed);
     let known: Option<BTreeMap<String, String>> =
         opened.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -23,7 +23,7 @@ pub(super) fn open(seal: &Seal, agent: AgentId, mut kept: McpServerRow) -> McpSe
         let names = kept.server.connection.values().keys();
         let values = names.map(|name| {
             let value = known.remove(name).map(SecretText::sent);
-            (name.clone(), value.unwrap_or_else(SecretText::hidden))
+            (name.clone(), value.unwrap_or_else(SecretText::redacted))
         });
         let values = values.collect();
         kept.server.connection = kept.server.connection.with_values(values);
@@ -35,7 +35,7 @@ pub(super) fn open(seal: &Seal, agent: AgentId, mut kept: McpServerRow) -> McpSe
 ///
 /// # Errors
 /// A fault when they cannot be sealed.
-pub(super) fn close(
+pub(super) fn seal(
     seal: &Seal,
     agent: AgentId,
     server: &McpServer,
@@ -50,12 +50,12 @@ pub(super) fn close(
         .collect();
     let text = serde_json::to_vec(&known)
         .map_err(|error| Fault::broken("sealing the values of a tool server", error))?;
-    let place = place(&agent, server);
+    let place = seal_context(&agent, server);
     seal.seal(SealContext(&place), &text).map(Some)
 }
 
 /// Agent, name and field: what was sealed for one entry opens at no other one.
-fn place<'a>(agent: &'a AgentId, server: &'a McpServer) -> [&'a [u8]; 4] {
+fn seal_context<'a>(agent: &'a AgentId, server: &'a McpServer) -> [&'a [u8]; 4] {
     [
         b"mcp_servers",
         agent.as_bytes(),

@@ -45,12 +45,16 @@ impl Hall {
         once: IdempotentWrite<ServerTestResult>,
     ) -> Result<ServerTestResult> {
         let anything = Default::default();
-        let mut found = self.look(by, name, &anything, once.peek()).await?;
+        let mut found = self
+            .load_for_action(by, name, &anything, once.replay_check())
+            .await?;
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
         let line = &self.inner.testing;
         let turn = line.turn(by.agent(), &found.kept.server.name, within).await;
         if turn.is_some() {
-            found = self.look(by, name, &anything, once.peek()).await?;
+            found = self
+                .load_for_action(by, name, &anything, once.replay_check())
+                .await?;
         }
         let entry = ConfiguredServer {
             agent: found.agent,
@@ -67,10 +71,10 @@ impl Hall {
                 Some(Observation::Lapsed),
             ),
             Some(why) => (ServerTestResult::held_back(why), None),
-            None => self.reach(&entry).await?,
+            None => self.connect_once(&entry).await?,
         };
         let tested = match learned {
-            Some(learned) => self.learn_by_test(&entry, tested, learned).await?,
+            Some(learned) => self.record_test(&entry, tested, learned).await?,
             None => tested,
         };
         let now = self.now();
@@ -80,20 +84,20 @@ impl Hall {
     }
 
     /// Notes what a test showed; says what came of that.
-    async fn learn_by_test(
+    async fn record_test(
         &self,
         entry: &ConfiguredServer,
         mut tested: ServerTestResult,
         learned: Observation,
     ) -> Result<ServerTestResult> {
         let is_listed = matches!(learned, Observation::Listed(_));
-        let noted = self.note_learned(entry, learned).await?;
+        let noted = self.record_observation(entry, learned).await?;
         let ObservationOutcome::Held(why) = noted else {
             tested.ok = is_listed;
             return Ok(tested);
         };
         let (agent, name) = (entry.agent.id, &entry.kept.server.name);
-        let now = self.entry_named(agent, name.as_str()).await?;
+        let now = self.configured_server(agent, name.as_str()).await?;
         self.tool_server_changed(agent, name, Some(&now.kept.server));
         Ok(match why {
             TestBlocker::NeedsApproval if is_listed => {
@@ -130,7 +134,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone; whatever the server does is the inner answer.
-    pub(crate) async fn ask_with(
+    pub(crate) async fn list_tools_with_token(
         &self,
         agent: &Agent,
         connection: &ConnectionConfig,
@@ -144,7 +148,7 @@ impl Hall {
         })
     }
 
-    async fn reach(
+    async fn connect_once(
         &self,
         entry: &ConfiguredServer,
     ) -> Result<(ServerTestResult, Option<Observation>)> {
@@ -171,7 +175,10 @@ impl Hall {
         let CheckResult {
             tools, duration, ..
         } = check(&target, agent, within).await;
-        if !self.was_seen(agent, &server.connection, seen).await? {
+        if !self
+            .is_checked_program(agent, &server.connection, seen)
+            .await?
+        {
             let why = "The program was changed while it was started; try again.";
             return Ok((ServerTestResult::failed("CHANGED", why), None));
         }
@@ -262,7 +269,7 @@ impl Hall {
         let cell = &self.inner.outgoing;
         let opened = cell.get_or_try_init(|| async {
             let own = self.inner.own_ports.clone();
-            let opened = self.off_the_threads(|| HttpClient::open(own)).await?;
+            let opened = self.run_blocking(|| HttpClient::open(own)).await?;
             opened.map_err(|error| Fault::broken("opening the way out", error))
         });
         opened.await.cloned()

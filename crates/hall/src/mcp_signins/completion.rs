@@ -19,7 +19,7 @@ use guildhall_store::{
 };
 use guildhall_world::{digests::ApprovalDigests, seal::Seal};
 
-use super::{SigninOutcome, end, rewrite, secrets::GrantedTokens};
+use super::{SigninOutcome, end, secrets::GrantedTokens, write_if_changed};
 use crate::{
     mcp_servers::{self, ToolsOutcome},
     sessions::{NewMessage, QueueRank, enqueue},
@@ -39,7 +39,7 @@ pub(super) fn connect(
     let stored = SigninRow {
         url: kept.flow.url.clone(),
         client,
-        access: Some(granted.close(seal, of)?),
+        access: Some(granted.seal(seal, of)?),
         expires_at: granted.ends(now),
     };
     rows::put(tx, agent, &name, &stored)?;
@@ -49,17 +49,17 @@ pub(super) fn connect(
     server.connection = server
         .connection
         .clone()
-        .wanting(Some(ServerAuthKind::Oauth2));
+        .with_auth_kind(Some(ServerAuthKind::Oauth2));
     server.auth_status = Some(AuthStatus::Connected);
     server.auth_client_origin = Some(origin);
     kept.flow.tool_count = u32::try_from(tools.len()).ok();
     let registered = mcp_servers::registered(tx, agent)?;
     // What it has for those who signed in, nobody may have approved.
-    let taken = mcp_servers::take_over(tx, digests, &registered, server, tools, now)?;
+    let taken = mcp_servers::accept_or_ask_tools(tx, digests, &registered, server, tools, now)?;
     if matches!(taken, ToolsOutcome::Over(_)) {
         signed_in(server);
     }
-    rewrite(tx, seal, agent, (standing, after), now)?;
+    write_if_changed(tx, seal, agent, (standing, after), now)?;
     let session = match taken {
         ToolsOutcome::Asked => None,
         ToolsOutcome::Over(keep) => {
@@ -70,7 +70,7 @@ pub(super) fn connect(
         }
     };
     end(tx, kept, SigninEvent::Connected, now)?;
-    let woken = tell(tx, session, name.as_str(), (message, now))?;
+    let woken = queue_for_session(tx, session, name.as_str(), (message, now))?;
     Ok((SigninOutcome::Connected(name.as_str().to_owned()), woken))
 }
 
@@ -86,7 +86,7 @@ pub(super) fn signed_in(server: &mut McpServer) {
 }
 
 /// Gives the session that asked one input, if it has nothing else to do.
-fn tell(
+fn queue_for_session(
     tx: &mut Tx<'_>,
     session: Option<SessionId>,
     server: &str,

@@ -32,8 +32,8 @@ use guildhall_store::{
 };
 use guildhall_world::{mcp::McpError, oauth::IssuerClient, secret_tokens};
 
-pub(crate) use self::secrets::wants_wider;
-use self::secrets::{FlowSecrets, WiderScope, close_client};
+pub(crate) use self::secrets::record_wider_scope;
+use self::secrets::{FlowSecrets, WiderScope, seal_client};
 pub use self::{
     signin_pages::{RedirectOutcome, SigninOutcome, SigninPage},
     token_refresh::TokenRefreshes,
@@ -41,7 +41,7 @@ pub use self::{
 use crate::{
     Hall, callers,
     idempotency::IdempotentWrite,
-    launch_config::base,
+    launch_config::public_base_url,
     mcp_servers::{self, session_of},
 };
 
@@ -92,8 +92,8 @@ impl Hall {
     ) -> Result<StartedSignin> {
         let once = once.sealed(&self.inner.seal, is_person(by.caller()));
         let (by, seal, now) = (*by, self.inner.seal.clone(), self.now());
-        let (peek, id) = (once.peek(), by.agent());
-        let named = mcp_servers::named(name);
+        let (peek, id) = (once.replay_check(), by.agent());
+        let named = mcp_servers::parse_name(name);
         let (agent, kept, session) = self
             .store()
             .read(move |db| {
@@ -125,14 +125,14 @@ impl Hall {
         let url = self.inner.launching.url.clone();
         self.store()
             .write(move |tx| {
-                callers::require(tx, by.caller(), now)?;
+                callers::require_live_credential(tx, by.caller(), now)?;
                 once.run(tx, now, |tx| {
                     let name = kept.server.name.clone();
                     let standing = mcp_servers::existing(tx, &seal, id, Some(&name))?;
                     let address = address(&standing.server.connection)?;
-                    let base = base(tx, &url)?;
+                    let base = public_base_url(tx, &url)?;
                     if is_connected {
-                        take_again(tx, &seal, (id, standing), now)?;
+                        restore_signed_in(tx, &seal, (id, standing), now)?;
                         return Ok(StartedSignin {
                             flow_id: None,
                             ticket: None,
@@ -160,7 +160,7 @@ impl Hall {
                         expires_at: now.plus_seconds(limits::SIGNIN_FLOW_TTL_S),
                     };
                     let kept = SigninFlowRow {
-                        sealed: Some(asked.close(&seal, flow.id)?),
+                        sealed: Some(asked.seal(&seal, flow.id)?),
                         ticket: digest,
                         state: None,
                         flow,
@@ -189,11 +189,11 @@ impl Hall {
         let Some(bearer) = self.mcp_bearer(agent.id, server).await? else {
             return Ok(TokenCheck::Unknown);
         };
-        if let Some(wider) = self.wider(agent.id, server).await? {
+        if let Some(wider) = self.wider_scope(agent.id, server).await? {
             return Ok(TokenCheck::Refused(wider.scope));
         }
         let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
-        let asking = self.ask_with(agent, &server.connection, bearer.clone(), within);
+        let asking = self.list_tools_with_token(agent, &server.connection, bearer.clone(), within);
         let wanted = match asking.await? {
             Ok(_) => return Ok(TokenCheck::Accepted),
             Err(McpError::NeedsAuth { www_authenticate }) => {
@@ -207,11 +207,11 @@ impl Hall {
         Ok(TokenCheck::Refused(scope))
     }
 
-    async fn wider(&self, agent: AgentId, server: &McpServer) -> Result<Option<WiderScope>> {
+    async fn wider_scope(&self, agent: AgentId, server: &McpServer) -> Result<Option<WiderScope>> {
         let (seal, server) = (self.inner.seal.clone(), server.clone());
         let seen = self
             .store()
-            .read(move |db| secrets::granted(db, &seal, (agent, &server.name), &server))
+            .read(move |db| secrets::stored_tokens(db, &seal, (agent, &server.name), &server))
             .await?;
         Ok(seen.value.and_then(|granted| granted.wider))
     }
@@ -235,7 +235,7 @@ impl Hall {
                 let wanted = match name.as_str() {
                     ANY_SERVER => None,
                     name => {
-                        let named = mcp_servers::named(name);
+                        let named = mcp_servers::parse_name(name);
                         Some(mcp_servers::existing(db, &seal, id, named.as_ref())?)
                     }
                 };
@@ -259,7 +259,7 @@ impl Hall {
     pub async fn sign_out_of_mcp(&self, by: &ForAgent, name: &str) -> Result<bool> {
         let (id, named, seal) = (
             by.agent(),
-            mcp_servers::named(name),
+            mcp_servers::parse_name(name),
             self.inner.seal.clone(),
         );
         let seen = self
@@ -289,7 +289,7 @@ impl Hall {
         client: ManualOauthClient,
     ) -> Result<()> {
         client.check()?;
-        let kept = IssuerClient::typed(client);
+        let kept = IssuerClient::manual_client(client);
         self.replace_client(agent, name, Some(kept)).await
     }
 
@@ -312,7 +312,7 @@ impl Hall {
         client: Option<IssuerClient>,
     ) -> Result<()> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
-        let named = mcp_servers::named(name);
+        let named = mcp_servers::parse_name(name);
         let (server, granted) = self
             .store()
             .write(move |tx| {
@@ -323,13 +323,13 @@ impl Hall {
                     address(&standing.server.connection)?;
                 }
                 let place = (agent, &name);
-                let granted = secrets::granted(tx, &seal, place, &standing.server)?;
+                let granted = secrets::stored_tokens(tx, &seal, place, &standing.server)?;
                 for open in rows::open_flows(tx, agent, &name)? {
                     fail(tx, open, SigninFailure::TargetChanged, now)?;
                 }
                 let origin = client.as_ref().map(|_| AuthClientOrigin::Manual);
                 let client = client
-                    .map(|client| close_client(&client, &seal, place))
+                    .map(|client| seal_client(&client, &seal, place))
                     .transpose()?;
                 let kept = SigninRow {
                     url: address_text(&standing.server),
@@ -341,7 +341,7 @@ impl Hall {
                 let mut after = standing.clone();
                 after.server.auth_client_origin = origin;
                 signed_out(&mut after.server, granted.is_some());
-                rewrite(tx, &seal, agent, (standing.clone(), after), now)?;
+                write_if_changed(tx, &seal, agent, (standing.clone(), after), now)?;
                 Ok((standing.server, granted))
             })
             .await?;
@@ -422,7 +422,7 @@ fn fail(tx: &mut Tx<'_>, kept: SigninFlowRow, why: SigninFailure, now: Timestamp
 
 /// Ends a sign-in and tells of it; what was secret of it goes.
 fn end(tx: &mut Tx<'_>, mut kept: SigninFlowRow, step: SigninEvent, now: Timestamp) -> Result<()> {
-    kept.flow.phase = stepped(kept.flow.phase, step)?;
+    kept.flow.phase = next_phase(kept.flow.phase, step)?;
     kept.flow.code = match step {
         SigninEvent::Failed(why) => Some(why),
         SigninEvent::Opened | SigninEvent::Accepted | SigninEvent::Connected => None,
@@ -435,7 +435,7 @@ fn end(tx: &mut Tx<'_>, mut kept: SigninFlowRow, step: SigninEvent, now: Timesta
     Ok(())
 }
 
-fn stepped(from: SigninPhase, step: SigninEvent) -> Result<SigninPhase, Fault> {
+fn next_phase(from: SigninPhase, step: SigninEvent) -> Result<SigninPhase, Fault> {
     let to = next(from, step);
     let why = || format!("{step:?} cannot follow {from:?}");
     to.ok_or_else(|| Fault::broken("moving a sign-in", why()))
@@ -443,20 +443,20 @@ fn stepped(from: SigninPhase, step: SigninEvent) -> Result<SigninPhase, Fault> {
 
 /// Takes a sign-in up again that the server takes, after all: an entry may have been told
 /// otherwise meanwhile.
-fn take_again(
+fn restore_signed_in(
     tx: &mut Tx<'_>,
     seal: &guildhall_world::seal::Seal,
     (agent, standing): (AgentId, KeptServer),
     now: Timestamp,
 ) -> Result<()> {
     let of = (agent, &standing.server.name);
-    if secrets::granted(tx, seal, of, &standing.server)?.is_none() {
+    if secrets::stored_tokens(tx, seal, of, &standing.server)?.is_none() {
         return Ok(());
     }
     let mut after = standing.clone();
     after.server.auth_status = Some(AuthStatus::Connected);
     completion::signed_in(&mut after.server);
-    rewrite(tx, seal, agent, (standing, after), now)
+    write_if_changed(tx, seal, agent, (standing, after), now)
 }
 
 /// An entry without tokens; `had_some` says whether it had any.
@@ -473,7 +473,7 @@ fn signed_out(server: &mut McpServer, had_some: bool) {
 }
 
 /// Writes what became of an entry by a sign-in, if anything.
-fn rewrite(
+fn write_if_changed(
     tx: &mut Tx<'_>,
     seal: &guildhall_world::seal::Seal,
     agent: AgentId,

@@ -65,21 +65,25 @@ pub(super) struct SentAuthorization {
     pub(super) origin: AuthClientOrigin,
 }
 
-pub(super) fn close_client(
+pub(super) fn seal_client(
     client: &IssuerClient,
     seal: &Seal,
     of: SigninOwner<'_>,
 ) -> Result<Vec<u8>, Fault> {
-    close(seal, &place(b"client", of), client)
+    seal_json(seal, &seal_context(b"client", of), client)
 }
 
-pub(super) fn open_client(seal: &Seal, of: SigninOwner<'_>, sealed: &[u8]) -> Option<IssuerClient> {
-    open(seal, &place(b"client", of), sealed)
+pub(super) fn unseal_client(
+    seal: &Seal,
+    of: SigninOwner<'_>,
+    sealed: &[u8],
+) -> Option<IssuerClient> {
+    unseal_json(seal, &seal_context(b"client", of), sealed)
 }
 
 impl GrantedTokens {
-    pub(super) fn close(&self, seal: &Seal, of: SigninOwner<'_>) -> Result<Vec<u8>, Fault> {
-        close(seal, &place(b"access", of), self)
+    pub(super) fn seal(&self, seal: &Seal, of: SigninOwner<'_>) -> Result<Vec<u8>, Fault> {
+        seal_json(seal, &seal_context(b"access", of), self)
     }
 
     /// The same with the tokens that a refresh brought; a refresh token that was not replaced
@@ -100,28 +104,28 @@ impl GrantedTokens {
 }
 
 impl FlowSecrets {
-    pub(super) fn close(&self, seal: &Seal, id: SigninFlowId) -> Result<Vec<u8>, Fault> {
-        close(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], self)
+    pub(super) fn seal(&self, seal: &Seal, id: SigninFlowId) -> Result<Vec<u8>, Fault> {
+        seal_json(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], self)
     }
 
-    pub(super) fn open(seal: &Seal, id: SigninFlowId, sealed: Option<&[u8]>) -> Option<Self> {
-        open(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], sealed?)
+    pub(super) fn unseal(seal: &Seal, id: SigninFlowId, sealed: Option<&[u8]>) -> Option<Self> {
+        unseal_json(seal, &[b"mcp_flows".as_slice(), id.as_bytes()], sealed?)
     }
 }
 
 /// The tokens that count for an entry, as it is now; what cannot be read any more is none.
-pub(super) fn granted(
+pub(super) fn stored_tokens(
     db: &ReadTx<'_>,
     seal: &Seal,
     of: SigninOwner<'_>,
     server: &McpServer,
 ) -> Result<Option<GrantedTokens>> {
     let kept = rows::find(db, of.0, of.1)?;
-    Ok(kept.and_then(|kept| granted_by(seal, of, server, &kept)))
+    Ok(kept.and_then(|kept| unseal_tokens(seal, of, server, &kept)))
 }
 
 /// The same of what was read already.
-pub(super) fn granted_by(
+pub(super) fn unseal_tokens(
     seal: &Seal,
     of: SigninOwner<'_>,
     server: &McpServer,
@@ -134,11 +138,11 @@ pub(super) fn granted_by(
     if !is_bound || connection.says_who_asks() {
         return None;
     }
-    open(seal, &place(b"access", of), kept.access.as_deref()?)
+    unseal_json(seal, &seal_context(b"access", of), kept.access.as_deref()?)
 }
 
 /// Notes that the tokens of an entry allow too little, so that the next sign-in asks for more.
-pub(crate) fn wants_wider(
+pub(crate) fn record_wider_scope(
     tx: &mut Tx<'_>,
     seal: &Seal,
     of: SigninOwner<'_>,
@@ -148,18 +152,18 @@ pub(crate) fn wants_wider(
     let Some(before) = rows::find(tx, of.0, of.1)? else {
         return Ok(());
     };
-    let Some(mut granted) = granted_by(seal, of, server, &before) else {
+    let Some(mut granted) = unseal_tokens(seal, of, server, &before) else {
         return Ok(());
     };
     granted.wider = Some(WiderScope { scope });
     let kept = SigninRow {
-        access: Some(granted.close(seal, of)?),
+        access: Some(granted.seal(seal, of)?),
         ..before
     };
     rows::put(tx, of.0, of.1, &kept)
 }
 
-fn place<'a>(field: &'a [u8], (agent, name): SigninOwner<'a>) -> SigninSealContext {
+fn seal_context<'a>(field: &'a [u8], (agent, name): SigninOwner<'a>) -> SigninSealContext {
     [
         b"mcp_signins".to_vec(),
         agent.as_bytes().to_vec(),
@@ -171,7 +175,7 @@ fn place<'a>(field: &'a [u8], (agent, name): SigninOwner<'a>) -> SigninSealConte
 /// Agent, name and field: what was sealed for one entry opens at no other one.
 type SigninSealContext = [Vec<u8>; 4];
 
-fn close<T: Serialize>(
+fn seal_json<T: Serialize>(
     seal: &Seal,
     place: &[impl AsRef<[u8]>],
     secret: &T,
@@ -182,7 +186,11 @@ fn close<T: Serialize>(
     seal.seal(SealContext(&parts), &text)
 }
 
-fn open<T: DeserializeOwned>(seal: &Seal, place: &[impl AsRef<[u8]>], sealed: &[u8]) -> Option<T> {
+fn unseal_json<T: DeserializeOwned>(
+    seal: &Seal,
+    place: &[impl AsRef<[u8]>],
+    sealed: &[u8],
+) -> Option<T> {
     let parts: Vec<&[u8]> = place.iter().map(AsRef::as_ref).collect();
     serde_json::from_slice(&seal.unseal(SealContext(&parts), sealed)?).ok()
 }

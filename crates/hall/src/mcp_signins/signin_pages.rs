@@ -31,13 +31,12 @@ use url::Url;
 use super::{
     address_text,
     completion::connect,
-    end, fail,
-    secrets::{FlowSecrets, GrantedTokens, SentAuthorization, close_client, open_client},
-    stepped,
+    end, fail, next_phase,
+    secrets::{FlowSecrets, GrantedTokens, SentAuthorization, seal_client, unseal_client},
 };
 use crate::{
     Hall,
-    launch_config::base,
+    launch_config::public_base_url,
     mcp_servers,
     oauth_callback::{self, NewAuthorization, OauthCallback, OauthRedirect},
 };
@@ -101,14 +100,14 @@ impl Hall {
         let seen = self
             .store()
             .read(move |db| {
-                let flow = live(db, &digest, now)?.flow;
+                let flow = open_flow(db, &digest, now)?.flow;
                 let agent = agents::by_id(db, flow.agent_id)?;
                 Ok(SigninPage {
                     server: flow.name.as_str().to_owned(),
                     agent: agent.map(|agent| agent.name).unwrap_or_default(),
                     disclosure: disclosure(&flow.url),
                     address: flow.url,
-                    base: base(db, &own)?,
+                    base: public_base_url(db, &own)?,
                 })
             })
             .await?;
@@ -121,7 +120,7 @@ impl Hall {
     /// # Errors
     /// `NotFound` when the link is none, or its time is over. A sign-in that cannot go on is no
     /// error: see [`RedirectOutcome::Failed`].
-    pub async fn open_mcp_signin(
+    pub async fn start_mcp_redirect(
         &self,
         _by: &OwnerInteractive,
         ticket: &str,
@@ -131,21 +130,21 @@ impl Hall {
         let (kept, asked, server, stored, base) = self
             .store()
             .read(move |db| {
-                let kept = live(db, &digest, now)?;
-                let asked = FlowSecrets::open(&seal, kept.flow.id, kept.sealed.as_deref());
+                let kept = open_flow(db, &digest, now)?;
+                let asked = FlowSecrets::unseal(&seal, kept.flow.id, kept.sealed.as_deref());
                 let asked = asked.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
                 let (agent, name) = (kept.flow.agent_id, &kept.flow.name);
                 let server = mcp_servers::existing(db, &seal, agent, Some(name))?.server;
                 let stored = rows::find(db, agent, name)?.and_then(|row| row.client);
                 let stored = stored.and_then(|(origin, sealed)| {
-                    Some((origin, open_client(&seal, (agent, name), &sealed)?))
+                    Some((origin, unseal_client(&seal, (agent, name), &sealed)?))
                 });
-                Ok((kept, asked, server, stored, base(db, &own)?))
+                Ok((kept, asked, server, stored, public_base_url(db, &own)?))
             })
             .await?
             .value;
         if let Some(opened) = asked.opened {
-            let leaving = opened.browser.leaving(kept.flow.expires_at, now);
+            let leaving = opened.browser.redirect(kept.flow.expires_at, now);
             return Ok(RedirectOutcome::To(leaving));
         }
         let scope = asked.scope.clone();
@@ -159,7 +158,7 @@ impl Hall {
                 // Nothing was noted, so that the link goes on counting.
                 _ = stopping.wait_for(|stop| *stop) => return Err(Refusal::ShuttingDown.into()),
             };
-            hall.note_opening(kept, asked, prepared).await
+            hall.record_redirect(kept, asked, prepared).await
         };
         let opened = self.tasks().finish(opening).await;
         opened.unwrap_or_else(|| Ok(RedirectOutcome::Failed(SigninFailure::Unreachable)))
@@ -185,7 +184,7 @@ impl Hall {
         };
         let parting = NewAuthorization::new()?;
         let asking = async {
-            let talk = OauthHttpClient::about(&outgoing, &url).await?;
+            let talk = OauthHttpClient::for_server(&outgoing, &url).await?;
             let shown = (parting.state.as_str(), &parting.pkce);
             talk.prepare((&url, scope), own, shown).await
         };
@@ -193,7 +192,7 @@ impl Hall {
             Ok(prepared) => prepared,
             Err(why) => return Ok(Err(why)),
         };
-        let (browser, state) = parting.to(prepared.location.into());
+        let (browser, state) = parting.into_pending(prepared.location.into());
         let opened = SentAuthorization {
             browser,
             redirect_uri,
@@ -210,7 +209,7 @@ impl Hall {
     }
 
     /// Notes where the person is sent, or why nowhere; whoever was quicker decides.
-    async fn note_opening(
+    async fn record_redirect(
         &self,
         kept: SigninFlowRow,
         asked: FlowSecrets,
@@ -219,12 +218,13 @@ impl Hall {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         self.store()
             .write(move |tx| {
-                let standing = live(tx, &kept.ticket, now)?;
+                let standing = open_flow(tx, &kept.ticket, now)?;
                 if standing.flow.phase != SigninPhase::Waiting {
-                    let asked = FlowSecrets::open(&seal, kept.flow.id, standing.sealed.as_deref());
+                    let asked =
+                        FlowSecrets::unseal(&seal, kept.flow.id, standing.sealed.as_deref());
                     let opened = asked.and_then(|asked| asked.opened);
                     let opened = opened.ok_or(Refusal::NotFound(ResourceKind::Signin))?;
-                    let leaving = opened.browser.leaving(standing.flow.expires_at, now);
+                    let leaving = opened.browser.redirect(standing.flow.expires_at, now);
                     return Ok(RedirectOutcome::To(leaving));
                 }
                 let PreparedRedirect {
@@ -242,15 +242,15 @@ impl Hall {
                     keep_client(tx, &seal, &standing.flow, &client, opened.origin)?;
                 }
                 let mut flow = standing.flow;
-                flow.phase = stepped(flow.phase, SigninEvent::Opened)?;
+                flow.phase = next_phase(flow.phase, SigninEvent::Opened)?;
                 flow.expires_at = now.plus_seconds(limits::SIGNIN_FLOW_TTL_S);
-                let leaving = opened.browser.leaving(flow.expires_at, now);
+                let leaving = opened.browser.redirect(flow.expires_at, now);
                 let asked = FlowSecrets {
                     opened: Some(opened),
                     ..asked
                 };
                 let after = SigninFlowRow {
-                    sealed: Some(asked.close(&seal, flow.id)?),
+                    sealed: Some(asked.seal(&seal, flow.id)?),
                     state: Some(state),
                     ticket: standing.ticket,
                     flow,
@@ -274,13 +274,13 @@ impl Hall {
             return Ok(SigninOutcome::Unknown);
         };
         let (hall, buyer) = (self.clone(), self.clone());
-        let accepting = async move { hall.accept(landed).await };
+        let accepting = async move { hall.accept_callback(landed).await };
         let buying = |accepted| async move { buyer.exchange(accepted).await };
-        self.land(accepting, buying, SigninFailure::ExchangeFailed)
+        self.finish_callback(accepting, buying, SigninFailure::ExchangeFailed)
             .await
     }
 
-    async fn accept(
+    async fn accept_callback(
         &self,
         landed: OauthCallback,
     ) -> Result<Result<Box<AcceptedCallback>, SigninOutcome>> {
@@ -291,13 +291,13 @@ impl Hall {
                 let found =
                     found.filter(|kept| kept.flow.clone().at(now).phase == SigninPhase::Opened);
                 let known = found.and_then(|kept| {
-                    let asked = FlowSecrets::open(&seal, kept.flow.id, kept.sealed.as_deref())?;
+                    let asked = FlowSecrets::unseal(&seal, kept.flow.id, kept.sealed.as_deref())?;
                     Some((kept, asked.opened?))
                 });
                 let Some((mut kept, opened)) = known else {
                     return Ok(Err(SigninOutcome::Unknown));
                 };
-                if !landed.is_of(&opened.browser) {
+                if !landed.is_from_same_browser(&opened.browser) {
                     return Ok(Err(SigninOutcome::Unknown));
                 }
                 let target = target(tx, &seal, &kept.flow)?;
@@ -308,7 +308,7 @@ impl Hall {
                 };
                 match (code, target) {
                     (Ok(code), Some((agent, server))) => {
-                        kept.flow.phase = stepped(kept.flow.phase, SigninEvent::Accepted)?;
+                        kept.flow.phase = next_phase(kept.flow.phase, SigninEvent::Accepted)?;
                         (kept.state, kept.sealed) = (None, None);
                         rows::update(tx, &kept)?;
                         Ok(Ok(Box::new(AcceptedCallback {
@@ -338,7 +338,7 @@ impl Hall {
             server,
         } = *accepted;
         let name = &kept.flow.name;
-        let bought = match self.talk(&server).await {
+        let bought = match self.mcp_oauth_client(&server).await {
             Some(talk) => {
                 let proof = (code.as_str(), opened.browser.verifier.as_str());
                 let back = &opened.redirect_uri;
@@ -355,7 +355,12 @@ impl Hall {
         let mut listed = None;
         if let Some(tokens) = &bought {
             let within = Duration::from_secs(limits::MCP_TEST_WAIT_S);
-            let asking = self.ask_with(&agent, &server.connection, tokens.access.clone(), within);
+            let asking = self.list_tools_with_token(
+                &agent,
+                &server.connection,
+                tokens.access.clone(),
+                within,
+            );
             let untold = |why: &McpError| {
                 // A server's own words may repeat what it was shown.
                 let why = why.to_string().replace(&tokens.access, "[hidden]");
@@ -409,7 +414,7 @@ impl Hall {
 }
 
 /// The sign-in of a link, as long as it can go on.
-fn live(db: &ReadTx<'_>, ticket: &[u8; 32], now: Timestamp) -> Result<SigninFlowRow> {
+fn open_flow(db: &ReadTx<'_>, ticket: &[u8; 32], now: Timestamp) -> Result<SigninFlowRow> {
     let kept = rows::by_ticket(db, ticket)?;
     let kept = kept.filter(|kept| {
         let phase = kept.flow.clone().at(now).phase;
@@ -430,7 +435,7 @@ fn keep_client(
     let before = before.filter(|before| before.url == flow.url);
     let kept = SigninRow {
         url: flow.url.clone(),
-        client: Some((origin, close_client(client, seal, of)?)),
+        client: Some((origin, seal_client(client, seal, of)?)),
         access: before.as_ref().and_then(|before| before.access.clone()),
         expires_at: before.and_then(|before| before.expires_at),
     };
@@ -459,7 +464,10 @@ impl Hall {
     /// Faults.
     pub async fn oauth_client_base(&self) -> Result<Option<String>> {
         let own = self.inner.launching.url.clone();
-        let seen = self.store().read(move |db| base(db, &own)).await?;
+        let seen = self
+            .store()
+            .read(move |db| public_base_url(db, &own))
+            .await?;
         let is_public = Url::parse(&seen.value).is_ok_and(|url| url.scheme() == "https");
         Ok(is_public.then_some(seen.value))
     }

@@ -14,9 +14,9 @@ use tokio::time::timeout;
 use url::Url;
 
 use super::{
-    address_text, rewrite,
-    secrets::{GrantedTokens, granted, granted_by},
-    signed_out,
+    address_text,
+    secrets::{GrantedTokens, stored_tokens, unseal_tokens},
+    signed_out, write_if_changed,
 };
 use crate::{Hall, mcp_servers};
 
@@ -39,7 +39,7 @@ pub struct TokenRefreshes {
 
 impl TokenRefreshes {
     /// The turn of those who want the token of an entry replaced.
-    fn of(&self, agent: AgentId, server: &McpServer) -> RefreshLock {
+    fn lock_for(&self, agent: AgentId, server: &McpServer) -> RefreshLock {
         let mut entries = held(&self.entries);
         entries.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(entries.entry((agent, server.name.folded())).or_default())
@@ -88,7 +88,7 @@ impl Hall {
         agent: AgentId,
         server: &McpServer,
     ) -> Result<Option<String>> {
-        match self.known_token(agent, server).await? {
+        match self.stored_token(agent, server).await? {
             StoredToken::None => return Ok(None),
             StoredToken::Fresh(token) => return Ok(Some(token)),
             StoredToken::Stale(..) => {}
@@ -97,9 +97,9 @@ impl Hall {
         // A token that was replaced over there and not kept here would be lost, so that this
         // comes to its end also when nobody waits for it.
         let replacing = async move {
-            let turn = hall.inner.refreshing.of(agent, &server);
+            let turn = hall.inner.refreshing.lock_for(agent, &server);
             let _turn = turn.lock().await;
-            match hall.known_token(agent, &server).await? {
+            match hall.stored_token(agent, &server).await? {
                 StoredToken::None => Ok(None),
                 StoredToken::Fresh(token) => Ok(Some(token)),
                 StoredToken::Stale(granted, ends) => {
@@ -112,7 +112,7 @@ impl Hall {
         replaced.unwrap_or_else(|| Err(broken().into()))
     }
 
-    async fn known_token(&self, agent: AgentId, server: &McpServer) -> Result<StoredToken> {
+    async fn stored_token(&self, agent: AgentId, server: &McpServer) -> Result<StoredToken> {
         let (seal, server, now) = (self.inner.seal.clone(), server.clone(), self.now());
         let seen = self
             .store()
@@ -121,7 +121,7 @@ impl Hall {
                     return Ok(StoredToken::None);
                 };
                 let of = (agent, &server.name);
-                let Some(granted) = granted_by(&seal, of, &server, &kept) else {
+                let Some(granted) = unseal_tokens(&seal, of, &server, &kept) else {
                     return Ok(StoredToken::None);
                 };
                 let early = now.plus_seconds(limits::OAUTH_REFRESH_EARLY_S);
@@ -149,7 +149,7 @@ impl Hall {
             }
             self.forget_tokens(agent, server, Some(granted.tokens.access))
                 .await?;
-            return self.standing_token(agent, server).await;
+            return self.current_token(agent, server).await;
         };
         let began = granted.tokens.access.clone();
         let refreshing = &self.inner.refreshing;
@@ -159,7 +159,8 @@ impl Hall {
         match self.refreshed(server, &granted, &refresh).await {
             Ok(tokens) => {
                 let granted = granted.rotated(tokens);
-                self.keep(agent, server, (began, granted)).await?;
+                self.store_refreshed(agent, server, (began, granted))
+                    .await?;
             }
             Err(RefreshError::Rejected) => {
                 self.forget_tokens(agent, server, Some(began)).await?;
@@ -169,12 +170,12 @@ impl Hall {
                 return Ok(Some(began));
             }
         }
-        self.standing_token(agent, server).await
+        self.current_token(agent, server).await
     }
 
     /// The token that is kept now, however long it counts.
-    async fn standing_token(&self, agent: AgentId, server: &McpServer) -> Result<Option<String>> {
-        Ok(match self.known_token(agent, server).await? {
+    async fn current_token(&self, agent: AgentId, server: &McpServer) -> Result<Option<String>> {
+        Ok(match self.stored_token(agent, server).await? {
             StoredToken::None => None,
             StoredToken::Fresh(token) => Some(token),
             StoredToken::Stale(granted, _) => Some(granted.tokens.access),
@@ -191,7 +192,7 @@ impl Hall {
         let mut tries = 1;
         let mut stopping = self.tasks().stopping();
         loop {
-            let tried = match self.talk(server).await {
+            let tried = match self.mcp_oauth_client(server).await {
                 Some(talk) => talk.refresh(&granted.access, refresh).await,
                 None => Err(RefreshError::Unreachable),
             };
@@ -210,7 +211,7 @@ impl Hall {
 
     /// Keeps what a refresh brought, unless the token it began with is not the one that stands
     /// any more: somebody signed out, or in anew, meanwhile.
-    async fn keep(
+    async fn store_refreshed(
         &self,
         agent: AgentId,
         server: &McpServer,
@@ -223,12 +224,12 @@ impl Hall {
                 let Some(before) = rows::find(tx, agent, &server.name)? else {
                     return Ok(());
                 };
-                let standing = granted_by(&seal, of, &server, &before);
+                let standing = unseal_tokens(&seal, of, &server, &before);
                 if standing.is_none_or(|it| it.tokens.access != began) {
                     return Ok(());
                 }
                 let kept = SigninRow {
-                    access: Some(new.close(&seal, of)?),
+                    access: Some(new.seal(&seal, of)?),
                     expires_at: new.ends(now),
                     ..before
                 };
@@ -252,7 +253,7 @@ impl Hall {
             .write(move |tx| {
                 let of = (agent, &server.name);
                 let standing = mcp_servers::existing(tx, &seal, agent, Some(&server.name))?;
-                let granted = granted(tx, &seal, of, &standing.server)?;
+                let granted = stored_tokens(tx, &seal, of, &standing.server)?;
                 let is_other = |only: String| {
                     let access = granted.as_ref().map(|granted| &granted.tokens.access);
                     access.is_some_and(|access| *access != only)
@@ -272,7 +273,7 @@ impl Hall {
                 }
                 let mut after = standing.clone();
                 signed_out(&mut after.server, had_some);
-                rewrite(tx, &seal, agent, (standing, after), now)?;
+                write_if_changed(tx, &seal, agent, (standing, after), now)?;
                 Ok(Some(granted))
             })
             .await?;
@@ -283,7 +284,7 @@ impl Hall {
     }
 
     /// The tokens of an entry, before it goes.
-    pub(crate) async fn mcp_tokens(
+    pub(crate) async fn take_tokens(
         &self,
         agent: AgentId,
         server: &McpServer,
@@ -291,7 +292,7 @@ impl Hall {
         let (seal, copy) = (self.inner.seal.clone(), server.clone());
         let seen = self
             .store()
-            .read(move |db| granted(db, &seal, (agent, &copy.name), &copy))
+            .read(move |db| stored_tokens(db, &seal, (agent, &copy.name), &copy))
             .await?;
         Ok(RemovedTokens {
             server: server.clone(),
@@ -300,7 +301,7 @@ impl Hall {
     }
 
     /// Gives the tokens of an entry back that is gone.
-    pub(crate) fn part(&self, parting: RemovedTokens) {
+    pub(crate) fn revoke_removed_tokens(&self, parting: RemovedTokens) {
         self.revoke_later(&parting.server, parting.granted);
     }
 
@@ -312,7 +313,7 @@ impl Hall {
         let (hall, server) = (self.clone(), server.clone());
         self.tasks()
             .spawn("mcp revocation", self.now(), async move {
-                let Some(talk) = hall.talk(&server).await else {
+                let Some(talk) = hall.mcp_oauth_client(&server).await else {
                     return;
                 };
                 let GrantedTokens { access, tokens, .. } = granted;
@@ -327,10 +328,10 @@ impl Hall {
     }
 
     /// A conversation about signing in with a server; `None` when it cannot be reached.
-    pub(super) async fn talk(&self, server: &McpServer) -> Option<OauthHttpClient> {
+    pub(super) async fn mcp_oauth_client(&self, server: &McpServer) -> Option<OauthHttpClient> {
         let url = Url::parse(&address_text(server)).ok()?;
         let outgoing = self.outgoing().await.ok()?;
-        OauthHttpClient::about(&outgoing, &url).await.ok()
+        OauthHttpClient::for_server(&outgoing, &url).await.ok()
     }
 }
 

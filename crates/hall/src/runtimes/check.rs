@@ -19,7 +19,7 @@ use guildhall_world::{
 };
 use tokio::sync::mpsc;
 
-use super::{note_probed, probed, status, tell};
+use super::{append_changed, record_reported, reported_capabilities, status};
 use crate::{Hall, idempotency::IdempotentWrite};
 
 impl Hall {
@@ -38,7 +38,7 @@ impl Hall {
         kind: &str,
         once: IdempotentWrite<RuntimeStatus>,
     ) -> Result<RuntimeStatus> {
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let profile = registry
             .profile(kind)
@@ -54,12 +54,12 @@ impl Hall {
                 once.run(tx, now, |tx| {
                     let problem = match tried {
                         Ok(probed) => {
-                            note_probed(tx, &of, &profile.kind, probed, Some(actor), now)?;
+                            record_reported(tx, &of, &profile.kind, probed, Some(actor), now)?;
                             String::new()
                         }
                         Err(problem) => problem,
                     };
-                    tell(
+                    append_changed(
                         tx,
                         &of,
                         &profile.kind,
@@ -69,7 +69,7 @@ impl Hall {
                     )?;
                     let version = of.installed_version(&profile.kind);
                     let probed = rows::probed(tx, &profile.kind, &version)?;
-                    let told = rows::told(tx, &profile.kind)?;
+                    let told = rows::last_check(tx, &profile.kind)?;
                     Ok(status(&of, &profile, probed.as_ref(), told.as_ref()))
                 })
             })
@@ -96,8 +96,8 @@ impl Hall {
         let limit = Duration::from_secs(limits::RUNTIME_CHECK_MAX_S);
         // Both branches may be dropped half way: the process is stopped in any case.
         let said = tokio::select! {
-            said = tokio::time::timeout(limit, introduce(&link.0, cwd)) => said,
-            never = pass_over(heard) => match never {},
+            said = tokio::time::timeout(limit, initialize(&link.0, cwd)) => said,
+            never = discard_messages(heard) => match never {},
         };
         match said {
             Ok(said) => said.map_err(|error| sentence(&error.to_string())),
@@ -126,7 +126,7 @@ async fn launch_it(
 }
 
 /// Greets the agent and opens a session in an empty folder.
-async fn introduce(
+async fn initialize(
     link: &AgentConnection,
     cwd: PathBuf,
 ) -> Result<ReportedCapabilities, AgentCallError> {
@@ -139,11 +139,11 @@ async fn introduce(
         })
         .await?;
     link.close_session(&opened.session).await;
-    Ok(probed(&greeted, &opened))
+    Ok(reported_capabilities(&greeted, &opened))
 }
 
 /// Takes what the agent says beside its answers; whatever it asks is answered as cancelled.
-async fn pass_over(mut heard: mpsc::Receiver<AgentMessage>) -> Infallible {
+async fn discard_messages(mut heard: mpsc::Receiver<AgentMessage>) -> Infallible {
     while heard.recv().await.is_some() {}
     // Its end is told by the question that it leaves unanswered.
     std::future::pending().await

@@ -46,10 +46,10 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(crate) async fn look_for_runtimes(&self) -> Result<()> {
+    pub(crate) async fn rescan_runtimes(&self) -> Result<()> {
         let registry = Arc::clone(self.runtimes());
         // A folder of PATH may lie on a disk that does not answer.
-        tokio::task::spawn_blocking(move || registry.look())
+        tokio::task::spawn_blocking(move || registry.rescan())
             .await
             .map_err(|error| Fault::broken("looking for programs", error).into())
     }
@@ -61,16 +61,16 @@ impl Hall {
     ///
     /// Source: spec, "GET /api/capabilities"; contract 3.4.
     pub async fn capabilities(&self, _by: &AnyCaller) -> Result<ReadSnapshot<AllCapabilities>> {
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         self.store()
             .read(move |db| {
-                let facts = runtimes::all_probed(db)?;
+                let facts = runtimes::all_reported(db)?;
                 let configured = settings::get(db, &DEFAULT_RUNTIME)?.value;
                 let registered = registry.profiles().iter();
                 let entries = registered
                     .filter(|profile| registry.is_registered(profile))
-                    .map(|profile| capabilities(profile, said(&registry, &facts, profile)))
+                    .map(|profile| capabilities(profile, last_reported(&registry, &facts, profile)))
                     .collect();
                 Ok(AllCapabilities {
                     entries,
@@ -87,15 +87,20 @@ impl Hall {
     ///
     /// Source: contract 3.3.1.
     pub async fn runtime_list(&self, _by: &AnyCaller) -> Result<ReadSnapshot<Vec<RuntimeStatus>>> {
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         self.store()
             .read(move |db| {
-                let (facts, told) = (runtimes::all_probed(db)?, runtimes::all_told(db)?);
+                let (facts, told) = (runtimes::all_reported(db)?, runtimes::all_checks(db)?);
                 let profiles = registry.profiles().iter();
                 let status = |profile: &RuntimeProfile| {
                     let told = told.iter().find(|told| told.runtime == profile.kind);
-                    status(&registry, profile, said(&registry, &facts, profile), told)
+                    status(
+                        &registry,
+                        profile,
+                        last_reported(&registry, &facts, profile),
+                        told,
+                    )
                 };
                 Ok(profiles.map(status).collect())
             })
@@ -157,7 +162,10 @@ pub(crate) fn require_offered(
 }
 
 /// What a runtime said of itself when it was greeted and opened a session.
-pub(crate) fn probed(facts: &AgentCapabilities, opened: &OpenedSession) -> ReportedCapabilities {
+pub(crate) fn reported_capabilities(
+    facts: &AgentCapabilities,
+    opened: &OpenedSession,
+) -> ReportedCapabilities {
     let modes = opened.modes.iter().map(|mode| NativeMode {
         id: mode.id.clone(),
         name: mode.name.clone(),
@@ -194,7 +202,7 @@ pub(crate) fn probed(facts: &AgentCapabilities, opened: &OpenedSession) -> Repor
 ///
 /// # Errors
 /// [`Refusal::UnknownRuntime`].
-pub(crate) fn note_probed(
+pub(crate) fn record_reported(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kind: &str,
@@ -202,13 +210,13 @@ pub(crate) fn note_probed(
     actor: Option<AuthorId>,
     now: Timestamp,
 ) -> Result<()> {
-    keep_probed(tx, registry, kind, probed, now)?;
-    let before = runtimes::told(tx, kind)?;
+    save_reported(tx, registry, kind, probed, now)?;
+    let before = runtimes::last_check(tx, kind)?;
     let checked_at = before.as_ref().and_then(|told| told.checked_at);
-    tell(tx, registry, kind, (checked_at, String::new()), actor, now)
+    append_changed(tx, registry, kind, (checked_at, String::new()), actor, now)
 }
 
-fn keep_probed(
+fn save_reported(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kind: &str,
@@ -224,12 +232,12 @@ fn keep_probed(
         version,
         probed,
     };
-    runtimes::note_probed(tx, &facts, now)
+    runtimes::save_reported(tx, &facts, now)
 }
 
 /// Keeps what came of a check, and appends `runtime_changed` when the runtime is there, gone or
 /// of another version than was told last.
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kind: &str,
@@ -238,7 +246,7 @@ fn tell(
     now: Timestamp,
 ) -> Result<()> {
     let profile = registry.profile(kind).ok_or(Refusal::UnknownRuntime)?;
-    let before = runtimes::told(tx, kind)?;
+    let before = runtimes::last_check(tx, kind)?;
     let probed = runtimes::probed(tx, kind, &registry.installed_version(kind))?;
     let told = RuntimeCheckRow {
         runtime: kind.to_owned(),
@@ -264,11 +272,11 @@ fn tell(
         };
         tx.append(now, actor, &event)?;
     }
-    runtimes::note_told(tx, &told)
+    runtimes::save_check(tx, &told)
 }
 
 /// What a runtime said last in the version that is installed now.
-fn said<'a>(
+fn last_reported<'a>(
     registry: &Registry,
     facts: &'a [ReportedRuntimeRow],
     profile: &RuntimeProfile,

@@ -36,12 +36,12 @@ impl Registry {
             programs,
             checks: Semaphore::new(CHECKS_AT_ONCE),
         };
-        registry.look();
+        registry.rescan();
         registry
     }
 
     /// Looks for every program anew; asks the file system.
-    pub(crate) fn look(&self) {
+    pub(crate) fn rescan(&self) {
         let find = |profile: &RuntimeProfile| self.programs.find(&profile.program);
         let found: Vec<_> = self.profiles.iter().map(find).collect();
         *self.places.write().unwrap_or_else(PoisonError::into_inner) = found;

@@ -115,7 +115,7 @@ impl FollowedSessions {
     }
 
     /// Takes note of what somebody was answered first; what follows is compared with it.
-    pub(super) fn begin(
+    pub(super) fn begin_published(
         &self,
         session: SessionId,
         tasks: &[Task],
@@ -132,12 +132,13 @@ impl FollowedSessions {
         if has_dropped && !told.has_notice {
             // Whoever watches files tells it; asking changes nothing by itself.
             let path = lock(&follow.path).clone();
-            path.into_iter().for_each(|path| watching.touch(path));
+            path.into_iter()
+                .for_each(|path| watching.record_change(path));
         }
     }
 
     /// What is to be told of a session whose tasks are these now.
-    pub(super) fn news(
+    pub(super) fn changes_since_published(
         &self,
         session: SessionId,
         tasks: Vec<Task>,
@@ -273,12 +274,14 @@ impl TranscriptScan {
         let path = follower.path();
         let folder = path.parent().map(Path::to_owned);
         if reading.joined != folder && !reading.is_dropped {
-            let joined = folder.filter(|folder| self.watching.join(folder));
+            let joined = folder.filter(|folder| self.watching.add_watch(folder));
             let before = std::mem::replace(&mut reading.joined, joined);
-            before.iter().for_each(|before| self.watching.leave(before));
+            before
+                .iter()
+                .for_each(|before| self.watching.remove_watch(before));
         }
         *lock(&follow.path) = Some(path);
-        let read = follower.read_on();
+        let read = follower.read_new_lines();
         if let Ok(read) = &read
             && read.is_anew
             && follower.skipped() > 0
@@ -298,7 +301,9 @@ impl FollowedSession {
         let mut reading = lock(&self.reading);
         reading.is_dropped = true;
         let joined = reading.joined.take();
-        joined.iter().for_each(|folder| watching.leave(folder));
+        joined
+            .iter()
+            .for_each(|folder| watching.remove_watch(folder));
     }
 }
 

@@ -83,7 +83,7 @@ impl ProcessSessions {
     }
 
     /// Keeps commands until their session has its seat.
-    fn keep_early(&mut self, native: &str, commands: &[AgentCommand]) {
+    fn store_early_commands(&mut self, native: &str, commands: &[AgentCommand]) {
         if self.early.len() < EARLY_MAX || self.early.contains_key(native) {
             self.early.insert(native.to_owned(), commands.to_vec());
         }
@@ -115,7 +115,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl AgentProcess {
     /// The seat of a session, if it is open here.
-    pub(super) fn seat(&self, session: SessionId) -> Option<ProcessSession> {
+    pub(super) fn session(&self, session: SessionId) -> Option<ProcessSession> {
         lock(&self.seats).by_session.get(&session).cloned()
     }
 
@@ -156,14 +156,14 @@ impl AgentProcess {
     }
 
     /// Forgets the seat of a session that is to be opened anew; answers what it was.
-    pub(super) fn give_up_seat(&self, session: SessionId) -> Option<ProcessSession> {
+    pub(super) fn remove_session(&self, session: SessionId) -> Option<ProcessSession> {
         let mut seats = lock(&self.seats);
         seats.tokens.remove(&session);
         seats.by_session.remove(&session)
     }
 
     /// Notes what is set in a session.
-    pub(super) fn take_seat(&self, session: SessionId, seat: ProcessSession) {
+    pub(super) fn add_session(&self, session: SessionId, seat: ProcessSession) {
         let mut seats = lock(&self.seats);
         seats.by_session.insert(session, seat);
         seats.newest = Some(session);
@@ -171,7 +171,7 @@ impl AgentProcess {
 
     /// Changes what is known of a session that is open here, so that what comes from elsewhere
     /// meanwhile is kept; answers whether it is open.
-    pub(super) fn amend_seat(
+    pub(super) fn update_session(
         &self,
         session: SessionId,
         how: impl FnOnce(&mut ProcessSession),
@@ -182,7 +182,7 @@ impl AgentProcess {
 
     /// The mode that the agent has a session in, by its own id; `None` where that is not known.
     pub(super) fn mode(&self, session: SessionId) -> Option<String> {
-        self.link.mode(&self.seat(session)?.native)
+        self.link.mode(&self.session(session)?.native)
     }
 
     /// Forgets a session that is over; its agent hears of it where it wants to know.
@@ -235,7 +235,7 @@ impl AgentProcess {
 
 impl Hall {
     /// A place for the agent's process, as soon as there is room for one.
-    pub(super) async fn place_for(&self, agent: AgentId) -> ProcessLease {
+    pub(super) async fn acquire_process_slot(&self, agent: AgentId) -> ProcessLease {
         let processes = &self.inner.processes;
         loop {
             let changed = processes.changed.notified();
@@ -256,7 +256,7 @@ impl Hall {
     ///
     /// # Errors
     /// Why it could not be started, for a person.
-    pub(super) async fn process_in(
+    pub(super) async fn process_for(
         &self,
         place: &ProcessLease,
         agent: &Agent,
@@ -266,7 +266,7 @@ impl Hall {
             let changed = processes.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let mut told = match processes.look(place.agent) {
+            let mut told = match processes.next_step(place.agent) {
                 AcquireStep::Take(process) => return Ok(process),
                 AcquireStep::Wait => {
                     changed.await;
@@ -307,21 +307,22 @@ impl Hall {
             stop: stop.subscribe(),
         };
         self.tasks().spawn("agent process", self.now(), async move {
-            living.hall.clone().live_process(agent, living).await;
+            living.hall.clone().run_process(agent, living).await;
         });
     }
 
     /// One life of an agent's process: its token, its start, its turns and its end.
-    async fn live_process(self, agent: Agent, living: ProcessLifetime) {
+    async fn run_process(self, agent: Agent, living: ProcessLifetime) {
         let id = agent.id;
         let (token, secret) = match self.mint_process_token(id).await {
             Ok(token) => token,
             Err(Error::Refusal(Refusal::AgentRetired)) => {
-                return living.tell(Err("the agent is retired".to_owned()));
+                return living.report_start(Err("the agent is retired".to_owned()));
             }
             Err(error) => {
                 tracing::error!(?error, "a process token could not be stored");
-                return living.tell(Err("the agent's token could not be stored".to_owned()));
+                return living
+                    .report_start(Err("the agent's token could not be stored".to_owned()));
             }
         };
         let seats = Arc::<Mutex<ProcessSessions>>::default();
@@ -336,10 +337,10 @@ impl Hall {
         let end = match launched {
             Ok(launched) => {
                 let kept = (ended, Arc::clone(&seats));
-                Some(self.attend(&agent, &living, kept, launched).await)
+                Some(self.supervise(&agent, &living, kept, launched).await)
             }
             Err(why) => {
-                living.tell(Err(why));
+                living.report_start(Err(why));
                 None
             }
         };
@@ -362,13 +363,13 @@ impl Hall {
         self.forget_agent_commands(&agent.runtime, &agent.cwd);
         tell_end.send_replace(Some(end));
         if has_run {
-            self.tell_liveness(id).await;
+            self.append_liveness(id).await;
         }
     }
 
     /// Greets the process and drives it until it has ended; ends it when it idles, when it is to
     /// stop, or when the server stops.
-    async fn attend(
+    async fn supervise(
         &self,
         agent: &Agent,
         living: &ProcessLifetime,
@@ -411,11 +412,11 @@ impl Hall {
                         ended,
                     };
                     self.inner.processes.started(agent.id, process);
-                    living.tell(Ok(()));
-                    self.tell_liveness(agent.id).await;
+                    living.report_start(Ok(()));
+                    self.append_liveness(agent.id).await;
                 }
                 Err(why) => {
-                    living.tell(Err(why));
+                    living.report_start(Err(why));
                     self.inner.processes.stop(agent.id);
                 }
             }
@@ -430,7 +431,7 @@ impl Hall {
         loop {
             tokio::select! {
                 end = &mut running => {
-                    living.tell(Err(end.why.clone()));
+                    living.report_start(Err(end.why.clone()));
                     // What it said last is still to be handed on.
                     if routes {
                         routing.as_mut().await;
@@ -450,11 +451,11 @@ impl Hall {
     }
 
     /// Tells that an agent's process runs now, or no longer.
-    async fn tell_liveness(&self, agent: AgentId) {
+    async fn append_liveness(&self, agent: AgentId) {
         let (now, hall) = (self.now(), self.clone());
         let told = self
             .store()
-            .write(move |tx| tell_liveness(tx, &hall, agent, now))
+            .write(move |tx| append_liveness(tx, &hall, agent, now))
             .await;
         if let Err(error) = told {
             tracing::warn!(?error, "an agent's process could not be told of");
@@ -476,7 +477,7 @@ impl Hall {
     }
 }
 
-fn tell_liveness(tx: &mut Tx<'_>, hall: &Hall, agent: AgentId, now: Timestamp) -> Result<()> {
+fn append_liveness(tx: &mut Tx<'_>, hall: &Hall, agent: AgentId, now: Timestamp) -> Result<()> {
     let Some(agent) = agents::by_id(tx, agent)? else {
         return Ok(());
     };
@@ -512,10 +513,10 @@ mod tests {
             description: String::new(),
             hint: String::new(),
         };
-        seats.keep_early("s-1", &[named("old")]);
-        seats.keep_early("s-1", &[named("new")]);
+        seats.store_early_commands("s-1", &[named("old")]);
+        seats.store_early_commands("s-1", &[named("new")]);
         for other in 0..EARLY_MAX {
-            seats.keep_early(&format!("other-{other}"), &[]);
+            seats.store_early_commands(&format!("other-{other}"), &[]);
         }
         assert_eq!(seats.early.len(), EARLY_MAX);
         assert_eq!(seats.early.remove("s-1"), Some(vec![named("new")]));

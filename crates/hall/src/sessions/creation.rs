@@ -101,12 +101,12 @@ impl Hall {
                         return opened(tx, known, true);
                     }
                     let ResolvedRequest { ask, resumed } = prepared?;
-                    let whose = hall.whose(tx, &by, &ask)?;
+                    let whose = hall.choose_agent(tx, &by, &ask)?;
                     if known.is_some() {
                         return Err(Refusal::SessionExists.into());
                     }
-                    let agent = hall.ready(tx, &by, whose, &ask, now)?;
-                    let session = asked_for(id, &agent, &ask, resumed, now);
+                    let agent = hall.ensure_agent(tx, &by, whose, &ask, now)?;
+                    let session = from_request(id, &agent, &ask, resumed, now);
                     sessions::insert(tx, &session, None, Some(&fingerprint))?;
                     hall.allow_first_mode(tx, &by, &session, ask.acknowledged_autonomy, now)?;
                     let event = Event::SessionCreated {
@@ -121,7 +121,7 @@ impl Hall {
 
     /// Looks at everything a request names that can be gone when it comes again.
     async fn prepare(&self, by: &Human, ask: NewSession) -> Result<ResolvedRequest> {
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let mut ask = ask;
         if let Some(kind) = ask.runtime.clone() {
             let (hall, asked) = (self.clone(), ask.clone());
@@ -133,7 +133,7 @@ impl Hall {
             let caller = *by.caller();
             let reach = self
                 .store()
-                .read(move |db| visibility::reach(db, &caller))
+                .read(move |db| visibility::file_scope(db, &caller))
                 .await;
             ask.cwd = Some(match reach {
                 Ok(_) => self.working_folder(cwd).await?,
@@ -161,7 +161,7 @@ impl Hall {
         let asked = ask.clone();
         let whose = self
             .store()
-            .read(move |db| hall.whose(db, &caller, &asked))
+            .read(move |db| hall.choose_agent(db, &caller, &asked))
             .await?
             .value;
         let missing = Refusal::NotFound(ResourceKind::Session);
@@ -177,7 +177,7 @@ impl Hall {
     /// Whose the session is to be, after what is asked was held against the runtime.
     ///
     /// Registering the agent of a folder is the owner's to do.
-    fn whose(&self, db: &ReadTx<'_>, by: &Caller, ask: &NewSession) -> Result<AgentChoice> {
+    fn choose_agent(&self, db: &ReadTx<'_>, by: &Caller, ask: &NewSession) -> Result<AgentChoice> {
         let agent = match (ask.agent, &ask.cwd, &ask.runtime) {
             (Some(agent), _, _) => Some(agent),
             (None, Some(cwd), Some(runtime)) => agents::by_folder(db, cwd, runtime)?,
@@ -235,7 +235,7 @@ impl Hall {
     }
 
     /// The agent of the new session, registered where there is none.
-    fn ready(
+    fn ensure_agent(
         &self,
         tx: &mut Tx<'_>,
         by: &Caller,
@@ -323,7 +323,7 @@ pub(crate) fn of_room(
     let session = Session {
         room_id: Some(room),
         origin: SessionOrigin::Room,
-        ..fresh(Hall::new_id(SessionId::from_bytes), &agent, now)
+        ..from_agent(Hall::new_id(SessionId::from_bytes), &agent, now)
     };
     sessions::insert(tx, &session, None, None)?;
     let event = Event::SessionCreated {
@@ -334,14 +334,14 @@ pub(crate) fn of_room(
 }
 
 /// A session as a person asks for it.
-fn asked_for(
+fn from_request(
     id: SessionId,
     agent: &Agent,
     ask: &NewSession,
     resumed: Option<String>,
     now: Timestamp,
 ) -> Session {
-    let own = fresh(id, agent, now);
+    let own = from_agent(id, agent, now);
     let take = |asked: &Option<String>, own: String| asked.clone().unwrap_or(own);
     Session {
         runtime_session_id: resumed.unwrap_or_default(),
@@ -349,12 +349,12 @@ fn asked_for(
         permission_mode: take(&ask.permission_mode, own.permission_mode),
         model: take(&ask.model, own.model),
         effort: take(&ask.effort, own.effort),
-        ..fresh(id, agent, now)
+        ..from_agent(id, agent, now)
     }
 }
 
 /// A session of an agent as the agent's row has it.
-fn fresh(id: SessionId, agent: &Agent, now: Timestamp) -> Session {
+fn from_agent(id: SessionId, agent: &Agent, now: Timestamp) -> Session {
     Session {
         id,
         agent_id: agent.id,

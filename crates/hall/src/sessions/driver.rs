@@ -13,8 +13,8 @@ use guildhall_store::Tx;
 use tokio::sync::watch;
 
 use super::{
-    again,
     live_sessions::DriverSignals,
+    reload,
     turn_loop::TurnLoop,
     turn_rows::{self, BeginOutcome, TurnJob},
     turn_setup::TurnSetup,
@@ -40,7 +40,7 @@ pub(super) type WriteResult<T> = Result<T, StoreUnavailable>;
 impl Hall {
     /// Sees to it that the session's next message is taken up, now or when its turn is over.
     pub(crate) fn wake_session(&self, id: SessionId) {
-        if let Some(wants) = self.inner.live.enter(id) {
+        if let Some(wants) = self.inner.live.wake(id) {
             let driver = SessionDriver {
                 hall: self.clone(),
                 id,
@@ -55,7 +55,7 @@ impl Hall {
     ///
     /// # Errors
     /// [`StoreUnavailable`] for what trying again cannot mend.
-    pub(super) async fn insist<T: Send + 'static>(
+    pub(super) async fn write_until_accepted<T: Send + 'static>(
         &self,
         job: impl Fn(&mut Tx<'_>) -> Result<T> + Clone + Send + 'static,
     ) -> WriteResult<T> {
@@ -109,7 +109,7 @@ impl Drop for SessionDriver {
         let tasks = hall.tasks().clone();
         let now = hall.now();
         tasks.spawn("session", now, async move {
-            hall.give_up(id, "its turn broke off on our side").await;
+            hall.abort_work(id, "its turn broke off on our side").await;
             hall.wake_session(id);
         });
     }
@@ -123,14 +123,14 @@ impl SessionDriver {
             let cancels = wants.borrow_and_update().cancels;
             let (id, hall, now) = (self.id, self.hall.clone(), self.hall.now());
             let next = tokio::select! {
-                next = self.hall.insist(move |tx| turn_rows::next(tx, &hall, id, now)) => next,
+                next = self.hall.write_until_accepted(move |tx| turn_rows::next(tx, &hall, id, now)) => next,
                 () = is_true(&mut stopping) => break,
             };
             let work = async {
                 match next {
-                    Ok(Some(job)) => self.hall.take_up(job, &wants, cancels).await,
+                    Ok(Some(job)) => self.hall.run_message(job, &wants, cancels).await,
                     Ok(None) => return self.hall.inner.live.leave(id, &wants),
-                    Err(StoreUnavailable) => self.hall.give_up(id, UNWRITTEN).await,
+                    Err(StoreUnavailable) => self.hall.abort_work(id, UNWRITTEN).await,
                 }
                 false
             };
@@ -152,10 +152,15 @@ async fn is_true(flag: &mut watch::Receiver<bool>) {
 
 impl Hall {
     /// Runs the turn of one message, and lets its room hear of its end.
-    async fn take_up(&self, job: TurnJob, wants: &watch::Receiver<DriverSignals>, cancels: u64) {
+    async fn run_message(
+        &self,
+        job: TurnJob,
+        wants: &watch::Receiver<DriverSignals>,
+        cancels: u64,
+    ) {
         let (id, is_of_room) = (job.session.id, job.message.room_turn.is_some());
         if self.run(job, wants, cancels).await.is_err() {
-            self.give_up(id, UNWRITTEN).await;
+            self.abort_work(id, UNWRITTEN).await;
         }
         if is_of_room {
             self.wake_turns();
@@ -171,16 +176,16 @@ impl Hall {
     ) -> WriteResult<()> {
         let start = async {
             // While all agents are busy the session waits, for as long as that takes.
-            let place = self.place_for(job.session.agent_id).await;
+            let place = self.acquire_process_slot(job.session.agent_id).await;
             let limit = Duration::from_secs(limits::START_MAX_S);
-            let stage = tokio::time::timeout(limit, self.open_stage(place, &job.session)).await;
+            let stage = tokio::time::timeout(limit, self.set_up_turn(place, &job.session)).await;
             stage.unwrap_or_else(|_| Err(too_slow()))
         };
         let stage = tokio::select! {
             stage = start => stage,
-            () = is_stopped(wants, cancels) => {
+            () = stopped(wants, cancels) => {
                 let now = self.now();
-                return self.insist(move |tx| turn_rows::abandon(tx, &job, now)).await;
+                return self.write_until_accepted(move |tx| turn_rows::abandon(tx, &job, now)).await;
             }
         };
         match stage {
@@ -200,7 +205,7 @@ impl Hall {
         let turn = Self::new_id(SessionTurnId::from_bytes);
         for _ in 0..READY_TRIES {
             let changes = wants.borrow().changes;
-            stage.pass_over().await;
+            stage.discard_early_messages().await;
             if stage.is_switched() {
                 // What the agent switched to before the prompt stays where a person's word allows.
                 self.agent_switched(&stage.process, job.session.id).await?;
@@ -211,12 +216,13 @@ impl Hall {
             let (begun, native, applied) =
                 (job.clone(), stage.native.clone(), stage.applied.clone());
             let now = self.now();
-            let begun =
-                self.insist(move |tx| turn_rows::begin(tx, &begun, turn, &native, &applied, now));
+            let begun = self.write_until_accepted(move |tx| {
+                turn_rows::begin(tx, &begun, turn, &native, &applied, now)
+            });
             match begun.await? {
                 BeginOutcome::Running(job) => {
                     let talk = TurnLoop::new(self.clone(), *job, turn, stage);
-                    return talk.hold(wants, cancels, changes).await;
+                    return talk.run(wants, cancels, changes).await;
                 }
                 BeginOutcome::Changed => {
                     if let Err(why) = stage.prepare(self).await {
@@ -227,7 +233,7 @@ impl Hall {
                 BeginOutcome::Over => {
                     let now = self.now();
                     return self
-                        .insist(move |tx| turn_rows::abandon(tx, &job, now))
+                        .write_until_accepted(move |tx| turn_rows::abandon(tx, &job, now))
                         .await;
                 }
             }
@@ -238,14 +244,14 @@ impl Hall {
 
     async fn fail_start(&self, job: TurnJob, why: String) -> WriteResult<()> {
         let now = self.now();
-        self.insist(move |tx| turn_rows::start_failed(tx, &job, &why, now))
+        self.write_until_accepted(move |tx| turn_rows::start_failed(tx, &job, &why, now))
             .await
     }
 
     /// Ends whatever a session has at work, as soon as the store takes it, and the process of its
     /// agent: what it does now would be seen by nobody.
-    async fn give_up(&self, id: SessionId, why: &'static str) {
-        let agent = self.store().read(move |db| Ok(again(db, id)?.agent_id));
+    async fn abort_work(&self, id: SessionId, why: &'static str) {
+        let agent = self.store().read(move |db| Ok(reload(db, id)?.agent_id));
         match agent.await {
             Ok(agent) => self.inner.processes.stop(agent.value),
             Err(error) => tracing::error!(?error, "an agent could not be stopped"),
@@ -271,7 +277,7 @@ fn too_slow() -> String {
 }
 
 /// Waits until the turn is to be stopped or the session is over.
-pub(super) async fn is_stopped(wants: &watch::Receiver<DriverSignals>, cancels: u64) {
+pub(super) async fn stopped(wants: &watch::Receiver<DriverSignals>, cancels: u64) {
     let mut wants = wants.clone();
     let stopped = wants.wait_for(|wants| wants.is_closed || wants.cancels > cancels);
     if stopped.await.is_err() {

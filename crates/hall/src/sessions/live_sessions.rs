@@ -32,7 +32,7 @@ pub(crate) struct LiveSessions {
 
 impl LiveSessions {
     /// Wakes the session's driver; answers what a new one listens to when there is none.
-    pub(super) fn enter(&self, id: SessionId) -> Option<watch::Receiver<DriverSignals>> {
+    pub(super) fn wake(&self, id: SessionId) -> Option<watch::Receiver<DriverSignals>> {
         let mut drivers = self.lock();
         if let Some(known) = drivers.get(&id) {
             known.send_modify(|wants| wants.wakes += 1);
@@ -64,7 +64,7 @@ impl LiveSessions {
     }
 
     /// Tells the session's driver that mode, model or effort may be others.
-    pub(super) fn reconsider(&self, id: SessionId) {
+    pub(super) fn settings_changed(&self, id: SessionId) {
         self.tell(id, |wants| wants.changes += 1);
     }
 
@@ -92,11 +92,11 @@ mod tests {
     fn a_driver_that_was_told_something_does_not_leave() {
         let live = LiveSessions::default();
         let id = SessionId::from_bytes([1; 16]);
-        let mut heard = live.enter(id).unwrap();
-        assert!(live.enter(id).is_none(), "a session has one driver");
+        let mut heard = live.wake(id).unwrap();
+        assert!(live.wake(id).is_none(), "a session has one driver");
         assert!(!live.leave(id, &heard), "it was woken meanwhile");
         heard.borrow_and_update();
         assert!(live.leave(id, &heard));
-        assert!(live.enter(id).is_some());
+        assert!(live.wake(id).is_some());
     }
 }

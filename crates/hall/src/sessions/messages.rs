@@ -15,7 +15,7 @@ use guildhall_store::{
     ReadSnapshot, ReadTx, Tx, messages, messages::QueuedMessageRow, sessions, turns,
 };
 
-use super::{again, preview, require_open, title_of, touch};
+use super::{preview, reload, require_open, title_of, write_session};
 use crate::{Hall, idempotency::IdempotentWrite, interactions, visibility};
 
 /// Where a message stands in the queue of its session.
@@ -172,7 +172,7 @@ impl Hall {
             .write(move |tx| {
                 let found = visibility::session(tx, &by, session)?;
                 let (place, _) = waiting(tx, session, message)?;
-                messages::reword(tx, message, &content)?;
+                messages::update_text(tx, message, &content)?;
                 sessions::hold(tx, session, false)?;
                 let event = Event::MessageQueued {
                     session_id: session,
@@ -180,7 +180,7 @@ impl Hall {
                     queue_position: place,
                 };
                 tx.append(now, Some(by.author), &event)?;
-                touch(tx, found, Some(by.author), now)?;
+                write_session(tx, found, Some(by.author), now)?;
                 messages::queue(tx, session)
             })
             .await?;
@@ -210,7 +210,7 @@ impl Hall {
                 if place == 1 && found.state == SessionState::Starting {
                     hall.halt_driver(tx, found, Some(by.author), now)?;
                 } else {
-                    touch(tx, found, Some(by.author), now)?;
+                    write_session(tx, found, Some(by.author), now)?;
                 }
                 messages::queue(tx, session)
             })
@@ -253,7 +253,7 @@ impl Hall {
                     if is_busy {
                         hall.halt_driver(tx, found, Some(by.author), now)?;
                     } else if removed > 0 || !ended.is_empty() {
-                        touch(tx, found, Some(by.author), now)?;
+                        write_session(tx, found, Some(by.author), now)?;
                     }
                     Ok((is_busy, removed))
                 })?;
@@ -278,7 +278,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 also(tx)?;
-                let found = again(tx, session)?;
+                let found = reload(tx, session)?;
                 let is_of_turn = |message: &QueuedMessageRow| message.room_turn == Some(turn);
                 let queue = messages::queue(tx, session)?;
                 // The agent is started for the head of the queue.
@@ -298,7 +298,7 @@ impl Hall {
                 }
                 if removed > 0 {
                     interactions::withdraw_grants(tx, session, None, now)?;
-                    touch(tx, found, None, now)?;
+                    write_session(tx, found, None, now)?;
                 }
                 Ok(Vec::new())
             })
@@ -323,7 +323,7 @@ impl Hall {
                 state: SessionState::Cancelling,
                 ..found
             };
-            touch(tx, stopping, actor, now)?;
+            write_session(tx, stopping, actor, now)?;
         }
         self.inner.live.cancel(id);
         Ok(())
@@ -383,7 +383,7 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Timestamp) -> R
         last_message_preview: preview(&waiting.content),
         ..session
     };
-    touch(tx, session, Some(message.author), now)?;
+    write_session(tx, session, Some(message.author), now)?;
     Ok(SendReceipt {
         session_id: waiting.session_id,
         message_id: waiting.id,
@@ -426,7 +426,7 @@ pub(super) fn remove(
     let turn = message.room_turn;
     turn.map_or(Ok(()), |turn| {
         let outcome = TurnOutcome::Cancelled;
-        crate::turns::ended(tx, turn, outcome, "", None, now)
+        crate::turns::record_ended(tx, turn, outcome, "", None, now)
     })
 }
 
@@ -445,5 +445,5 @@ fn check_content(content: &str) -> Result<(), Refusal> {
     if content.trim().is_empty() {
         check.fail("content", "must hold more than white space");
     }
-    check.done()
+    check.finish()
 }

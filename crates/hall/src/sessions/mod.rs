@@ -39,7 +39,7 @@ pub(crate) use creation::of_room;
 pub(crate) use live_sessions::LiveSessions;
 pub use messages::{MessagesPage, SendReceipt};
 pub(crate) use messages::{NewMessage, QueueRank, enqueue};
-use permission_modes::{allow_mode, has_word, standing};
+use permission_modes::{allow_mode, autonomy_consents, has_consent};
 pub(crate) use recovery::recover;
 
 use crate::{
@@ -114,7 +114,7 @@ impl Hall {
         let of_terminal = match source {
             SessionSource::Terminal | SessionSource::All if own.is_none() => {
                 let mut sessions = self.terminal_sessions(by).await?;
-                sessions.retain(|session| filter.takes(session) && is_behind(session, place));
+                sessions.retain(|session| filter.matches(session) && is_after(session, place));
                 sessions
             }
             SessionSource::Guildhall | SessionSource::Terminal | SessionSource::All => Vec::new(),
@@ -127,7 +127,7 @@ impl Hall {
                     }
                     SessionSource::Terminal => Vec::new(),
                 };
-                sessions.extend(unknown(db, of_terminal)?);
+                sessions.extend(without_known(db, of_terminal)?);
                 sessions.sort_by_key(|session| std::cmp::Reverse((session.updated_at, session.id)));
                 let has_more = sessions.len() > limit as usize;
                 sessions.truncate(limit as usize);
@@ -159,7 +159,7 @@ impl Hall {
             .store()
             .read(move |db| revised(db, visibility::session(db, &by, id)?))
             .await;
-        self.or_of_terminal(by, id, found, terminal_sessions::as_it_is)
+        self.or_of_terminal(by, id, found, terminal_sessions::with_file_revision)
             .await
     }
 
@@ -188,7 +188,7 @@ impl Hall {
             .write(move |tx| hall.change(tx, &by, id, &precondition, &patch, now))
             .await;
         let changed = self.refuse_of_terminal(by, id, changed).await?;
-        self.inner.live.reconsider(id);
+        self.inner.live.settings_changed(id);
         Ok(changed)
     }
 
@@ -211,7 +211,7 @@ impl Hall {
             require_open(&before)?;
             let is_said = patch.acknowledged_autonomy;
             allow_mode(tx, by, &before, &capabilities, mode, is_said, now)?;
-            is_allowed = has_word(&capabilities, mode, &standing(tx, &before)?);
+            is_allowed = has_consent(&capabilities, mode, &autonomy_consents(tx, &before)?);
         }
         require_open(&before)?;
         precondition.check(sessions::rev(tx, id)?)?;
@@ -233,7 +233,7 @@ impl Hall {
             };
             tx.append(now, Some(by.author), &event)?;
         }
-        let after = touch(tx, after, Some(by.author), now)?;
+        let after = write_session(tx, after, Some(by.author), now)?;
         revised(tx, after)
     }
 
@@ -288,12 +288,12 @@ impl Hall {
 }
 
 /// Whether a session lies behind the place where a page begins.
-fn is_behind(session: &Session, place: Option<SessionsCursor>) -> bool {
+fn is_after(session: &Session, place: Option<SessionsCursor>) -> bool {
     place.is_none_or(|place| (session.updated_at, session.id) < place)
 }
 
 /// The sessions of the terminal that are none of ours.
-fn unknown(db: &ReadTx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
+fn without_known(db: &ReadTx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
     let names = of_terminal
         .iter()
         .map(|session| session.runtime_session_id.as_str());
@@ -323,7 +323,7 @@ pub(crate) fn close(
         ..session
     };
     sessions::update(tx, &closed)?;
-    let closed = again(tx, closed.id)?;
+    let closed = reload(tx, closed.id)?;
     let event = Event::SessionClosed {
         session: closed.clone(),
     };
@@ -341,7 +341,7 @@ impl Hall {
 }
 
 /// Writes a session's change and tells of it; answers it with its counts as they are now.
-pub(crate) fn touch(
+pub(crate) fn write_session(
     tx: &mut Tx<'_>,
     session: Session,
     actor: Option<AuthorId>,
@@ -352,7 +352,7 @@ pub(crate) fn touch(
         ..session
     };
     sessions::update(tx, &session)?;
-    let session = again(tx, session.id)?;
+    let session = reload(tx, session.id)?;
     let event = Event::SessionUpdated {
         session: session.clone(),
     };
@@ -361,19 +361,19 @@ pub(crate) fn touch(
 }
 
 /// Tells that a session waits for another number of answers.
-pub(crate) fn recount(
+pub(crate) fn append_counts_changed(
     tx: &mut Tx<'_>,
     id: SessionId,
     actor: Option<AuthorId>,
     now: Timestamp,
 ) -> Result<()> {
-    let session = again(tx, id)?;
-    touch(tx, session, actor, now).map(|_| ())
+    let session = reload(tx, id)?;
+    write_session(tx, session, actor, now).map(|_| ())
 }
 
 /// Calls a session as its agent does.
-fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Timestamp) -> Result<()> {
-    let session = again(tx, id)?;
+fn set_title(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Timestamp) -> Result<()> {
+    let session = reload(tx, id)?;
     if session.title == title || session.state == SessionState::Closed {
         return Ok(());
     }
@@ -381,7 +381,7 @@ fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Timestamp) -> Resul
         title: title.to_owned(),
         ..session
     };
-    touch(tx, titled, None, now).map(|_| ())
+    write_session(tx, titled, None, now).map(|_| ())
 }
 
 /// Says something to the people who read a session.
@@ -395,7 +395,7 @@ fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Timestamp
 }
 
 /// A session that is there for certain.
-pub(crate) fn again(db: &ReadTx<'_>, id: SessionId) -> Result<Session> {
+pub(crate) fn reload(db: &ReadTx<'_>, id: SessionId) -> Result<Session> {
     Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Session))?)
 }
 

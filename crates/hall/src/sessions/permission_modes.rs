@@ -13,7 +13,7 @@ use guildhall_domain::{
 };
 use guildhall_store::{ReadTx, Tx, agents, sessions};
 
-use super::{again, agent_processes::AgentProcess, driver::WriteResult, touch};
+use super::{agent_processes::AgentProcess, driver::WriteResult, reload, write_session};
 use crate::{Hall, interactions};
 
 impl Hall {
@@ -29,8 +29,8 @@ impl Hall {
             return Ok(true);
         };
         let (hall, now) = (self.clone(), self.now());
-        self.insist(move |tx| {
-            let session = again(tx, id)?;
+        self.write_until_accepted(move |tx| {
+            let session = reload(tx, id)?;
             let capabilities = hall.capabilities_in(tx, &session.runtime)?;
             follow_mode(tx, session, &capabilities.mode_of_native(&native), now)
         })
@@ -38,7 +38,7 @@ impl Hall {
     }
 
     /// Sets a session's mode back between turns; what fails is tried again before the next one.
-    pub(super) async fn set_back(&self, process: &AgentProcess, id: SessionId) {
+    pub(super) async fn restore_mode(&self, process: &AgentProcess, id: SessionId) {
         let grace = Duration::from_secs(limits::CANCEL_GRACE_S);
         match tokio::time::timeout(grace, self.apply(process, id)).await {
             Ok(Ok(_)) => {}
@@ -60,15 +60,16 @@ pub(super) fn allow_mode(
     now: Timestamp,
 ) -> Result<()> {
     let mode = capabilities.mode(mode)?;
-    let standing = standing(tx, session)?;
-    if let Some(word) = crate::agents::consent(by, mode, acknowledged, &standing, now)? {
+    let standing = autonomy_consents(tx, session)?;
+    if let Some(word) = crate::agents::new_autonomy_consent(by, mode, acknowledged, &standing, now)?
+    {
         sessions::acknowledge(tx, session.id, &word)?;
     }
     Ok(())
 }
 
 /// Whether a person's word stands for `mode`.
-pub(super) fn has_word(
+pub(super) fn has_consent(
     capabilities: &Capabilities,
     mode: &str,
     standing: &[AutonomyConsent],
@@ -78,7 +79,10 @@ pub(super) fn has_word(
 }
 
 /// The words that stand for a session's modes: its own and its agent's.
-pub(super) fn standing(db: &ReadTx<'_>, session: &Session) -> Result<Vec<AutonomyConsent>> {
+pub(super) fn autonomy_consents(
+    db: &ReadTx<'_>,
+    session: &Session,
+) -> Result<Vec<AutonomyConsent>> {
     let own = sessions::acknowledgement(db, session.id)?;
     let of_agent = agents::acknowledgements(db, session.agent_id)?;
     Ok(own.into_iter().chain(of_agent).collect())
@@ -103,10 +107,10 @@ pub(super) fn follow_agent(
     };
     if agent.permission_mode != session.permission_mode {
         let capabilities = hall.capabilities_in(tx, &session.runtime)?;
-        let standing = standing(tx, &session)?;
-        let acknowledged = has_word(&capabilities, &agent.permission_mode, &standing);
+        let standing = autonomy_consents(tx, &session)?;
+        let acknowledged = has_consent(&capabilities, &agent.permission_mode, &standing);
         let to = &agent.permission_mode;
-        tell(tx, &session, to, ChangedBy::Server, acknowledged, now)?;
+        append_mode_changed(tx, &session, to, ChangedBy::Server, acknowledged, now)?;
     }
     Ok(Session {
         permission_mode: agent.permission_mode,
@@ -127,7 +131,7 @@ fn follow_mode(
     if session.permission_mode == to.id {
         return Ok(true);
     }
-    let standing = standing(tx, &session)?;
+    let standing = autonomy_consents(tx, &session)?;
     if may_use(to, false, &standing).is_err() {
         let event = Event::SessionModeRefused {
             session_id: session.id,
@@ -138,19 +142,19 @@ fn follow_mode(
         return Ok(false);
     }
     let acknowledged = to.width.needs_consent();
-    tell(tx, &session, &to.id, ChangedBy::Agent, acknowledged, now)?;
+    append_mode_changed(tx, &session, &to.id, ChangedBy::Agent, acknowledged, now)?;
     let session = Session {
         permission_mode: to.id.clone(),
         ..session
     };
-    touch(tx, session, None, now).map(|_| true)
+    write_session(tx, session, None, now).map(|_| true)
 }
 
 /// Tells that a session's mode changes without a person; what was granted under the one before
 /// counts no longer.
 ///
 /// Source: contract 3.6.3, 3.8.3.
-fn tell(
+fn append_mode_changed(
     tx: &mut Tx<'_>,
     session: &Session,
     to: &str,

@@ -11,7 +11,7 @@ use guildhall_store::{
     Tx, interactions as ask_rows, messages, messages::QueuedMessageRow, sessions,
 };
 
-use super::{again, messages::remove, touch, turn_rows};
+use super::{messages::remove, reload, turn_rows, write_session};
 use crate::{interactions, turns};
 
 /// Ends every turn that was on its way when the server ended, and answers the sessions to be
@@ -22,7 +22,7 @@ use crate::{interactions, turns};
 ///
 /// Source: contract 3.6.2, 2.10.
 pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<SessionId>> {
-    let told = ask_rows::words_that_wait(tx, now)?;
+    let told = ask_rows::queued_resume_messages(tx, now)?;
     let waiting = messages::queues(tx)?;
     let resumed: HashSet<TurnId> = waiting
         .iter()
@@ -38,7 +38,7 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<SessionId>>
             state_reason: "the server was restarted".to_owned(),
             ..session
         };
-        touch(tx, idle, None, now)?;
+        write_session(tx, idle, None, now)?;
     }
     let mut woken = Vec::new();
     for queue in waiting.chunk_by(|one, next| one.session_id == next.session_id) {
@@ -75,7 +75,7 @@ fn settle<'a>(
     if removed > 0
         && let Some(message) = queue.first()
     {
-        touch(tx, again(tx, message.session_id)?, None, now)?;
+        write_session(tx, reload(tx, message.session_id)?, None, now)?;
     }
     Ok(queue.iter().find(|message| !is_over(message)))
 }

@@ -15,7 +15,7 @@ use guildhall_domain::{
 use guildhall_store::{Tx, agent_tokens as rows, agents};
 use guildhall_world::secret_tokens::{self as secrets, SecretToken};
 
-use super::again;
+use super::reload;
 use crate::{Hall, agent_tokens};
 
 impl Hall {
@@ -27,7 +27,7 @@ impl Hall {
         &self,
         agent: AgentId,
     ) -> Result<(AgentTokenId, SecretToken)> {
-        let (token, now) = (self.spawned("process", agent, None), self.now());
+        let (token, now) = (self.token_of("process", agent, None), self.now());
         let id = token.id;
         let secret = secrets::mint(secrets::AGENT_PREFIX)?;
         let digest = secret.digest();
@@ -45,11 +45,11 @@ impl Hall {
         agent: AgentId,
         session: SessionId,
     ) -> Result<SecretToken> {
-        let (token, now) = (self.spawned("session", agent, Some(session)), self.now());
+        let (token, now) = (self.token_of("session", agent, Some(session)), self.now());
         let secret = secrets::mint(secrets::AGENT_PREFIX)?;
         let digest = secret.digest();
         let minted = move |tx: &mut Tx<'_>| {
-            if again(tx, session)?.state == SessionState::Closed {
+            if reload(tx, session)?.state == SessionState::Closed {
                 return Err(Refusal::SessionClosed.into());
             }
             revoke_of_session(tx, agent, session, now)?;
@@ -68,7 +68,7 @@ impl Hall {
         sessions: HashSet<SessionId>,
     ) {
         let now = self.now();
-        let revoked = self.insist(move |tx| {
+        let revoked = self.write_until_accepted(move |tx| {
             agent_tokens::revoke(tx, None, agent, token, now)?;
             let mut sessions = sessions.iter();
             sessions.try_for_each(|session| revoke_of_session(tx, agent, *session, now))
@@ -81,13 +81,14 @@ impl Hall {
     /// Takes the token of a session back that could not be opened.
     pub(super) async fn revoke_session_token(&self, agent: AgentId, session: SessionId) {
         let now = self.now();
-        let revoked = self.insist(move |tx| revoke_of_session(tx, agent, session, now));
+        let revoked =
+            self.write_until_accepted(move |tx| revoke_of_session(tx, agent, session, now));
         if revoked.await.is_err() {
             tracing::warn!(%session, "the token of a session could not be revoked");
         }
     }
 
-    fn spawned(&self, label: &str, agent: AgentId, session: Option<SessionId>) -> AgentToken {
+    fn token_of(&self, label: &str, agent: AgentId, session: Option<SessionId>) -> AgentToken {
         AgentToken {
             id: Self::new_id(AgentTokenId::from_bytes),
             agent_id: agent,

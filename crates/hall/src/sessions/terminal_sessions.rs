@@ -11,7 +11,7 @@ use guildhall_domain::{
 };
 use guildhall_store::ReadSnapshot;
 
-use super::unknown;
+use super::without_known;
 use crate::Hall;
 
 impl Hall {
@@ -34,7 +34,7 @@ impl Hall {
     ///
     /// # Errors
     /// Those of `answer`.
-    pub async fn or_nothing<T: Default + Send + 'static>(
+    pub async fn or_empty<T: Default + Send + 'static>(
         &self,
         by: &AnyCaller,
         id: SessionId,
@@ -51,7 +51,7 @@ impl Hall {
         answer: Result<T>,
     ) -> Result<T> {
         let error = match answer {
-            Err(error) if is_nowhere(&error) => error,
+            Err(error) if is_not_found(&error) => error,
             answer => return answer,
         };
         match self.of_terminal(by, id).await? {
@@ -69,7 +69,7 @@ impl Hall {
         otherwise: impl FnOnce(Session) -> T,
     ) -> Result<ReadSnapshot<T>> {
         let error = match answer {
-            Err(error) if is_nowhere(&error) => error,
+            Err(error) if is_not_found(&error) => error,
             answer => return answer,
         };
         let Some(session) = self.of_terminal(by, id).await? else {
@@ -83,20 +83,23 @@ impl Hall {
     async fn of_terminal(&self, by: Caller, id: SessionId) -> Result<Option<Session>> {
         let mut on_disk = self.terminal_sessions(&AnyCaller::admit(by)?).await?;
         on_disk.retain(|session| session.id == id);
-        let left = self.store().read(move |db| unknown(db, on_disk)).await?;
+        let left = self
+            .store()
+            .read(move |db| without_known(db, on_disk))
+            .await?;
         Ok(left.value.into_iter().next())
     }
 }
 
 /// A session on disk with a revision: when its transcript was last written.
-pub(super) fn as_it_is(session: Session) -> Revised<Session> {
+pub(super) fn with_file_revision(session: Session) -> Revised<Session> {
     Revised {
         rev: session.updated_at.as_millis().unsigned_abs(),
         value: session,
     }
 }
 
-fn is_nowhere(error: &Error) -> bool {
+fn is_not_found(error: &Error) -> bool {
     matches!(
         error,
         Error::Refusal(Refusal::NotFound(ResourceKind::Session))

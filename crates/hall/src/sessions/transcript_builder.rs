@@ -6,7 +6,7 @@ use guildhall_domain::{
     events::Event,
     ids::{AuthorId, MessageId, SessionId, SessionTurnId},
     limits,
-    session_tasks::keeps_tasks,
+    session_tasks::is_task_call,
     sessions::TurnOutcome,
     transcript::{
         Message, MessagePart, MessageRole, MessageState, PlanEntry, TextKind, ToolCall,
@@ -68,11 +68,11 @@ impl TranscriptBuilder {
     }
 
     /// Takes in a piece of text.
-    pub(super) fn hear(&mut self, kind: TextKind, text: &str) {
+    pub(super) fn push_text(&mut self, kind: TextKind, text: &str) {
         match &mut self.growing {
             Some((known, growing)) if *known == kind => growing.push_str(text),
             _ => {
-                self.end_piece();
+                self.flush_text();
                 self.growing = Some((kind, text.to_owned()));
             }
         }
@@ -80,8 +80,8 @@ impl TranscriptBuilder {
 
     /// Takes in what the agent says of a call; answers the call as it is known now, unless it was
     /// over long ago.
-    pub(super) fn join(&mut self, patch: ToolCallPatch) -> Option<&ToolCall> {
-        self.end_piece();
+    pub(super) fn merge_call(&mut self, patch: ToolCallPatch) -> Option<&ToolCall> {
+        self.flush_text();
         let id = patch.tool_call_id.clone();
         let joined = self.calls.join(patch, self.next_place)?;
         self.changes.push(PendingChange::Call(id));
@@ -100,7 +100,7 @@ impl TranscriptBuilder {
 
     /// Takes in the agent's plan, which replaces the one before.
     pub(super) fn plan(&mut self, entries: Vec<PlanEntry>) {
-        self.end_piece();
+        self.flush_text();
         self.is_urgent = true;
         self.changes.push(PendingChange::Plan(entries));
     }
@@ -111,7 +111,7 @@ impl TranscriptBuilder {
     }
 
     /// Whether a call is at work, so that silence says nothing.
-    pub(super) fn has_work(&self) -> bool {
+    pub(super) fn has_running_call(&self) -> bool {
         self.calls.has_work()
     }
 
@@ -135,8 +135,8 @@ impl TranscriptBuilder {
     }
 
     /// Takes out what is to be written.
-    pub(super) fn take(&mut self) -> TranscriptBatch {
-        self.end_piece();
+    pub(super) fn take_batch(&mut self) -> TranscriptBatch {
+        self.flush_text();
         self.is_urgent = false;
         let mut steps = Vec::new();
         for change in std::mem::take(&mut self.changes) {
@@ -181,7 +181,7 @@ impl TranscriptBuilder {
         }
     }
 
-    fn end_piece(&mut self) {
+    fn flush_text(&mut self) {
         if let Some((kind, text)) = self.growing.take()
             && !text.is_empty()
         {
@@ -268,7 +268,7 @@ impl TranscriptBatch {
                     }
                 }
                 TranscriptChange::Call { place, call } => {
-                    tasks_changed |= keeps_tasks(&call);
+                    tasks_changed |= is_task_call(&call);
                     write_call(tx, self.session, (self.message, place), *call)?
                 }
                 TranscriptChange::Plan { place, entries } => {
@@ -280,7 +280,7 @@ impl TranscriptBatch {
             tx.append(now, Some(self.author), &event)?;
         }
         if tasks_changed {
-            tell_tasks(tx, self.session, Some(self.author), now)?;
+            append_tasks_changed(tx, self.session, Some(self.author), now)?;
         }
         Ok(())
     }
@@ -307,7 +307,7 @@ fn write_call(
 }
 
 /// Tells that a session's tasks may be others now.
-fn tell_tasks(
+fn append_tasks_changed(
     tx: &mut Tx<'_>,
     session_id: SessionId,
     author: Option<AuthorId>,
@@ -323,7 +323,7 @@ fn tell_tasks(
 }
 
 /// Ends every call that a turn left open.
-pub(super) fn settle_calls(
+pub(super) fn close_open_calls(
     tx: &mut Tx<'_>,
     session: SessionId,
     turn: SessionTurnId,
@@ -338,12 +338,12 @@ pub(super) fn settle_calls(
             _ => ToolStatus::Cancelled,
         };
         let call = ToolCall { status, ..call };
-        tasks_changed |= keeps_tasks(&call);
+        tasks_changed |= is_task_call(&call);
         let event = write_call(tx, session, (message, place), call)?;
         tx.append(now, None, &event)?;
     }
     if tasks_changed {
-        tell_tasks(tx, session, None, now)?;
+        append_tasks_changed(tx, session, None, now)?;
     }
     Ok(())
 }

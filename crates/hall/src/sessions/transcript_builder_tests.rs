@@ -82,15 +82,16 @@ async fn told_at_the_end(patch: ToolCallPatch) -> Vec<String> {
     let scratch = Scratch::new("fold");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
     let mut answer = TranscriptBuilder::new(SESSION, TURN, MESSAGE, AUTHOR);
-    answer.join(patch);
-    let writing = answer.take();
+    answer.merge_call(patch);
+    let writing = answer.take_batch();
     let before = store.write(move |tx| {
         begin(tx)?;
         writing.write(tx, NOW)?;
         Ok(tx.next_event() - 1)
     });
     let before = before.await.unwrap();
-    let settled = store.write(|tx| settle_calls(tx, SESSION, TURN, TurnOutcome::Cancelled, NOW));
+    let settled =
+        store.write(|tx| close_open_calls(tx, SESSION, TURN, TurnOutcome::Cancelled, NOW));
     settled.await.unwrap();
     let size = PageSize {
         events: 9,

@@ -17,7 +17,7 @@ use guildhall_domain::{
     ids::{ApprovalId, MessageId, SessionTurnId},
     interactions::{
         InteractionRequest, InteractionResponse as Decision, PermissionChoice,
-        PermissionChoiceKind, refusing,
+        PermissionChoiceKind, response_to_refuse,
     },
     limits,
     sessions::{Session, SessionState, TurnOutcome},
@@ -33,13 +33,13 @@ use tokio::{
 };
 
 use super::{
-    again,
-    driver::{WriteResult, is_stopped},
+    driver::{WriteResult, stopped},
     live_sessions::DriverSignals,
-    touch,
+    reload,
     transcript_builder::TranscriptBuilder,
     turn_rows::{self, TurnConclusion, TurnJob},
     turn_setup::{AppliedSettings, TurnSetup},
+    write_session,
 };
 use crate::{
     Hall,
@@ -121,7 +121,7 @@ impl TurnLoop {
     }
 
     /// Sends the prompt and follows the turn to its end.
-    pub(super) async fn hold(
+    pub(super) async fn run(
         mut self,
         wants: &watch::Receiver<DriverSignals>,
         cancels: u64,
@@ -136,26 +136,26 @@ impl TurnLoop {
             let (flush, grace, silence) = (self.flush_at, self.grace(), self.silence());
             let next = tokio::select! {
                 biased;
-                () = is_stopped(wants, cancels), if !is_stopping => TurnEvent::Stop,
-                () = at(grace), if is_stopping => TurnEvent::Grace,
+                () = stopped(wants, cancels), if !is_stopping => TurnEvent::Stop,
+                () = sleep_until(grace), if is_stopping => TurnEvent::Grace,
                 () = is_changed(wants, changes), if !is_stopping => TurnEvent::Reconsider,
                 applied = poll_fn(|cx| poll_some(&mut self.applying, cx)) => TurnEvent::Applied(applied),
                 (id, decision) = decided(&mut self.parked) => TurnEvent::Decided(id, decision),
-                () = at(flush), if flush.is_some() => TurnEvent::Flush,
+                () = sleep_until(flush), if flush.is_some() => TurnEvent::Flush,
                 Some(said) = self.stage.inbox.recv() => TurnEvent::Said(said),
                 end = &mut prompt => TurnEvent::Ended(end),
                 ended = &mut gone => TurnEvent::Gone(ended),
-                () = at(silence), if silence.is_some() => TurnEvent::Silence,
+                () = sleep_until(silence), if silence.is_some() => TurnEvent::Silence,
             };
             match next {
-                TurnEvent::Said(said) => self.hear(said).await?,
-                TurnEvent::Decided(id, decision) => self.pass_on(id, decision).await?,
+                TurnEvent::Said(said) => self.handle_message(said).await?,
+                TurnEvent::Decided(id, decision) => self.deliver_decision(id, decision).await?,
                 TurnEvent::Stop => self.stop(String::new()).await?,
                 TurnEvent::Silence => self.stop("stalled".to_owned()).await?,
                 TurnEvent::Flush => self.write().await?,
                 TurnEvent::Reconsider => {
                     changes = wants.borrow().changes;
-                    self.reconsider();
+                    self.apply_settings();
                 }
                 TurnEvent::Applied(applied) => self.applied(applied).await?,
                 TurnEvent::Grace => {
@@ -163,7 +163,9 @@ impl TurnLoop {
                     break Ok(self.end(TurnOutcome::Cancelled, ""));
                 }
                 TurnEvent::Gone(ended) => break Err(ended.why),
-                TurnEvent::Ended(Ok(end)) => break Ok(self.hear_out(end, wants, cancels).await?),
+                TurnEvent::Ended(Ok(end)) => {
+                    break Ok(self.drain_and_end(end, wants, cancels).await?);
+                }
                 TurnEvent::Ended(Err(
                     acp::AgentCallError::Gone(why) | acp::AgentCallError::Protocol(why),
                 )) => {
@@ -177,7 +179,7 @@ impl TurnLoop {
         };
         let end = match end {
             Ok(end) => end,
-            Err(why) => self.lose(&why).await?,
+            Err(why) => self.end_without_process(&why).await?,
         };
         self.conclude(end).await
     }
@@ -200,11 +202,12 @@ impl TurnLoop {
 
     /// When the agent was silent for too long; never while a tool is at work.
     fn silence(&self) -> Option<Instant> {
-        let is_quiet = self.stopping.is_none() && self.parked.is_empty() && !self.answer.has_work();
+        let is_quiet =
+            self.stopping.is_none() && self.parked.is_empty() && !self.answer.has_running_call();
         is_quiet.then(|| self.heard_at + Duration::from_secs(limits::TURN_SILENCE_MAX_S))
     }
 
-    async fn hear(&mut self, said: AgentMessage) -> WriteResult<()> {
+    async fn handle_message(&mut self, said: AgentMessage) -> WriteResult<()> {
         self.heard_at = Instant::now();
         match said {
             AgentMessage::Update {
@@ -215,10 +218,10 @@ impl TurnLoop {
             AgentMessage::Update { .. } | AgentMessage::Ask { .. } if self.stopping.is_some() => {
                 return Ok(());
             }
-            AgentMessage::Update { update, .. } => self.take_in(update).await?,
+            AgentMessage::Update { update, .. } => self.apply_update(update).await?,
             AgentMessage::Ask {
                 asked, call, reply, ..
-            } => self.ask(asked, call, reply).await?,
+            } => self.open_interaction(asked, call, reply).await?,
         }
         if self.answer.is_due() {
             self.write().await?;
@@ -232,15 +235,15 @@ impl TurnLoop {
         Ok(())
     }
 
-    async fn take_in(&mut self, update: AgentUpdate) -> WriteResult<()> {
+    async fn apply_update(&mut self, update: AgentUpdate) -> WriteResult<()> {
         match update {
-            AgentUpdate::Text(text) => self.answer.hear(TextKind::Text, &text),
-            AgentUpdate::Thinking(text) => self.answer.hear(TextKind::Thinking, &text),
+            AgentUpdate::Text(text) => self.answer.push_text(TextKind::Text, &text),
+            AgentUpdate::Thinking(text) => self.answer.push_text(TextKind::Thinking, &text),
             AgentUpdate::Plan(entries) => self.answer.plan(entries),
-            AgentUpdate::ToolCall(patch) => return self.join(patch).await,
+            AgentUpdate::ToolCall(patch) => return self.merge_call(patch).await,
             AgentUpdate::Context { used, size } => self.context = Some((used, size)),
             AgentUpdate::Cost(cost) => self.cost = Some(cost),
-            AgentUpdate::Title(title) => return self.entitle(&title).await,
+            AgentUpdate::Title(title) => return self.set_title(&title).await,
             AgentUpdate::Notice(text) => return self.notice(text).await,
             // Modes were looked at already; commands the process hands on by itself.
             AgentUpdate::Mode(_) | AgentUpdate::Options(_) | AgentUpdate::Commands(_) => {}
@@ -249,32 +252,32 @@ impl TurnLoop {
     }
 
     /// Takes in what is said of a call; an open ask about it shows its new input.
-    async fn join(&mut self, patch: ToolCallPatch) -> WriteResult<()> {
+    async fn merge_call(&mut self, patch: ToolCallPatch) -> WriteResult<()> {
         let id = patch.tool_call_id.clone();
         let before = self.answer.call(&id).cloned();
-        let Some(call) = self.answer.join(patch).cloned() else {
+        let Some(call) = self.answer.merge_call(patch).cloned() else {
             return Ok(());
         };
-        self.tell_of_rights(&call).await?;
+        self.notice_privileges(&call).await?;
         let is_asked = self
             .parked
             .values()
             .any(|parked| parked.tool_call_id.as_ref() == Some(&id));
-        if !is_asked || before.is_some_and(|before| before.is_same_ask(&call)) {
+        if !is_asked || before.is_some_and(|before| before.is_same_request(&call)) {
             return Ok(());
         }
         let (session, now) = (self.job.session.id, self.hall.now());
         let digests = self.hall.inner.digests.clone();
         self.hall
-            .insist(move |tx| {
-                let session = again(tx, session)?;
-                interactions::input_changed(tx, &session, &call, &digests, now)
+            .write_until_accepted(move |tx| {
+                let session = reload(tx, session)?;
+                interactions::update_pending_card(tx, &session, &call, &digests, now)
             })
             .await
     }
 
     /// Puts an agent's question before a person, unless the answer is known.
-    async fn ask(
+    async fn open_interaction(
         &mut self,
         asked: InteractionRequest,
         patch: Option<ToolCallPatch>,
@@ -289,7 +292,7 @@ impl TurnLoop {
         };
         if let Some(id) = &tool_call_id {
             self.answer
-                .join(patch.unwrap_or_else(|| ToolCallPatch::of(id.clone())));
+                .merge_call(patch.unwrap_or_else(|| ToolCallPatch::of(id.clone())));
             if matches!(asked, InteractionRequest::Permission { .. }) {
                 self.answer.set_status(id, ToolStatus::Waiting);
             }
@@ -302,15 +305,15 @@ impl TurnLoop {
             reply,
             tool_call_id,
             options,
-            decided: self.hall.inner.waiting.park(id),
+            decided: self.hall.inner.waiting.register(id),
         };
         self.flush_at = None;
-        let (writing, session) = (self.answer.take(), self.job.session.id);
+        let (writing, session) = (self.answer.take_batch(), self.job.session.id);
         let (digests, now) = (self.hall.inner.digests.clone(), self.hall.now());
         let room_turn = self.job.message.room_turn;
-        let opening = self.hall.insist(move |tx| {
+        let opening = self.hall.write_until_accepted(move |tx| {
             writing.clone().write(tx, now)?;
-            let session = again(tx, session)?;
+            let session = reload(tx, session)?;
             if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
                 return Ok(OpenOutcome::Refused);
             }
@@ -322,9 +325,9 @@ impl TurnLoop {
                     state: SessionState::Waiting,
                     ..session
                 };
-                touch(tx, waiting, None, now)?;
+                write_session(tx, waiting, None, now)?;
                 if let Some(turn) = room_turn.filter(|_| is_first) {
-                    turns::awaits(tx, turn, now)?;
+                    turns::record_waiting(tx, turn, now)?;
                 }
             }
             Ok(opening)
@@ -335,10 +338,10 @@ impl TurnLoop {
                 return Ok(());
             }
             OpenOutcome::Granted { option_id } => Decision::Selected(option_id),
-            OpenOutcome::Refused => refusing(&parked.options),
+            OpenOutcome::Refused => response_to_refuse(&parked.options),
             OpenOutcome::AskedAlready => {
                 // What becomes of the call is for the ask that a person sees.
-                parked.reply.send(refusing(&parked.options));
+                parked.reply.send(response_to_refuse(&parked.options));
                 return Ok(());
             }
         };
@@ -348,7 +351,7 @@ impl TurnLoop {
     }
 
     /// Tells the agent what was decided; the last open ask lets the turn go on.
-    async fn pass_on(&mut self, id: ApprovalId, decision: Decision) -> WriteResult<()> {
+    async fn deliver_decision(&mut self, id: ApprovalId, decision: Decision) -> WriteResult<()> {
         let Some(parked) = self.parked.remove(&id) else {
             return Ok(());
         };
@@ -362,8 +365,8 @@ impl TurnLoop {
         let (session, now) = (self.job.session.id, self.hall.now());
         let room_turn = self.job.message.room_turn;
         self.hall
-            .insist(move |tx| {
-                let session = again(tx, session)?;
+            .write_until_accepted(move |tx| {
+                let session = reload(tx, session)?;
                 if session.state != SessionState::Waiting {
                     return Ok(());
                 }
@@ -371,8 +374,8 @@ impl TurnLoop {
                     state: SessionState::Running,
                     ..session
                 };
-                touch(tx, running, None, now)?;
-                room_turn.map_or(Ok(()), |turn| turns::goes_on(tx, turn, now))
+                write_session(tx, running, None, now)?;
+                room_turn.map_or(Ok(()), |turn| turns::record_resumed(tx, turn, now))
             })
             .await
     }
@@ -411,8 +414,8 @@ impl TurnLoop {
             let (session, now, why) = (self.job.session.id, self.hall.now(), why.clone());
             let withdrawn = self
                 .hall
-                .insist(move |tx| {
-                    let session = again(tx, session)?;
+                .write_until_accepted(move |tx| {
+                    let session = reload(tx, session)?;
                     if !matches!(session.state, SessionState::Running | SessionState::Waiting) {
                         return Ok(Vec::new());
                     }
@@ -422,7 +425,7 @@ impl TurnLoop {
                         state_reason: why.clone(),
                         ..session
                     };
-                    touch(tx, stopping, None, now)?;
+                    write_session(tx, stopping, None, now)?;
                     Ok(withdrawn)
                 })
                 .await?;
@@ -438,7 +441,7 @@ impl TurnLoop {
     }
 
     /// Everything the agent said before its last word is taken in before the turn ends.
-    async fn hear_out(
+    async fn drain_and_end(
         &mut self,
         end: PromptResult,
         wants: &watch::Receiver<DriverSignals>,
@@ -467,19 +470,19 @@ impl TurnLoop {
         loop {
             let said = tokio::select! {
                 biased;
-                () = is_stopped(wants, cancels) => break,
+                () = stopped(wants, cancels) => break,
                 () = tokio::time::sleep_until(deadline) => break,
                 said = self.stage.inbox.recv() => said,
                 _ = &mut barrier => break,
             };
             match said {
-                Some(said) => self.hear(said).await?,
+                Some(said) => self.handle_message(said).await?,
                 None => break,
             }
         }
         for _ in 0..super::agent_processes::INBOX {
             match self.stage.inbox.try_recv() {
-                Ok(said) => self.hear(said).await?,
+                Ok(said) => self.handle_message(said).await?,
                 Err(_) => break,
             }
         }
@@ -496,9 +499,9 @@ impl TurnLoop {
     }
 
     /// The process is gone: what a person was asked stays asked.
-    async fn lose(&mut self, why: &str) -> WriteResult<TurnConclusion> {
+    async fn end_without_process(&mut self, why: &str) -> WriteResult<TurnConclusion> {
         while let Ok(said) = self.stage.inbox.try_recv() {
-            self.hear(said).await?;
+            self.handle_message(said).await?;
         }
         for (id, mut parked) in self.parked.drain() {
             // From here on a decision finds nobody; one that was just made reached nobody.
@@ -513,7 +516,7 @@ impl TurnLoop {
         let (session, now) = (self.job.session.id, self.hall.now());
         let withdrawn = self
             .hall
-            .insist(move |tx| interactions::detach_all(tx, session, now))
+            .write_until_accepted(move |tx| interactions::detach_all(tx, session, now))
             .await?;
         self.hall.answer_withdrawn(session, &withdrawn);
         Ok(self.end(TurnOutcome::Interrupted, why))
@@ -521,12 +524,12 @@ impl TurnLoop {
 
     /// Ends the turn; a yes that reached nobody waits for the agent to come back.
     async fn conclude(mut self, end: TurnConclusion) -> WriteResult<()> {
-        let writing = self.answer.take();
+        let writing = self.answer.take_batch();
         let (job, turn, now) = (self.job.clone(), self.turn, self.hall.now());
         let session = job.session.id;
         let withdrawn = self
             .hall
-            .insist(move |tx| {
+            .write_until_accepted(move |tx| {
                 writing.clone().write(tx, now)?;
                 let mut withdrawn = Vec::new();
                 if end.outcome != TurnOutcome::Interrupted {
@@ -546,31 +549,31 @@ impl TurnLoop {
 
     async fn write(&mut self) -> WriteResult<()> {
         self.flush_at = None;
-        let writing = self.answer.take();
+        let writing = self.answer.take_batch();
         if writing.is_empty() {
             return Ok(());
         }
         let now = self.hall.now();
         self.hall
-            .insist(move |tx| writing.clone().write(tx, now))
+            .write_until_accepted(move |tx| writing.clone().write(tx, now))
             .await
     }
 
-    async fn entitle(&mut self, title: &str) -> WriteResult<()> {
+    async fn set_title(&mut self, title: &str) -> WriteResult<()> {
         let title = super::title_of(title);
         let (session, now) = (self.job.session.id, self.hall.now());
         if title.is_empty() {
             return Ok(());
         }
         self.hall
-            .insist(move |tx| super::entitle(tx, session, &title, now))
+            .write_until_accepted(move |tx| super::set_title(tx, session, &title, now))
             .await
     }
 
     async fn notice(&mut self, text: String) -> WriteResult<()> {
         let (session, now) = (self.job.session.id, self.hall.now());
         self.hall
-            .insist(move |tx| super::notice(tx, session, "agent_notice", &text, now))
+            .write_until_accepted(move |tx| super::notice(tx, session, "agent_notice", &text, now))
             .await
     }
 }
@@ -600,7 +603,7 @@ fn poll_some<T>(
 }
 
 /// Waits for a moment that may be none.
-async fn at(moment: Option<Instant>) {
+async fn sleep_until(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,

@@ -16,8 +16,8 @@ use guildhall_store::{
 };
 
 use super::{
-    again, messages::remove, permission_modes, preview, touch, transcript_builder::settle_calls,
-    turn_setup::AppliedSettings,
+    messages::remove, permission_modes, preview, reload, transcript_builder::close_open_calls,
+    turn_setup::AppliedSettings, write_session,
 };
 use crate::{Hall, interactions, turns};
 
@@ -53,7 +53,7 @@ pub(super) fn next(
         ..session
     };
     let session = permission_modes::follow_agent(tx, hall, session, now)?;
-    let session = touch(tx, session, None, now)?;
+    let session = write_session(tx, session, None, now)?;
     Ok(Some(TurnJob { session, message }))
 }
 
@@ -80,7 +80,7 @@ pub(super) fn begin(
     applied: &AppliedSettings,
     now: Timestamp,
 ) -> Result<BeginOutcome> {
-    let session = again(tx, job.session.id)?;
+    let session = reload(tx, job.session.id)?;
     if session.state != SessionState::Starting {
         return Ok(BeginOutcome::Over);
     }
@@ -90,7 +90,7 @@ pub(super) fn begin(
             state: SessionState::Idle,
             ..session
         };
-        touch(tx, idle, None, now)?;
+        write_session(tx, idle, None, now)?;
         return Ok(BeginOutcome::Displaced);
     };
     if !applied.is_for(&session) {
@@ -109,14 +109,14 @@ pub(super) fn begin(
     };
     tx.append(now, Some(message.author_id), &event)?;
     if let Some(room_turn) = message.room_turn {
-        turns::began(tx, room_turn, now)?;
+        turns::record_begun(tx, room_turn, now)?;
     }
     let running = Session {
         state: SessionState::Running,
         runtime_session_id: runtime_session_id.to_owned(),
         ..session
     };
-    let session = touch(tx, running, None, now)?;
+    let session = write_session(tx, running, None, now)?;
     Ok(BeginOutcome::Running(Box::new(TurnJob {
         session,
         message,
@@ -125,10 +125,10 @@ pub(super) fn begin(
 
 /// The turn did not begin because the session was stopped: its message goes.
 pub(super) fn abandon(tx: &mut Tx<'_>, job: &TurnJob, now: Timestamp) -> Result<()> {
-    let session = again(tx, job.session.id)?;
+    let session = reload(tx, job.session.id)?;
     take_out(tx, job, now)?;
     if let Some(turn) = job.message.room_turn {
-        turns::ended(tx, turn, TurnOutcome::Cancelled, "", None, now)?;
+        turns::record_ended(tx, turn, TurnOutcome::Cancelled, "", None, now)?;
     }
     if session.state == SessionState::Closed {
         return Ok(());
@@ -138,7 +138,7 @@ pub(super) fn abandon(tx: &mut Tx<'_>, job: &TurnJob, now: Timestamp) -> Result<
         state_reason: String::new(),
         ..session
     };
-    touch(tx, idle, None, now).map(|_| ())
+    write_session(tx, idle, None, now).map(|_| ())
 }
 
 /// Takes a message whose turn did not begin out of the queue, if it is still there.
@@ -157,14 +157,14 @@ pub(super) fn start_failed(
     why: &str,
     now: Timestamp,
 ) -> Result<()> {
-    let session = again(tx, job.session.id)?;
+    let session = reload(tx, job.session.id)?;
     if session.state != SessionState::Starting {
         return abandon(tx, job, now);
     }
     match job.message.room_turn {
         // A room's post is there to be read again; its turn says what happened.
         Some(turn) => {
-            turns::ended(tx, turn, TurnOutcome::Failed, "", Some(why), now)?;
+            turns::record_ended(tx, turn, TurnOutcome::Failed, "", Some(why), now)?;
             take_out(tx, job, now)?;
         }
         None => sessions::hold(tx, session.id, true)?,
@@ -174,7 +174,7 @@ pub(super) fn start_failed(
         state_reason: why.to_owned(),
         ..session
     };
-    touch(tx, failed, None, now).map(|_| ())
+    write_session(tx, failed, None, now).map(|_| ())
 }
 
 /// How a turn ended.
@@ -216,7 +216,7 @@ pub(super) fn finish(
     end: TurnConclusion,
     now: Timestamp,
 ) -> Result<()> {
-    let session = again(tx, job.session.id)?;
+    let session = reload(tx, job.session.id)?;
     let answer = messages::answer_of(tx, session.id, turn)?;
     let usage = close_turn(tx, &session, turn, &end, now)?;
     if let Some(room_turn) = job.message.room_turn {
@@ -226,7 +226,7 @@ pub(super) fn finish(
             None => (TurnOutcome::Cancelled, ""),
         };
         let error = Some(end.why.as_str()).filter(|why| !why.is_empty());
-        turns::ended(tx, room_turn, outcome, said, error, now)?;
+        turns::record_ended(tx, room_turn, outcome, said, error, now)?;
     }
     let Some(usage) = usage else {
         return Ok(());
@@ -253,7 +253,7 @@ pub(super) fn finish(
         usage,
         ..session
     };
-    touch(tx, ended, None, now).map(|_| ())
+    write_session(tx, ended, None, now).map(|_| ())
 }
 
 /// Ends the turn that a session has, if it has one, from outside its driver, and the room's turn
@@ -270,7 +270,7 @@ pub(super) fn interrupt(
     let room_turn = rooms_turns::at_work_in(tx, session.id)?;
     close_turn(tx, session, turn, &TurnConclusion::plain(outcome, ""), now)?;
     room_turn.map_or(Ok(()), |room_turn| {
-        turns::ended(tx, room_turn, outcome, "", None, now)
+        turns::record_ended(tx, room_turn, outcome, "", None, now)
     })
 }
 
@@ -283,7 +283,7 @@ pub(super) fn break_off(
     why: &str,
     now: Timestamp,
 ) -> Result<Vec<ApprovalId>> {
-    let session = again(tx, id)?;
+    let session = reload(tx, id)?;
     if !session.state.is_busy() {
         return Ok(Vec::new());
     }
@@ -295,9 +295,9 @@ pub(super) fn break_off(
     let failed = Session {
         state: SessionState::Failed,
         state_reason: why.to_owned(),
-        ..again(tx, id)?
+        ..reload(tx, id)?
     };
-    touch(tx, failed, None, now)?;
+    write_session(tx, failed, None, now)?;
     Ok(withdrawn)
 }
 
@@ -321,7 +321,7 @@ fn close_turn(
         return Ok(None);
     }
     sessions::set_meter(tx, session.id, &meter)?;
-    settle_calls(tx, session.id, turn, end.outcome, now)?;
+    close_open_calls(tx, session.id, turn, end.outcome, now)?;
     let is_whole = !matches!(
         end.outcome,
         TurnOutcome::Interrupted | TurnOutcome::Cancelled

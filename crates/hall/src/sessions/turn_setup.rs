@@ -19,11 +19,10 @@ use guildhall_world::acp::{
 use tokio::sync::mpsc;
 
 use super::{
-    again,
     agent_processes::{AgentProcess, ProcessLease, ProcessSession},
-    standing,
+    autonomy_consents, reload,
 };
-use crate::{Hall, mcp_gateway::ServerSet, runtimes::note_probed};
+use crate::{Hall, mcp_gateway::ServerSet, runtimes::record_reported};
 
 /// What is in force at the agent for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,10 +77,10 @@ impl Drop for TurnSetup {
 impl TurnSetup {
     /// Passes over what the agent said before its turn, as far as it came: there is no message
     /// it could stand in.
-    pub(super) async fn pass_over(&mut self) {
+    pub(super) async fn discard_early_messages(&mut self) {
         let barrier = self.process.barrier();
         // An error is a barrier as well: nobody hands anything on any more.
-        let _ = unheard(&mut self.inbox, barrier).await;
+        let _ = discarding(&mut self.inbox, barrier).await;
         while self.inbox.try_recv().is_ok() {}
     }
 
@@ -99,14 +98,17 @@ impl TurnSetup {
     /// Puts in force what the session wants now.
     pub(super) async fn prepare(&mut self, hall: &Hall) -> Result<(), String> {
         let applying = hall.apply(&self.process, self.session);
-        self.applied = unheard(&mut self.inbox, applying).await?;
+        self.applied = discarding(&mut self.inbox, applying).await?;
         Ok(())
     }
 }
 
 /// Waits for something while all that comes in is dropped: unheard, it would keep the agent from
 /// its other sessions, and from answering. Asks are answered "cancelled".
-async fn unheard<T>(inbox: &mut mpsc::Receiver<AgentMessage>, done: impl Future<Output = T>) -> T {
+async fn discarding<T>(
+    inbox: &mut mpsc::Receiver<AgentMessage>,
+    done: impl Future<Output = T>,
+) -> T {
     let mut done = pin!(done);
     loop {
         tokio::select! {
@@ -122,7 +124,7 @@ impl Hall {
     ///
     /// # Errors
     /// Why it is not, for a person.
-    pub(super) async fn open_stage(
+    pub(super) async fn set_up_turn(
         &self,
         place: ProcessLease,
         session: &Session,
@@ -134,23 +136,26 @@ impl Hall {
         let agent = agent.await.map_err(said)?.value;
         let profile = self.runtimes().find(&session.runtime);
         let profile = profile.map_err(|refusal| said(refusal.into()))?;
-        let process = self.process_in(&place, &agent).await?;
-        let servers = self.servers_for(&agent, session.id).await.map_err(said)?;
+        let process = self.process_for(&place, &agent).await?;
+        let servers = self
+            .next_server_set(&agent, session.id)
+            .await
+            .map_err(said)?;
         // Where it cannot take the session up, a list of tools is not worth its memory.
         let can_reopen = process.facts.load_session || process.facts.resume_session;
         let is_stale = servers.is_stale || can_reopen && self.is_browser_list_stale(session.id);
         // What another session was handed later would act in its name.
         let is_overlaid = profile.shares_servers && !process.is_newest(session.id);
-        let (native, inbox) = match process.seat(session.id) {
+        let (native, inbox) = match process.session(session.id) {
             Some(seat) if seat.handed == servers.set && !is_stale && !is_overlaid => {
                 let inbox = process.listen(session.id, &seat.native);
                 (seat.native, inbox)
             }
             Some(seat) => {
-                self.hand_over(&process, session, &seat, servers.set)
+                self.reopen_with_servers(&process, session, &seat, servers.set)
                     .await?
             }
-            None => self.seat(&process, session, servers.set).await?,
+            None => self.open_in_process(&process, session, servers.set).await?,
         };
         let mut stage = TurnSetup {
             session: session.id,
@@ -168,7 +173,7 @@ impl Hall {
 
     /// Opens the session in its agent's process, with the tool server through which its agent
     /// reaches the house and the agent's own ones.
-    async fn seat(
+    async fn open_in_process(
         &self,
         process: &AgentProcess,
         session: &Session,
@@ -178,7 +183,7 @@ impl Hall {
         process.expect(id);
         let secret = self.mint_session_token(agent, id).await.map_err(said)?;
         let token = secret.reveal();
-        let seated = self.seat_with(process, session, (&token, set)).await;
+        let seated = self.open_with_token(process, session, (&token, set)).await;
         match &seated {
             Ok(_) => process.keep_token(id, token),
             Err(_) => self.revoke_session_token(agent, id).await,
@@ -190,7 +195,7 @@ impl Hall {
     /// that, and taken up again in the same process, with the token it has.
     ///
     /// Source: contract 4.4, "At the start of each turn".
-    async fn hand_over(
+    async fn reopen_with_servers(
         &self,
         process: &AgentProcess,
         session: &Session,
@@ -198,13 +203,13 @@ impl Hall {
         set: ServerSet,
     ) -> Result<(String, mpsc::Receiver<AgentMessage>), String> {
         let Some(token) = process.token(session.id) else {
-            return self.seat(process, session, set).await;
+            return self.open_in_process(process, session, set).await;
         };
         // Some agents take a session that is open as it is, with the servers it has.
         process.link.close_session(&seat.native).await;
-        let seated = self.seat_with(process, session, (&token, set)).await;
+        let seated = self.open_with_token(process, session, (&token, set)).await;
         if seated.is_err() {
-            process.give_up_seat(session.id);
+            process.remove_session(session.id);
             self.revoke_session_token(session.agent_id, session.id)
                 .await;
         }
@@ -213,7 +218,7 @@ impl Hall {
 
     /// Opens the session in its agent's process: the one of before where the agent can, else a
     /// new one, which a notice says.
-    async fn seat_with(
+    async fn open_with_token(
         &self,
         process: &AgentProcess,
         session: &Session,
@@ -233,7 +238,7 @@ impl Hall {
             how,
             mcp_servers: mcp_servers.clone(),
         };
-        self.servers_handed(session.id);
+        self.record_servers_handed(session.id);
         self.forget_browser_list(session.id);
         let resumed = if !known.is_empty() && can_resume {
             link.open(ask(OpenMode::Resume(known.clone()))).await.ok()
@@ -246,7 +251,7 @@ impl Hall {
                 let opened = link.open(ask(OpenMode::New)).await;
                 let opened = opened.map_err(|error| error.to_string())?;
                 if !known.is_empty() {
-                    self.say_forgotten(session.id).await;
+                    self.notice_new_context(session.id).await;
                 }
                 opened
             }
@@ -270,13 +275,14 @@ impl Hall {
             handed: set,
             ..ProcessSession::default()
         };
-        process.take_seat(session.id, seat);
+        process.add_session(session.id, seat);
         if let Some(commands) = process.early_commands(&opened.session) {
             let noted =
-                self.note_agent_commands(session.id, &session.runtime, &session.cwd, commands);
+                self.record_agent_commands(session.id, &session.runtime, &session.cwd, commands);
             noted.await.map_err(said)?;
         }
-        self.learn(&session.runtime, facts, &opened).await?;
+        self.record_reported(&session.runtime, facts, &opened)
+            .await?;
         Ok((opened.session, inbox))
     }
 
@@ -294,9 +300,9 @@ impl Hall {
     ) -> Result<AppliedSettings, String> {
         let hall = self.clone();
         let found = self.store().read(move |db| {
-            let session = again(db, id)?;
+            let session = reload(db, id)?;
             let capabilities = hall.capabilities_in(db, &session.runtime)?;
-            let standing = standing(db, &session)?;
+            let standing = autonomy_consents(db, &session)?;
             Ok((session, capabilities, standing))
         });
         let (session, capabilities, standing) = found.await.map_err(said)?.value;
@@ -314,7 +320,7 @@ impl Hall {
             set_mode(process, id, &mode.native).await?;
             in_force = Some(mode.native.clone()).filter(|native| !native.is_empty());
         }
-        let seat = process.seat(id).unwrap_or_default();
+        let seat = process.session(id).unwrap_or_default();
         for (category, wanted, known, own) in [
             (
                 OptionCategory::Model,
@@ -337,27 +343,30 @@ impl Hall {
         Ok(AppliedSettings::of(&session, in_force))
     }
 
-    async fn say_forgotten(&self, session: SessionId) {
+    async fn notice_new_context(&self, session: SessionId) {
         let now = self.now();
         let text = "The agent could not take its earlier conversation up again; it does not \
                     remember what was said before.";
-        let told = self.insist(move |tx| super::notice(tx, session, "history_lost", text, now));
+        let told = self
+            .write_until_accepted(move |tx| super::notice(tx, session, "history_lost", text, now));
         if told.await.is_err() {
             tracing::warn!(%session, "a lost history could not be told");
         }
     }
 
     /// Keeps what a runtime said of itself.
-    async fn learn(
+    async fn record_reported(
         &self,
         kind: &str,
         facts: &acp::AgentCapabilities,
         opened: &acp::OpenedSession,
     ) -> Result<(), String> {
-        let probed = crate::runtimes::probed(facts, opened);
+        let probed = crate::runtimes::reported_capabilities(facts, opened);
         let (hall, kind, now) = (self.clone(), kind.to_owned(), self.now());
         self.store()
-            .write(move |tx| note_probed(tx, hall.runtimes(), &kind, probed, None, now).map(|_| ()))
+            .write(move |tx| {
+                record_reported(tx, hall.runtimes(), &kind, probed, None, now).map(|_| ())
+            })
             .await
             .map_err(said)
     }
@@ -366,7 +375,7 @@ impl Hall {
 /// Sets the mode at the agent, unless it is known to be in force; a runtime without modes of its
 /// own has none to set.
 async fn set_mode(process: &AgentProcess, id: SessionId, native: &str) -> Result<(), String> {
-    let Some(seat) = process.seat(id) else {
+    let Some(seat) = process.session(id) else {
         return Err("the session is not open in its agent".to_owned());
     };
     if native.is_empty() || process.mode(id).as_deref() == Some(native) {
@@ -385,7 +394,7 @@ async fn set_option(
     category: OptionCategory,
     (wanted, value): (&str, &str),
 ) -> Result<(), String> {
-    let seat = process.seat(id).unwrap_or_default();
+    let seat = process.session(id).unwrap_or_default();
     let set = process.link.set_option(&seat.native, category, value).await;
     match set {
         Ok(()) => {}
@@ -394,7 +403,7 @@ async fn set_option(
         }
         Err(error) => return Err(format!("the agent did not take {value}: {error}")),
     }
-    process.amend_seat(id, |seat| match category {
+    process.update_session(id, |seat| match category {
         OptionCategory::Effort => seat.effort = wanted.to_owned(),
         OptionCategory::Model | OptionCategory::Mode => seat.model = wanted.to_owned(),
     });

@@ -43,7 +43,7 @@ pub(super) fn read(
     last: u64,
     now: Timestamp,
 ) -> Result<VisiblePage> {
-    if !callers::still_counts(db, by, now)? {
+    if !callers::is_live(db, by, now)? {
         return Ok(VisiblePage::CredentialLost);
     }
     if last + 1 < events::retained_from(db)? {
@@ -70,11 +70,11 @@ pub(super) fn read(
     };
     let mut visible = Vec::with_capacity(read.events.len());
     for event in read.events {
-        if eyes.see(&event)? {
+        if eyes.is_visible(&event)? {
             visible.push(event);
         }
     }
-    let nothing_left = eyes.see_nothing_more()?;
+    let nothing_left = eyes.has_lost_everything()?;
     Ok(VisiblePage::Events {
         events: visible,
         position,
@@ -95,18 +95,18 @@ struct EventFilter<'a> {
 
 impl EventFilter<'_> {
     /// Whether the caller may hear of the event. Source: contract 1.10, the table of scopes.
-    fn see(&mut self, event: &StoredEvent) -> Result<bool> {
+    fn is_visible(&mut self, event: &StoredEvent) -> Result<bool> {
         match event.audience {
             EventAudience::Author(author) => Ok(author == self.by.author),
             EventAudience::Owner if self.by.identity == Identity::Owner => Ok(true),
-            EventAudience::Owner => self.hears_what_is_the_owners(event),
+            EventAudience::Owner => self.sees_owner_event(event),
             EventAudience::Scope if self.by.is_human() => Ok(true),
             EventAudience::Scope => self.agent_sees(event),
         }
     }
 
     /// The chapters name an agent for its own scope alone, and for a session's whoever sees it.
-    fn hears_what_is_the_owners(&mut self, event: &StoredEvent) -> Result<bool> {
+    fn sees_owner_event(&mut self, event: &StoredEvent) -> Result<bool> {
         let scopes: Vec<EventScope> = self.asked_scopes(event).collect();
         for scope in scopes {
             let hears = match scope {
@@ -185,7 +185,7 @@ impl EventFilter<'_> {
         }
         match event.event()? {
             Event::AuthorUpdated { author } => {
-                authors::is_seen_by(self.db, author.id, self.by.author)
+                authors::is_visible_to(self.db, author.id, self.by.author)
             }
             Event::RuntimeChanged { .. } => Ok(true),
             _ => Ok(false),
@@ -209,7 +209,7 @@ impl EventFilter<'_> {
     }
 
     /// Whether every scope asked for is a room the caller has lost sight of.
-    fn see_nothing_more(&mut self) -> Result<bool> {
+    fn has_lost_everything(&mut self) -> Result<bool> {
         let Some(scopes) = self.scopes else {
             return Ok(false);
         };

@@ -73,7 +73,7 @@ impl OpenStreams {
     }
 
     /// Waits for the turn to read a page; `None` only if the gate were closed, which it never is.
-    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    pub(super) async fn page_permit(&self) -> Option<SemaphorePermit<'_>> {
         self.pages.acquire().await.ok()
     }
 

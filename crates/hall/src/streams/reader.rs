@@ -134,9 +134,9 @@ impl Stream {
                 self.woken = Some(self.wake().await);
             }
             match self.woken.clone() {
-                Some(WakeReason::Head) => self.pull(false).await?,
-                Some(WakeReason::Heartbeat) => self.pull(true).await?,
-                Some(WakeReason::Signal(signal)) => self.offer(signal).await?,
+                Some(WakeReason::Head) => self.read_page(false).await?,
+                Some(WakeReason::Heartbeat) => self.read_page(true).await?,
+                Some(WakeReason::Signal(signal)) => self.offer_signal(signal).await?,
                 Some(WakeReason::Browser(state)) => self.ready.push_back(Frame::Browser(state)),
                 Some(WakeReason::Stop) | None => return Err(StreamEnd::ShuttingDown),
             }
@@ -229,11 +229,11 @@ impl Stream {
     }
 
     /// Reads one page; on a heartbeat also tells the position and that the server is there.
-    async fn pull(&mut self, is_heartbeat: bool) -> Result<(), StreamEnd> {
+    async fn read_page(&mut self, is_heartbeat: bool) -> Result<(), StreamEnd> {
         let (by, now) = (self.by, self.hall.now());
         let (scopes, last) = (self.scopes.clone(), self.last);
         let hall = self.hall.clone();
-        let turn = hall.inner.streams.turn().await;
+        let turn = hall.inner.streams.page_permit().await;
         let read = hall
             .store()
             .read(move |db| log_page::read(db, &by, scopes.as_deref(), last, now));
@@ -276,7 +276,7 @@ impl Stream {
     }
 
     /// Hands a signal on, if the caller asked for its room and may see it now.
-    async fn offer(&mut self, signal: Signal) -> Result<(), StreamEnd> {
+    async fn offer_signal(&mut self, signal: Signal) -> Result<(), StreamEnd> {
         let scope = EventScope::Room(signal.room_id);
         if self
             .scopes
@@ -338,7 +338,7 @@ fn session_snapshot(
     Ok(SessionSnapshot {
         session: visibility::session(db, by, session)?,
         messages: messages::newest(db, session, limits::SNAPSHOT_MESSAGES)?,
-        pending: interactions::pending_of(db, session, now)?,
+        pending: interactions::pending_in_session(db, session, now)?,
         queue: messages::queue(db, session)?,
     })
 }

@@ -11,7 +11,7 @@ use guildhall_domain::{
     rooms::Room,
     turns::{
         AddressableAgent, Addressing, EarlierPost, PostAudience, Turn, TurnCounts, TurnRule,
-        TurnState, considered, is_engaged,
+        TurnState, address_agents, is_engaged,
     },
 };
 use guildhall_store::{
@@ -29,7 +29,11 @@ use crate::Hall;
 /// A fault when the engine refuses a row.
 ///
 /// Source: contract 2.6, steps 1 to 4.
-pub(crate) fn consider(tx: &mut Tx<'_>, entry: &Entry, now: Timestamp) -> Result<Vec<Turn>> {
+pub(crate) fn record_addressed_turns(
+    tx: &mut Tx<'_>,
+    entry: &Entry,
+    now: Timestamp,
+) -> Result<Vec<Turn>> {
     let agents = turns::attendants(tx, entry.room_id)?;
     if entry.kind != EntryKind::Post || agents.iter().all(|agent| agent.author == entry.author_id) {
         return Ok(Vec::new());
@@ -43,25 +47,25 @@ pub(crate) fn consider(tx: &mut Tx<'_>, entry: &Entry, now: Timestamp) -> Result
     let before = if wants_past {
         let since = entry.created_at.plus_seconds(-limits::ENGAGED_S);
         let (thread, most) = (entry.thread_root_entry_id, limits::ENGAGED_LOOK_BACK);
-        turns::said_before(tx, room.id, thread, entry.seq, since, most)?
+        turns::earlier_posts(tx, room.id, thread, entry.seq, since, most)?
     } else {
         Vec::new()
     };
     let by_agent = agents.iter().any(|agent| agent.author == entry.author_id);
     let mut turns = Vec::new();
-    for (author, addressing) in hear(&room, entry, by_agent, &agents, &before.iter()) {
+    for (author, addressing) in apply_rules(&room, entry, by_agent, &agents, &before.iter()) {
         let agent = agents.iter().find(|agent| agent.author == author);
         turns.push(match (addressing, agent) {
             (Addressing::Addressed, Some(agent)) => address(tx, &room, agent, entry, now)?,
             (Addressing::Addressed, None) => continue,
-            (Addressing::NotAddressed(rule), _) => unmeant(entry, author, rule),
+            (Addressing::NotAddressed(rule), _) => unaddressed_turn(entry, author, rule),
         });
     }
     Ok(turns)
 }
 
 /// What the rules say of a post to these agents; `before` are earlier posts, newest first.
-pub(super) fn hear<'a>(
+pub(super) fn apply_rules<'a>(
     room: &Room,
     entry: &Entry,
     by_agent: bool,
@@ -87,7 +91,7 @@ pub(super) fn hear<'a>(
         by_agent,
         names: &entry.mentions,
     };
-    considered(&post, &listeners)
+    address_agents(&post, &listeners)
 }
 
 /// Records that a post means an agent: it joins the turn that has yet to start in its thread,
@@ -112,7 +116,7 @@ fn address(
     let refusal = if agent.is_retired {
         Some((TurnRule::AgentGone, None))
     } else {
-        let met = ledger::bounds(tx, room)?.met(&used);
+        let met = ledger::bounds(tx, room)?.reached_limit(&used);
         met.map(|(rule, limit)| (rule, Some(limit)))
     };
     match (refusal, pending) {
@@ -122,8 +126,8 @@ fn address(
             kept.turn.rule = rule;
             kept.turn.limit = limit;
             let kept = turns::insert(tx, kept)?;
-            ledger::tell(tx, &kept.turn, now)?;
-            ledger::tell_refusal(tx, &kept, now)?;
+            ledger::append_changed(tx, &kept.turn, now)?;
+            ledger::notice_refusal(tx, &kept, now)?;
             Ok(kept.turn)
         }
         (None, Some(kept)) => join(tx, kept, entry, now),
@@ -131,7 +135,7 @@ fn address(
             let mut kept = recorded(entry, agent.author, now);
             kept.due_at = Some(soon(now));
             let kept = turns::insert(tx, kept)?;
-            ledger::tell(tx, &kept.turn, now)?;
+            ledger::append_changed(tx, &kept.turn, now)?;
             Ok(kept.turn)
         }
     }
@@ -151,7 +155,7 @@ fn join(tx: &mut Tx<'_>, mut kept: TurnRow, entry: &Entry, now: Timestamp) -> Re
         kept.due_at = Some(if is_full { now } else { soon(now) });
     }
     turns::add_trigger(tx, &mut kept, entry.id)?;
-    ledger::tell(tx, &kept.turn, now)?;
+    ledger::append_changed(tx, &kept.turn, now)?;
     Ok(kept.turn)
 }
 
@@ -162,7 +166,7 @@ fn soon(now: Timestamp) -> Timestamp {
 /// A new turn that answers a post and collects.
 fn recorded(entry: &Entry, agent: AuthorId, now: Timestamp) -> TurnRow {
     let id = Hall::new_id(TurnId::from_bytes);
-    let mut turn = unmeant(entry, agent, TurnRule::Addressed);
+    let mut turn = unaddressed_turn(entry, agent, TurnRule::Addressed);
     turn.id = Some(id);
     turn.state = TurnState::Collecting;
     turn.created_at = now;
@@ -185,7 +189,7 @@ fn recorded(entry: &Entry, agent: AuthorId, now: Timestamp) -> TurnRow {
 }
 
 /// The turn of an agent that a post does not mean; it is never stored.
-pub(super) fn unmeant(entry: &Entry, agent: AuthorId, rule: TurnRule) -> Turn {
+pub(super) fn unaddressed_turn(entry: &Entry, agent: AuthorId, rule: TurnRule) -> Turn {
     Turn {
         id: None,
         room_id: entry.room_id,

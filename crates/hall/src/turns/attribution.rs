@@ -20,8 +20,8 @@ use guildhall_store::{
 ///
 /// # Errors
 /// [`Refusal::TurnWasStopped`], [`Refusal::TooManyPostsThisTurn`].
-pub(crate) fn join_post(tx: &mut Tx<'_>, by: &Caller) -> Result<Option<Cascade>> {
-    let Some(mut kept) = joined(tx, by)? else {
+pub(crate) fn attribute_post(tx: &mut Tx<'_>, by: &Caller) -> Result<Option<Cascade>> {
+    let Some(mut kept) = current_turn(tx, by)? else {
         return Ok(None);
     };
     if kept.posts >= settings::small(tx, &MAX_POSTS_PER_TURN)? {
@@ -41,8 +41,8 @@ pub(crate) fn join_post(tx: &mut Tx<'_>, by: &Caller) -> Result<Option<Cascade>>
 ///
 /// # Errors
 /// [`Refusal::TurnWasStopped`], [`Refusal::TooManyCanvasOpsThisTurn`].
-pub(crate) fn join_canvas_op(tx: &mut Tx<'_>, by: &Caller) -> Result<()> {
-    let Some(mut kept) = joined(tx, by)? else {
+pub(crate) fn attribute_canvas_change(tx: &mut Tx<'_>, by: &Caller) -> Result<()> {
+    let Some(mut kept) = current_turn(tx, by)? else {
         return Ok(());
     };
     if kept.canvas_ops >= settings::small(tx, &MAX_CANVAS_OPS_PER_TURN)? {
@@ -53,7 +53,7 @@ pub(crate) fn join_canvas_op(tx: &mut Tx<'_>, by: &Caller) -> Result<()> {
 }
 
 /// The turn that the session of the caller's token works on.
-fn joined(db: &ReadTx<'_>, by: &Caller) -> Result<Option<TurnRow>> {
+fn current_turn(db: &ReadTx<'_>, by: &Caller) -> Result<Option<TurnRow>> {
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };

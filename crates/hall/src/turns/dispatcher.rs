@@ -48,10 +48,10 @@ impl Hall {
     /// # Errors
     /// Faults, and `Overloaded`.
     pub async fn dispatch_turns(&self) -> Result<Option<Timestamp>> {
-        Ok(self.look_at_turns().await?.next)
+        Ok(self.dispatch_round().await?.next)
     }
 
-    async fn look_at_turns(&self) -> Result<DispatchRound> {
+    async fn dispatch_round(&self) -> Result<DispatchRound> {
         let now = self.now();
         let quiet = self
             .store()
@@ -64,11 +64,11 @@ impl Hall {
         if quiet.value {
             return Ok(DispatchRound::default());
         }
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let mut look = self
             .store()
-            .write(move |tx| look(tx, &registry, now))
+            .write(move |tx| run_round(tx, &registry, now))
             .await?;
         // A session is told to stop before it is told of its next turn.
         for (session, turn) in &look.cancel {
@@ -85,10 +85,10 @@ impl Hall {
     }
 }
 
-fn look(tx: &mut Tx<'_>, registry: &Registry, now: Timestamp) -> Result<DispatchRound> {
+fn run_round(tx: &mut Tx<'_>, registry: &Registry, now: Timestamp) -> Result<DispatchRound> {
     let mut look = DispatchRound::default();
     for kept in turns::live(tx)? {
-        watch(tx, kept, now)?;
+        check_duration(tx, kept, now)?;
     }
     for kept in turns::to_cancel(tx)? {
         let session = kept.turn.session_id;
@@ -128,7 +128,7 @@ fn look(tx: &mut Tx<'_>, registry: &Registry, now: Timestamp) -> Result<Dispatch
 /// Tells that a turn takes long, and ends one that takes too long.
 ///
 /// Source: contract 2.6, step 7.
-fn watch(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
+fn check_duration(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
     let spent = kept.clock.at(now);
     if spent >= limits::TURN_MAX_MS {
         kept.to_cancel = kept.turn.session_id.is_some();
@@ -148,7 +148,7 @@ fn watch(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
     let agent = kept.turn.agent_author_id;
     let text = format!("{} is working late.", ledger::name_of(tx, agent)?);
     let minutes = spent / 60_000;
-    let data = ledger::about(&kept.turn, json!({"minutes": minutes}));
+    let data = ledger::notice_data(&kept.turn, json!({"minutes": minutes}));
     let (room, code) = (kept.turn.room_id, NoticeCode::AgentBusy);
     ledger::notice(tx, room, code, Some(agent), text, data, now)
 }
@@ -160,7 +160,7 @@ pub(crate) fn start(hall: &Hall) {
     hall.tasks().spawn("turns", hall.now(), async move {
         let mut told = WorkingSignals::default();
         loop {
-            let rest = match chore.look_at_turns().await {
+            let rest = match chore.dispatch_round().await {
                 Ok(look) => {
                     told.tell(&chore, &look.working);
                     look.next.map(|next| rest_until(chore.now(), next))

@@ -16,13 +16,13 @@ use guildhall_store::{
 use serde_json::{Value, json};
 
 /// Has a turn go the way of `rule`, and tells; nothing happens where the ledger knows no way.
-pub(super) fn go(
+pub(super) fn apply_rule(
     tx: &mut Tx<'_>,
     kept: &mut TurnRow,
     rule: TurnRule,
     now: Timestamp,
 ) -> Result<bool> {
-    if !kept.turn.go(rule, now) {
+    if !kept.turn.apply_rule(rule, now) {
         return Ok(false);
     }
     if rule == TurnRule::Done && kept.turn.reply_entry_id.is_none() {
@@ -31,13 +31,13 @@ pub(super) fn go(
     if kept.turn.state == TurnState::Running {
         kept.clock.run(now);
     } else {
-        kept.clock.stand(now);
+        kept.clock.pause(now);
     }
     if kept.turn.state != TurnState::Collecting {
         kept.due_at = None;
     }
     turns::update(tx, kept)?;
-    tell(tx, &kept.turn, now)?;
+    append_changed(tx, &kept.turn, now)?;
     Ok(true)
 }
 
@@ -48,7 +48,7 @@ pub(super) fn resume(tx: &mut Tx<'_>, kept: &mut TurnRow, now: Timestamp) -> Res
     } else {
         TurnRule::Started
     };
-    go(tx, kept, rule, now)?;
+    apply_rule(tx, kept, rule, now)?;
     Ok(())
 }
 
@@ -61,14 +61,14 @@ pub(super) fn refuse(
     now: Timestamp,
 ) -> Result<()> {
     kept.turn.limit = limit;
-    if go(tx, kept, rule, now)? {
-        tell_refusal(tx, kept, now)?;
+    if apply_rule(tx, kept, rule, now)? {
+        notice_refusal(tx, kept, now)?;
     }
     Ok(())
 }
 
 /// Tells that a turn was recorded or went on.
-pub(super) fn tell(tx: &mut Tx<'_>, turn: &Turn, now: Timestamp) -> Result<()> {
+pub(super) fn append_changed(tx: &mut Tx<'_>, turn: &Turn, now: Timestamp) -> Result<()> {
     let actor = turn.agent_author_id;
     let event = Event::TurnUpdated { turn: turn.clone() };
     tx.append(now, Some(actor), &event)?;
@@ -88,15 +88,15 @@ pub(super) fn bounds(db: &ReadTx<'_>, room: &guildhall_domain::rooms::Room) -> R
 pub(super) fn hours_used(db: &ReadTx<'_>, room: RoomId, now: Timestamp) -> Result<TurnCounts> {
     let since = super::window(now);
     Ok(TurnCounts {
-        hour_room: turns::taken(db, Some(room), since)?.0,
-        hour_global: turns::taken(db, None, since)?.0,
+        hour_room: turns::started_since(db, Some(room), since)?.0,
+        hour_global: turns::started_since(db, None, since)?.0,
         ..TurnCounts::default()
     })
 }
 
 /// Tells of a refusal what a room would wonder about: a chain that ends, an hour that is used
 /// up, an agent that cannot work; each once, not for every post.
-pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &TurnRow, now: Timestamp) -> Result<()> {
+pub(super) fn notice_refusal(tx: &mut Tx<'_>, kept: &TurnRow, now: Timestamp) -> Result<()> {
     let turn = &kept.turn;
     let (room, agent) = (turn.room_id, turn.agent_author_id);
     let name = name_of(tx, agent)?;
@@ -126,7 +126,7 @@ pub(super) fn tell_refusal(tx: &mut Tx<'_>, kept: &TurnRow, now: Timestamp) -> R
         }
         _ => return Ok(()),
     };
-    let data = about(turn, json!({"rule": turn.rule, "limit": turn.limit}));
+    let data = notice_data(turn, json!({"rule": turn.rule, "limit": turn.limit}));
     notice(tx, room, code, Some(agent), text, data, now)
 }
 
@@ -138,7 +138,7 @@ pub(super) fn was_unavailable(db: &ReadTx<'_>, kept: &TurnRow) -> Result<bool> {
 }
 
 /// What a notice says of a turn.
-pub(super) fn about(turn: &Turn, mut data: Value) -> Value {
+pub(super) fn notice_data(turn: &Turn, mut data: Value) -> Value {
     data["turnId"] = json!(turn.id);
     data
 }
@@ -158,7 +158,7 @@ pub(super) fn notice(
         subject_author_id: subject,
         data,
     };
-    crate::entries::notify(tx, room, text, notice, now)
+    crate::entries::insert_notice(tx, room, text, notice, now)
 }
 
 /// What an author is called.

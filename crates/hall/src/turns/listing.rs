@@ -33,7 +33,7 @@ pub(super) fn page(
         .state
         .is_none_or(|state| state == TurnState::NotAddressed)
     {
-        let unmeant = unmeant(db, &room, floor)?.into_iter();
+        let unmeant = unaddressed_turns(db, &room, floor)?.into_iter();
         found.extend(unmeant.filter(|(place, turn)| is_asked(ask, *place, turn)));
     }
     found.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
@@ -56,7 +56,7 @@ fn is_asked(ask: &TurnsQuery, place: TurnCursor, turn: &Turn) -> bool {
 
 /// Of the newest posts, the agents they do not mean by the members and modes of now, as far as
 /// no stored turn says otherwise.
-fn unmeant(db: &ReadTx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnCursor, Turn)>> {
+fn unaddressed_turns(db: &ReadTx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnCursor, Turn)>> {
     let agents = turns::attendants(db, room.id)?;
     if agents.is_empty() {
         return Ok(Vec::new());
@@ -65,12 +65,12 @@ fn unmeant(db: &ReadTx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnCursor, 
     let first = posts.first().map_or(0, |post| post.seq);
     let answered = turns::answered_from(db, room.id, first)?;
     let agent_authors = addressing::agents_among(db, room)?;
-    let said: Vec<EarlierPost> = posts.iter().map(said).collect();
+    let said: Vec<EarlierPost> = posts.iter().map(as_domain_post).collect();
     let mut found = Vec::new();
     for (at, post) in posts.iter().enumerate() {
         let before = said.get(..at).unwrap_or_default().iter().rev();
         let by_agent = agent_authors.contains(&post.author_id);
-        let heard = addressing::hear(room, post, by_agent, &agents, &before);
+        let heard = addressing::apply_rules(room, post, by_agent, &agents, &before);
         for (n, (agent, addressing)) in (1..).zip(heard) {
             let Addressing::NotAddressed(rule) = addressing else {
                 continue;
@@ -82,7 +82,7 @@ fn unmeant(db: &ReadTx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnCursor, 
                 seq: post.seq,
                 within: MADE_UP_BELOW - n,
             };
-            found.push((place, addressing::unmeant(post, agent, rule)));
+            found.push((place, addressing::unaddressed_turn(post, agent, rule)));
         }
     }
     Ok(found)
@@ -91,7 +91,7 @@ fn unmeant(db: &ReadTx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnCursor, 
 /// Made-up turns of a post stand behind its stored ones.
 const MADE_UP_BELOW: u64 = 1 << 32;
 
-fn said(post: &Entry) -> EarlierPost {
+fn as_domain_post(post: &Entry) -> EarlierPost {
     EarlierPost {
         id: post.id,
         author: post.author_id,
@@ -103,8 +103,8 @@ fn said(post: &Entry) -> EarlierPost {
 
 fn budget(db: &ReadTx<'_>, room: &Room, now: Timestamp) -> Result<TurnBudget> {
     let since = super::window(now);
-    let (room_used, _) = turns::taken(db, Some(room.id), since)?;
-    let (global_used, first) = turns::taken(db, None, since)?;
+    let (room_used, _) = turns::started_since(db, Some(room.id), since)?;
+    let (global_used, first) = turns::started_since(db, None, since)?;
     let bounds = ledger::bounds(db, room)?;
     Ok(TurnBudget {
         room_used,

@@ -1,8 +1,8 @@
 //! Turns: how posts become work of a room's agents, and the ledger that says why or why not.
 //!
-//! A post is considered in the transaction that writes it (`consider`); the dispatcher starts
-//! what is due; the session a turn runs in tells how it goes (`began`, `awaits`,
-//! `goes_on`, `ended`). Source: contract 2.6, 2.7.
+//! A post is considered in the transaction that writes it (`record_addressed_turns`); the dispatcher starts
+//! what is due; the session a turn runs in tells how it goes (`record_begun`, `record_waiting`,
+//! `record_resumed`, `record_ended`). Source: contract 2.6, 2.7.
 
 mod addressing;
 mod attribution;
@@ -14,11 +14,13 @@ mod turn_end;
 mod turn_reporting;
 mod turn_start;
 
-pub(crate) use addressing::consider;
-pub(crate) use attribution::{join_canvas_op, join_post};
+pub(crate) use addressing::record_addressed_turns;
+pub(crate) use attribution::{attribute_canvas_change, attribute_post};
 pub(crate) use dispatcher::start;
-pub(crate) use turn_end::{awaits, began, ended, goes_on, reopen_by_person};
-pub(crate) use turn_end::{dismiss, dismiss_agent, dismiss_room, quiet, recover};
+pub(crate) use turn_end::{dismiss, dismiss_agent, dismiss_room, drop_silenced, recover};
+pub(crate) use turn_end::{
+    record_begun, record_ended, record_resumed, record_waiting, reopen_by_person,
+};
 pub use turn_reporting::SessionReport;
 
 use guildhall_domain::{
@@ -101,10 +103,10 @@ impl Hall {
                     let mut kept = turns::find(tx, room, 0, id)?
                         .ok_or(Refusal::NotFound(ResourceKind::Turn))?;
                     let waits = matches!(kept.turn.state, TurnState::Refused | TurnState::Held);
-                    if !waits || kept.is_handed() {
+                    if !waits || kept.is_dispatched() {
                         return Err(Refusal::TurnNotRunnable.into());
                     }
-                    turn_start::by_person(tx, &registry, &mut kept, now)?;
+                    turn_start::start_by_person(tx, &registry, &mut kept, now)?;
                     Ok(kept.turn)
                 })
             })

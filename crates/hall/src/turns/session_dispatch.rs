@@ -36,7 +36,7 @@ pub(super) struct SessionDispatch {
 /// # Errors
 /// A refusal when the session cannot take it, which refuses the turn; nothing may be written
 /// before it, because what the ledger writes of the refusal is kept.
-pub(super) fn hand_over(
+pub(super) fn dispatch_to_session(
     tx: &mut Tx<'_>,
     handing: &SessionDispatch,
     now: Timestamp,

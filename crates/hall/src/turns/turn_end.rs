@@ -24,11 +24,11 @@ use crate::Hall;
 
 /// Notes that a turn's message was handed to the agent: its clock begins now, and one that waited
 /// in its session's queue runs from now on.
-pub(crate) fn began(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
+pub(crate) fn record_begun(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
     let Some(mut kept) = turns::by_id(tx, turn)? else {
         return Ok(());
     };
-    if kept.is_handed() {
+    if kept.is_dispatched() {
         kept.taken_at = Some(now);
         ledger::resume(tx, &mut kept, now)?;
     }
@@ -41,24 +41,24 @@ pub(crate) fn began(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()>
 }
 
 /// Notes that a turn waits for a person; its clock stands, and the room is told once.
-pub(crate) fn awaits(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
+pub(crate) fn record_waiting(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
     let Some(mut kept) = turns::by_id(tx, turn)? else {
         return Ok(());
     };
-    if !ledger::go(tx, &mut kept, TurnRule::AwaitingPerson, now)? || kept.has_asked {
+    if !ledger::apply_rule(tx, &mut kept, TurnRule::AwaitingPerson, now)? || kept.has_asked {
         return Ok(());
     }
     kept.has_asked = true;
     turns::update(tx, &kept)?;
     let agent = kept.turn.agent_author_id;
     let text = format!("{} waits for a person.", ledger::name_of(tx, agent)?);
-    let data = ledger::about(&kept.turn, json!({"sessionId": kept.turn.session_id}));
+    let data = ledger::notice_data(&kept.turn, json!({"sessionId": kept.turn.session_id}));
     let (room, code) = (kept.turn.room_id, NoticeCode::AwaitingApproval);
     ledger::notice(tx, room, code, Some(agent), text, data, now)
 }
 
 /// Notes that a turn no longer waits.
-pub(crate) fn goes_on(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
+pub(crate) fn record_resumed(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<()> {
     let kept = turns::by_id(tx, turn)?;
     if let Some(mut kept) = kept.filter(|kept| kept.turn.state == TurnState::Waiting) {
         ledger::resume(tx, &mut kept, now)?;
@@ -72,7 +72,7 @@ pub(crate) fn goes_on(tx: &mut Tx<'_>, turn: TurnId, now: Timestamp) -> Result<(
 /// posted; without any text such a turn failed, while one the agent ended itself is silent.
 ///
 /// Source: contract 2.6, step 6.
-pub(crate) fn ended(
+pub(crate) fn record_ended(
     tx: &mut Tx<'_>,
     turn: TurnId,
     outcome: TurnOutcome,
@@ -83,7 +83,8 @@ pub(crate) fn ended(
     // What the agent wrote to its standard error is for those who may see its session.
     let error = error.map(acp::in_short);
     let kept = turns::by_id(tx, turn)?;
-    let Some(mut kept) = kept.filter(|kept| kept.turn.state.is_live() || kept.is_handed()) else {
+    let Some(mut kept) = kept.filter(|kept| kept.turn.state.is_live() || kept.is_dispatched())
+    else {
         return Ok(());
     };
     let has_begun = kept.turn.state != TurnState::Held || outcome != TurnOutcome::Cancelled;
@@ -93,7 +94,7 @@ pub(crate) fn ended(
     let says_nothing = reply.trim().is_empty();
     match outcome {
         TurnOutcome::Cancelled => {
-            ledger::go(tx, &mut kept, TurnRule::Halted, now)?;
+            ledger::apply_rule(tx, &mut kept, TurnRule::Halted, now)?;
             Ok(())
         }
         TurnOutcome::Interrupted | TurnOutcome::Failed => fail(
@@ -113,15 +114,15 @@ pub(crate) fn ended(
             fail(tx, kept, TurnRule::Error, error.unwrap_or(why), now)
         }
         _ if says_nothing => {
-            ledger::go(tx, &mut kept, TurnRule::Done, now)?;
+            ledger::apply_rule(tx, &mut kept, TurnRule::Done, now)?;
             Ok(())
         }
-        _ => answer(tx, kept, reply, now),
+        _ => post_reply(tx, kept, reply, now),
     }
 }
 
 /// Posts a turn's reply; other agents hear it as any post.
-fn answer(tx: &mut Tx<'_>, mut kept: TurnRow, reply: &str, now: Timestamp) -> Result<()> {
+fn post_reply(tx: &mut Tx<'_>, mut kept: TurnRow, reply: &str, now: Timestamp) -> Result<()> {
     let turn = &kept.turn;
     let room = turn.room_id;
     let text: String = reply
@@ -138,7 +139,7 @@ fn answer(tx: &mut Tx<'_>, mut kept: TurnRow, reply: &str, now: Timestamp) -> Re
         id,
         room,
         author: turn.agent_author_id,
-        mention_spans: crate::entries::resolve(tx, room, &text)?,
+        mention_spans: crate::entries::resolve_mentions(tx, room, &text)?,
         text,
         thread_root,
         cascade: Cascade {
@@ -149,9 +150,9 @@ fn answer(tx: &mut Tx<'_>, mut kept: TurnRow, reply: &str, now: Timestamp) -> Re
         },
         now,
     };
-    crate::entries::say(tx, post, Vec::new())?;
+    crate::entries::publish_post(tx, post, Vec::new())?;
     kept.turn.reply_entry_id = Some(id);
-    ledger::go(tx, &mut kept, TurnRule::Done, now)?;
+    ledger::apply_rule(tx, &mut kept, TurnRule::Done, now)?;
     Ok(())
 }
 
@@ -163,13 +164,13 @@ pub(super) fn fail(
     why: &str,
     now: Timestamp,
 ) -> Result<()> {
-    if !ledger::go(tx, &mut kept, rule, now)? {
+    if !ledger::apply_rule(tx, &mut kept, rule, now)? {
         return Ok(());
     }
     let agent = kept.turn.agent_author_id;
     let why = ledger::short(why);
     let text = format!("{}'s turn failed: {why}.", ledger::name_of(tx, agent)?);
-    let data = ledger::about(&kept.turn, json!({"rule": rule, "error": why}));
+    let data = ledger::notice_data(&kept.turn, json!({"rule": rule, "error": why}));
     let (room, code) = (kept.turn.room_id, NoticeCode::TurnFailed);
     ledger::notice(tx, room, code, Some(agent), text, data, now)
 }
@@ -238,7 +239,7 @@ pub(crate) fn reopen_by_person(
         ..before
     };
     let kept = turns::insert(tx, kept)?;
-    ledger::tell(tx, &kept.turn, now)?;
+    ledger::append_changed(tx, &kept.turn, now)?;
     Ok(Some(kept.turn))
 }
 
@@ -270,7 +271,7 @@ pub(super) fn halt(
 /// Stops one turn; its session is told by the dispatcher, after the commit.
 fn stop(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
     kept.to_cancel = kept.turn.session_id.is_some();
-    ledger::go(tx, &mut kept, TurnRule::Halted, now)?;
+    ledger::apply_rule(tx, &mut kept, TurnRule::Halted, now)?;
     Ok(())
 }
 
@@ -278,7 +279,7 @@ fn stop(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
 /// start is refused by `rule`.
 fn end(tx: &mut Tx<'_>, open: Vec<TurnRow>, rule: TurnRule, now: Timestamp) -> Result<()> {
     for mut kept in open {
-        if kept.turn.state.is_live() || kept.is_handed() {
+        if kept.turn.state.is_live() || kept.is_dispatched() {
             stop(tx, kept, now)?;
         } else {
             ledger::refuse(tx, &mut kept, rule, None, now)?;
@@ -322,7 +323,12 @@ pub(crate) fn dismiss_agent(tx: &mut Tx<'_>, agent: AuthorId, now: Timestamp) ->
 }
 
 /// Drops the turns that have yet to start of a member that shall be silent from now on.
-pub(crate) fn quiet(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Timestamp) -> Result<()> {
+pub(crate) fn drop_silenced(
+    tx: &mut Tx<'_>,
+    room: RoomId,
+    agent: AuthorId,
+    now: Timestamp,
+) -> Result<()> {
     for kept in turns::open(tx, room, Some(agent))? {
         if kept.turn.state.is_pending() {
             stop(tx, kept, now)?;
@@ -346,7 +352,7 @@ pub(crate) fn recover(tx: &mut Tx<'_>, resumed: &HashSet<TurnId>, now: Timestamp
         if resumed.contains(&kept.id) {
             continue;
         }
-        ledger::go(tx, &mut kept, TurnRule::ServerRestart, now)?;
+        ledger::apply_rule(tx, &mut kept, TurnRule::ServerRestart, now)?;
         rooms.entry(kept.turn.room_id).or_default().push(kept.turn);
     }
     for (room, turns) in rooms {

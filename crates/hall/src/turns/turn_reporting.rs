@@ -50,18 +50,18 @@ impl Hall {
     /// # Errors
     /// Faults alone.
     #[doc(hidden)]
-    pub async fn play_turn(&self, turn: TurnId, played: SessionReport) -> Result<()> {
+    pub async fn report_turn(&self, turn: TurnId, played: SessionReport) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| match played {
-                SessionReport::Began => turn_end::began(tx, turn, now),
-                SessionReport::Awaits => turn_end::awaits(tx, turn, now),
-                SessionReport::GoesOn => turn_end::goes_on(tx, turn, now),
+                SessionReport::Began => turn_end::record_begun(tx, turn, now),
+                SessionReport::Awaits => turn_end::record_waiting(tx, turn, now),
+                SessionReport::GoesOn => turn_end::record_resumed(tx, turn, now),
                 SessionReport::Ended {
                     outcome,
                     reply,
                     error,
-                } => turn_end::ended(tx, turn, outcome, &reply, error.as_deref(), now),
+                } => turn_end::record_ended(tx, turn, outcome, &reply, error.as_deref(), now),
                 SessionReport::Reopened => turn_end::reopen_by_person(tx, turn, now).map(|_| ()),
             })
             .await?;

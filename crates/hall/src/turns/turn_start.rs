@@ -48,7 +48,7 @@ pub(super) fn when_due(
     let (at_work, is_here) = turns::at_work(tx, agent.author, room.id)?;
     if is_here || at_work >= u64::from(most) {
         if kept.turn.state == TurnState::Collecting {
-            ledger::go(tx, kept, TurnRule::AgentBusy, now)?;
+            ledger::apply_rule(tx, kept, TurnRule::AgentBusy, now)?;
         }
         return Ok(None);
     }
@@ -57,13 +57,13 @@ pub(super) fn when_due(
         Err(Error::Refusal(refusal)) => {
             kept.turn.session_id = None;
             (kept.taken_at, kept.turn.limit) = (None, None);
-            ledger::go(tx, kept, TurnRule::RuntimeUnavailable, now)?;
+            ledger::apply_rule(tx, kept, TurnRule::RuntimeUnavailable, now)?;
             tracing::warn!(turn = %kept.id, ?refusal, "a session did not take a turn");
             if ledger::was_unavailable(tx, kept)? {
                 return Ok(None);
             }
             let text = format!("{} could not be handed its turn.", agent.name);
-            let data = ledger::about(&kept.turn, json!({"rule": kept.turn.rule}));
+            let data = ledger::notice_data(&kept.turn, json!({"rule": kept.turn.rule}));
             let code = NoticeCode::AgentUnavailable;
             ledger::notice(tx, room.id, code, Some(agent.author), text, data, now)?;
             Ok(None)
@@ -77,7 +77,7 @@ pub(super) fn when_due(
 /// # Errors
 /// [`Refusal::RoomArchived`], [`Refusal::TurnNotRunnable`] for an agent that cannot work here,
 /// [`Refusal::TurnBudgetReached`].
-pub(super) fn by_person(
+pub(super) fn start_by_person(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kept: &mut TurnRow,
@@ -91,9 +91,9 @@ pub(super) fn by_person(
         .filter(|agent| !agent.is_retired && registry.find(&agent.runtime).is_ok());
     let agent = agent.ok_or(Refusal::TurnNotRunnable)?;
     let used = ledger::hours_used(tx, room.id, now)?;
-    if let Some((rule, _)) = ledger::bounds(tx, &room)?.hour_met(&used) {
+    if let Some((rule, _)) = ledger::bounds(tx, &room)?.reached_hourly_limit(&used) {
         let scope = (rule == TurnRule::HourRoom).then_some(room.id);
-        let (_, first) = turns::taken(tx, scope, super::window(now))?;
+        let (_, first) = turns::started_since(tx, scope, super::window(now))?;
         let free = first.map_or(now, |first| first.plus_seconds(limits::TURN_WINDOW_S));
         return Err(Refusal::TurnBudgetReached(now.seconds_until(free).max(1)).into());
     }
@@ -109,8 +109,8 @@ fn begin(
     agent: &RoomAgent,
     now: Timestamp,
 ) -> Result<SessionId> {
-    let handing = handing(tx, kept, room, agent)?;
-    let session = session_dispatch::hand_over(tx, &handing, now)?;
+    let handing = dispatch_message(tx, kept, room, agent)?;
+    let session = session_dispatch::dispatch_to_session(tx, &handing, now)?;
     read_cursors::set(tx, room.id, agent.author, u64::MAX, false, now)?;
     kept.turn.session_id = Some(session);
     kept.taken_at = Some(now);
@@ -122,7 +122,7 @@ fn begin(
 pub(super) fn preview(db: &ReadTx<'_>, kept: &TurnRow) -> Result<Option<SessionDispatch>> {
     let room = existing(db, kept)?;
     match attendant(db, kept)? {
-        Some(agent) => handing(db, kept, &room, &agent).map(Some),
+        Some(agent) => dispatch_message(db, kept, &room, &agent).map(Some),
         None => Ok(None),
     }
 }
@@ -157,7 +157,7 @@ fn checked(
         repeat: turns::in_cascade(db, cascade, room.id, agent.author, own, own)?,
         ..ledger::hours_used(db, room.id, now)?
     };
-    Ok(match ledger::bounds(db, &room)?.met(&used) {
+    Ok(match ledger::bounds(db, &room)?.reached_limit(&used) {
         Some((rule, limit)) => Err((rule, Some(limit))),
         None => Ok((room, agent)),
     })
@@ -175,7 +175,7 @@ fn attendant(db: &ReadTx<'_>, kept: &TurnRow) -> Result<Option<RoomAgent>> {
 }
 
 /// The message of a turn: the last post's text byte-exact, and everything else beside it.
-fn handing(
+fn dispatch_message(
     db: &ReadTx<'_>,
     kept: &TurnRow,
     room: &Room,
@@ -188,7 +188,7 @@ fn handing(
     let people: Vec<AuthorSummary> = members::summaries(db, room.id)?;
     let names = |author: AuthorId| {
         let known = people.iter().find(|known| known.id == author);
-        known.map_or_else(|| "somebody who left".to_owned(), called)
+        known.map_or_else(|| "somebody who left".to_owned(), display_line)
     };
     let line = |entry: &Entry| PromptEntry {
         seq: entry.seq,
@@ -216,7 +216,7 @@ fn handing(
             .iter()
             .filter(|member| member.id != agent.author)
             .map(|member| PromptMember {
-                name: called(member),
+                name: display_line(member),
                 is_agent: member.kind == AuthorKind::Agent,
             })
             .collect(),
@@ -259,7 +259,7 @@ fn unseen(
     let above = member.joined_seq.max(member.last_read_seq);
     // The posts it answers are unseen too and told apart, so that as many more are read.
     let wide = most.saturating_add(u32::try_from(handed.len()).unwrap_or(u32::MAX));
-    let (mut found, all) = turns::unseen(db, room.id, agent.author, above, wide)?;
+    let (mut found, all) = turns::unseen_entries(db, room.id, agent.author, above, wide)?;
     let read = found.len();
     found.retain(|entry| !handed.contains(&entry.id));
     let told_apart = (read - found.len()) as u64;
@@ -269,7 +269,7 @@ fn unseen(
     Ok((found, left_out))
 }
 
-fn called(author: &AuthorSummary) -> String {
+fn display_line(author: &AuthorSummary) -> String {
     let handle = author.handle.as_ref().map(ToString::to_string);
     called_by(&author.display_name, handle)
 }

@@ -73,7 +73,7 @@ impl Hall {
         let by = *by.caller();
         let reach = self
             .store()
-            .read(move |db| visibility::reach(db, &by))
+            .read(move |db| visibility::file_scope(db, &by))
             .await?;
         if cwd.contains('\0') {
             return Err(Refusal::NullByte.into());
@@ -203,14 +203,14 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::BadToken`], [`Refusal::TokenExpired`].
-    pub(crate) async fn granted(&self, token: &str) -> Result<AddressClaims> {
-        let grant = self.said(token)?;
+    pub(crate) async fn valid_claims(&self, token: &str) -> Result<AddressClaims> {
+        let grant = self.read_claims(token)?;
         self.require_live(&grant).await?;
         Ok(grant)
     }
 
     /// What the token of an address says.
-    pub(crate) fn said(&self, token: &str) -> Result<AddressClaims, Refusal> {
+    pub(crate) fn read_claims(&self, token: &str) -> Result<AddressClaims, Refusal> {
         self.inner.grants.read(token).map_err(|why| match why {
             AddressTokenError::Broken => Refusal::BadToken,
             AddressTokenError::Revoked => Refusal::TokenExpired,
@@ -250,13 +250,13 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn admits_to_preview(
+    pub async fn preview_claims(
         &self,
         token: &str,
         preview: &Preview,
     ) -> Result<Option<AddressClaims>> {
         let port = preview.port();
-        match self.granted(token).await {
+        match self.valid_claims(token).await {
             Ok(grant) => {
                 Ok(Some(grant).filter(|grant| grant.target == AddressTarget::Proxy { port }))
             }
@@ -267,7 +267,7 @@ impl Hall {
 
     /// Waits until a grant no longer counts: its time is over, or what it was asked for with
     /// ended.
-    pub async fn grant_ends(&self, grant: &AddressClaims) {
+    pub async fn address_ended(&self, grant: &AddressClaims) {
         /// What ends a sign-in or a key is an event like any other: it is looked for at most this
         /// often.
         const LOOKED_EVERY: Duration = Duration::from_secs(1);

@@ -91,7 +91,7 @@ pub struct UpgradeSlot(Arc<Preview>);
 
 impl Drop for UpgradeSlot {
     fn drop(&mut self) {
-        self.0.course().upgraded -= 1;
+        self.0.activity().upgraded -= 1;
     }
 }
 
@@ -232,7 +232,7 @@ impl Hall {
                 };
                 return Ok((Some(preview), Some(opened)));
             }
-            if preview.touch() {
+            if preview.keep_open() {
                 return Ok((Some(preview), None));
             }
             // It is being closed: one that opens takes its place, and its port.
@@ -296,7 +296,7 @@ impl Hall {
         // Behind the reading of the log: what it tells of is open by now, or being opened.
         let open = self.inner.previews.open_by_now().await;
         let open = open.iter().filter(|preview| !preview.is_ending());
-        let standing = open.map(|preview| preview.standing()).collect();
+        let standing = open.map(|preview| preview.status()).collect();
         Ok(seen.map(|()| standing))
     }
 
@@ -315,7 +315,7 @@ impl Hall {
     }
 
     /// Serves a preview to its end, and tells of that.
-    pub fn keep_preview(
+    pub fn run_preview(
         &self,
         preview: Arc<Preview>,
         serving: impl Future<Output = ()> + Send + 'static,
@@ -328,13 +328,13 @@ impl Hall {
     }
 
     /// Keeps a connection through a preview that left HTTP.
-    pub fn keep_preview_socket(&self, passing: impl Future<Output = ()> + Send + 'static) {
+    pub fn run_preview_socket(&self, passing: impl Future<Output = ()> + Send + 'static) {
         self.tasks().spawn("preview socket", self.now(), passing);
     }
 
     /// Waits until a preview has to end: somebody says so, nobody was there for a while, or the
     /// server stops.
-    pub async fn preview_ends(&self, preview: &Preview) {
+    pub async fn preview_ending(&self, preview: &Preview) {
         let mut stopping = self.tasks().stopping();
         tokio::select! {
             () = preview.until_end() => {}
@@ -373,8 +373,8 @@ impl Hall {
     }
 
     /// Notes that something is asked for.
-    pub fn preview_is_asked(&self, preview: &Preview) {
-        let mut course = preview.course();
+    pub fn record_preview_request(&self, preview: &Preview) {
+        let mut course = preview.activity();
         course.last_request_at = Some(self.now());
         course.active_at = Instant::now();
     }
@@ -402,8 +402,8 @@ impl Preview {
     }
 
     /// Says how many connections are open.
-    pub fn has_sockets(&self, open: usize) {
-        let mut course = self.course();
+    pub fn set_open_sockets(&self, open: usize) {
+        let mut course = self.activity();
         if course.sockets != open {
             course.sockets = open;
             course.active_at = Instant::now();
@@ -412,7 +412,7 @@ impl Preview {
 
     /// A place for a connection that leaves HTTP; `None` when there is none left.
     pub fn upgrade(self: &Arc<Self>) -> Option<UpgradeSlot> {
-        let mut course = self.course();
+        let mut course = self.activity();
         if course.upgraded >= limits::PREVIEW_UPGRADED_MAX {
             return None;
         }
@@ -425,12 +425,12 @@ impl Preview {
     async fn until_end(&self) {
         let mut ending = self.ending.subscribe();
         loop {
-            let due = self.course().active_at + self.idle;
+            let due = self.activity().active_at + self.idle;
             tokio::select! {
                 _ = ending.wait_for(Option::is_some) => return,
                 () = tokio::time::sleep_until(due) => {}
             }
-            let mut course = self.course();
+            let mut course = self.activity();
             if course.sockets > 0 {
                 course.active_at = Instant::now();
             } else if course.active_at + self.idle <= Instant::now() {
@@ -458,8 +458,8 @@ impl Preview {
     }
 
     /// Notes that somebody is about to come; answers whether it stays open for that.
-    fn touch(&self) -> bool {
-        let mut course = self.course();
+    fn keep_open(&self) -> bool {
+        let mut course = self.activity();
         course.active_at = Instant::now();
         !self.is_ending()
     }
@@ -469,8 +469,8 @@ impl Preview {
         self.ending.borrow().is_some()
     }
 
-    fn standing(&self) -> PreviewStatus {
-        let course = self.course();
+    fn status(&self) -> PreviewStatus {
+        let course = self.activity();
         PreviewStatus {
             port: self.port,
             listen_port: self.listen_port,
@@ -480,7 +480,7 @@ impl Preview {
         }
     }
 
-    fn course(&self) -> MutexGuard<'_, PreviewActivity> {
+    fn activity(&self) -> MutexGuard<'_, PreviewActivity> {
         self.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,13 +4,13 @@
 use guildhall_domain::{
     Error, Refusal, Result,
     errors::ResourceKind,
-    workbench::{AddressTarget, ServedPath, is_repositorys_own},
+    workbench::{AddressTarget, ServedPath, is_git_internal},
 };
 use guildhall_world::confined_fs::{ConfinedFs, FileScope, Folder, OpenFile};
 
 use crate::{
     Hall,
-    file_io_pool::{FileReader, part},
+    file_io_pool::{FileReader, read_part},
 };
 
 /// What an address of a served folder leads to.
@@ -44,14 +44,14 @@ impl Hall {
     ///
     /// Source: contract 6.8.
     pub async fn served(&self, token: &str, asked: &str, ahead: u64) -> Result<ServedResource> {
-        let grant = self.said(token)?;
+        let grant = self.read_claims(token)?;
         let AddressTarget::Serve { cwd, dev, ino } = grant.target.clone() else {
             return Err(Refusal::WrongScope.into());
         };
         self.require_live(&grant).await?;
         let asked = ServedPath::read(asked);
         if let Ok(asked) = &asked
-            && let Some(found) = at_hand(self.confined(), &cwd, (dev, ino), asked, ahead)
+            && let Some(found) = find_cached(self.confined(), &cwd, (dev, ino), asked, ahead)
         {
             return Ok(ServedResource::File(self.served_file(found)));
         }
@@ -67,7 +67,7 @@ impl Hall {
 
     fn served_file(&self, found: OpenedFile) -> ServedFile {
         ServedFile {
-            bytes: self.open_bytes(found.file),
+            bytes: self.file_reader(found.file),
             path: found.path,
             ahead: found.ahead,
         }
@@ -96,26 +96,26 @@ struct OpenedFile {
 }
 
 /// The file that is asked for, when finding and reading it waits for nothing.
-fn at_hand(
+fn find_cached(
     confined: &ConfinedFs,
     cwd: &str,
     numbers: (u64, u64),
     asked: &ServedPath,
     ahead: u64,
 ) -> Option<OpenedFile> {
-    if is_repositorys_own(&asked.path) {
+    if is_git_internal(&asked.path) {
         return None;
     }
     let path = asked.file();
-    let file = confined.file_at_hand(cwd, numbers, &path)?;
-    let ahead = file.read_at_hand(&(0..file.figures().size.min(ahead)))?;
+    let file = confined.file_if_cached(cwd, numbers, &path)?;
+    let ahead = file.read_if_cached(&(0..file.size_and_mtime().size.min(ahead)))?;
     Some(OpenedFile { file, path, ahead })
 }
 
 /// The file that is asked for; `None` for a folder that is asked for like a file.
 fn find(folder: &Folder, asked: &ServedPath, ahead: u64) -> Result<Option<OpenedFile>> {
     let missing = || Error::Refusal(Refusal::NotFound(ResourceKind::Path));
-    if is_repositorys_own(&asked.path) {
+    if is_git_internal(&asked.path) {
         return Err(missing());
     }
     let path = asked.file();
@@ -130,9 +130,9 @@ fn find(folder: &Folder, asked: &ServedPath, ahead: u64) -> Result<Option<Opened
         Err(other) => return Err(other),
     };
     let beneath = file.path().strip_prefix(folder.path());
-    if beneath.is_some_and(is_repositorys_own) {
+    if beneath.is_some_and(is_git_internal) {
         return Err(missing());
     }
-    let ahead = part(&file, &(0..file.figures().size.min(ahead)))?;
+    let ahead = read_part(&file, &(0..file.size_and_mtime().size.min(ahead)))?;
     Ok(Some(OpenedFile { file, path, ahead }))
 }

@@ -23,7 +23,7 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::page,
+    responses::page_response,
 };
 
 /// Ties cursors to this list.
@@ -85,12 +85,15 @@ pub async fn list(
     let seen = hall.accounts(&by, ask.after, ask.limit).await?;
     let last = seen.value.accounts.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|account| page_cursor::write(account.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Accounts {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Accounts {
             accounts: page.accounts.into_iter().map(Into::into).collect(),
             next_cursor,
-        }
-    }))
+        },
+    ))
 }
 
 /// Makes an account for another person; its first password is shown in this answer alone.
@@ -108,7 +111,7 @@ pub async fn add(
     By(by): By<Owner>,
     IdempotentBody { ask, repeat }: IdempotentBody<AddAccount>,
 ) -> ApiResult<(StatusCode, Json<Invitation>)> {
-    let once = repeat.answering_a_secret(|made: &accounts::Account| made.id.to_string());
+    let once = repeat.answered_once(|made: &accounts::Account| made.id.to_string());
     let (account, password) = hall
         .add_account(&by, &ask.email, &ask.display_name, once)
         .await?;

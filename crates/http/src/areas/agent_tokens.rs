@@ -50,7 +50,7 @@ pub async fn mint(
     Path(agent): Path<AgentId>,
     IdempotentBody { ask, repeat }: IdempotentBody<MintToken>,
 ) -> ApiResult<(StatusCode, Json<MintedToken>)> {
-    let once = repeat.answering_a_secret(|token: &AgentToken| token.id.to_string());
+    let once = repeat.answered_once(|token: &AgentToken| token.id.to_string());
     let (token, secret) = hall.mint_token(&by, agent, ask.label, once).await?;
     Ok((
         StatusCode::CREATED,

@@ -68,8 +68,8 @@ pub async fn register(
     By(by): By<Owner>,
     IdempotentBody { ask, repeat }: IdempotentBody<RegisterAgent>,
 ) -> ApiResult<RevisedResponse<Agent>> {
-    let once =
-        repeat.answering(|agent: &agents::Agent| (StatusCode::CREATED, Agent::from(agent.clone())));
+    let once = repeat
+        .answered_by(|agent: &agents::Agent| (StatusCode::CREATED, Agent::from(agent.clone())));
     let agent = hall.register_agent(&by, ask.into(), once).await?;
     Ok(RevisedResponse::changed(1, agent).with_status(StatusCode::CREATED))
 }

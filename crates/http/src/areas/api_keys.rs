@@ -21,7 +21,7 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::page,
+    responses::page_response,
 };
 
 /// Ties cursors to this list.
@@ -61,10 +61,15 @@ pub async fn list(
     let seen = hall.keys(&by, ask.after, ask.limit).await?;
     let last = seen.value.keys.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|key| page_cursor::write(key.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| ApiKeys {
-        keys: page.keys.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| ApiKeys {
+            keys: page.keys.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }
 
 /// Makes an API key that names the caller; its text is shown in this answer alone.
@@ -80,7 +85,7 @@ pub async fn make(
     By(by): By<Human>,
     IdempotentBody { ask, repeat }: IdempotentBody<CreateApiKey>,
 ) -> ApiResult<(StatusCode, Json<NewApiKey>)> {
-    let once = repeat.answering_a_secret(|key: &ApiKey| key.id.to_string());
+    let once = repeat.answered_once(|key: &ApiKey| key.id.to_string());
     let (key, secret) = hall.make_key(&by, &ask.label, once).await?;
     Ok((
         StatusCode::CREATED,

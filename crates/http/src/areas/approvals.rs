@@ -27,7 +27,7 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, page, read},
+    responses::{ReadResponse, page_response, read_response},
 };
 
 /// Which approvals are asked for.
@@ -90,9 +90,11 @@ pub async fn list(
     let seen = hall.approvals(&by, query.ask).await?;
     let next = seen.value.next;
     let next = next.map(|last| page_cursor::write(last.as_bytes(), query.filters));
-    Ok(page(&uri, next, seen, |page, next_cursor| Approvals {
-        approvals: page.approvals.into_iter().map(Into::into).collect(),
-        next_cursor,
+    Ok(page_response(&uri, next, seen, |page, next_cursor| {
+        Approvals {
+            approvals: page.approvals.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
     }))
 }
 
@@ -107,7 +109,7 @@ pub async fn get(
     By(by): By<AnyCaller>,
     Path(approval): Path<ApprovalId>,
 ) -> ApiResult<ReadResponse<Approval>> {
-    Ok(read(hall.approval(&by, approval).await?))
+    Ok(read_response(hall.approval(&by, approval).await?))
 }
 
 /// Allows what was shown, once; its requester then sends the same request again.
@@ -129,7 +131,7 @@ pub async fn grant(
     Path(approval): Path<ApprovalId>,
     IdempotentBody { ask, repeat }: IdempotentBody<GrantApproval>,
 ) -> ApiResult<Json<DecidedApproval>> {
-    let once = repeat.answering(decided);
+    let once = repeat.answered_by(decided);
     let approval = hall.grant_approval(&by, approval, ask.digest, once).await?;
     Ok(Json(approval.into()))
 }
@@ -151,7 +153,7 @@ pub async fn deny(
     Path(approval): Path<ApprovalId>,
     IdempotentBody { ask, repeat }: IdempotentBody<DenyApproval>,
 ) -> ApiResult<Json<DecidedApproval>> {
-    let once = repeat.answering(decided);
+    let once = repeat.answered_by(decided);
     let reason = ask.reason.unwrap_or_default();
     let approval = hall.deny_approval(&by, approval, reason, once).await?;
     Ok(Json(approval.into()))
@@ -171,7 +173,7 @@ pub async fn withdraw(
     Path(approval): Path<ApprovalId>,
     IdempotentBody { repeat, .. }: IdempotentBody<WithdrawApproval>,
 ) -> ApiResult<Json<DecidedApproval>> {
-    let once = repeat.answering(decided);
+    let once = repeat.answered_by(decided);
     let approval = hall.withdraw_approval(&by, approval, once).await?;
     Ok(Json(approval.into()))
 }

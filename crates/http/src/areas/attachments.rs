@@ -47,8 +47,8 @@ pub async fn upload(
 ) -> ApiResult<(StatusCode, Json<UploadedAttachments>)> {
     let mut upload = hall.begin_upload(&by, room).await?;
     let fingerprint = form.receive(&mut upload).await?;
-    let once = key.of(fingerprint)?;
-    let once = once.answering(|files: &Vec<_>| {
+    let once = key.with_body(fingerprint)?;
+    let once = once.answered_by(|files: &Vec<_>| {
         (
             StatusCode::CREATED,
             UploadedAttachments::from(files.clone()),

@@ -21,7 +21,7 @@ use crate::{
     path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, RevisedResponse, page},
+    responses::{ReadResponse, RevisedResponse, page_response},
 };
 
 /// Which authors, and from where on.
@@ -69,10 +69,15 @@ pub async fn list(
     let seen = hall.authors(&by, ask).await?;
     let last = seen.value.authors.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|author| page_cursor::write(author.id.as_bytes(), &list));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Authors {
-        authors: page.authors.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| Authors {
+            authors: page.authors.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }
 
 /// The author the caller writes as.

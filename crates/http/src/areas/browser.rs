@@ -19,7 +19,7 @@ use guildhall_wire::{
 };
 
 use crate::{
-    approval_headers::{PreferenceApplied, waits},
+    approval_headers::{PreferenceApplied, prefer_wait},
     body::Body,
     errors::{ApiError, ApiResult},
     gates::ByOwnerHere,
@@ -36,7 +36,7 @@ impl<S: Sync> FromRequestParts<S> for PreferWait {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let max = u32::try_from(limits::BROWSER_OPEN_WAIT_S_MAX).unwrap_or(u32::MAX);
-        let (wait, applied) = waits(&parts.headers, max);
+        let (wait, applied) = prefer_wait(&parts.headers, max);
         let wait = wait.map(|seconds| Duration::from_secs(seconds.into()));
         Ok(Self { wait, applied })
     }

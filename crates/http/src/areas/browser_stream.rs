@@ -82,7 +82,7 @@ pub async fn open(
 
 /// Speaks with a viewer until one side ends.
 async fn serve(mut socket: WebSocket, viewer: Viewer, stopping: watch::Receiver<bool>) {
-    if let Some(code) = speak(&mut socket, viewer, stopping).await {
+    if let Some(code) = run(&mut socket, viewer, stopping).await {
         let close = Message::Close(Some(CloseFrame {
             code,
             reason: "".into(),
@@ -98,7 +98,7 @@ async fn serve(mut socket: WebSocket, viewer: Viewer, stopping: watch::Receiver<
 }
 
 /// Answers the code to close with; `None` when the viewer is gone.
-async fn speak(
+async fn run(
     socket: &mut WebSocket,
     viewer: Viewer,
     mut stopping: watch::Receiver<bool>,
@@ -133,7 +133,7 @@ async fn speak(
                     continue;
                 }
                 Some(Ok(Message::Ping(_))) => continue,
-                Some(Ok(Message::Text(text))) => match hear(&typist, text.as_str()).await {
+                Some(Ok(Message::Text(text))) => match handle_message(&typist, text.as_str()).await {
                     true => continue,
                     false => return Some(POLICY),
                 },
@@ -171,7 +171,7 @@ fn is_too_long(error: axum::Error) -> bool {
 }
 
 /// Does what a viewer says; false for nonsense.
-async fn hear(typist: &ViewerInput, text: &str) -> bool {
+async fn handle_message(typist: &ViewerInput, text: &str) -> bool {
     let Ok(json) = serde_json::from_str::<Json>(text) else {
         return false;
     };
@@ -192,7 +192,7 @@ async fn hear(typist: &ViewerInput, text: &str) -> bool {
 }
 
 fn state_message(state: &rules::BrowserState) -> Option<Message> {
-    words(&StreamServerMessage::State(&BrowserState::from(state)))
+    text_message(&StreamServerMessage::State(&BrowserState::from(state)))
 }
 
 /// What is sent; `None` for what cannot be written, which plain values always can.
@@ -202,19 +202,19 @@ fn message_of(said: ViewerUpdate) -> Option<Message> {
             view,
             tab,
             connection,
-        } => words(&StreamServerMessage::View {
+        } => text_message(&StreamServerMessage::View {
             view_id: view,
             tab_id: tab.to_string(),
             connection_id: connection.to_string(),
         }),
         ViewerUpdate::Picture(picture) => Some(Message::Binary(encode(&picture).into())),
-        ViewerUpdate::Typed { id, refused } => words(&StreamServerMessage::InputResult {
+        ViewerUpdate::Typed { id, refused } => text_message(&StreamServerMessage::InputResult {
             id,
             ok: refused.is_none(),
             code: refused.as_ref().map(code_of),
         }),
         ViewerUpdate::AgentCursor { tab, x, y, action } => {
-            words(&StreamServerMessage::AgentCursor {
+            text_message(&StreamServerMessage::AgentCursor {
                 tab_id: tab.to_string(),
                 x,
                 y,
@@ -224,7 +224,7 @@ fn message_of(said: ViewerUpdate) -> Option<Message> {
     }
 }
 
-fn words(hears: &StreamServerMessage<'_>) -> Option<Message> {
+fn text_message(hears: &StreamServerMessage<'_>) -> Option<Message> {
     let text = serde_json::to_string(hears).ok()?;
     Some(Message::Text(text.into()))
 }

@@ -14,7 +14,7 @@ use guildhall_wire::callers::{Caller as WireCaller, Whoami};
 
 use crate::{
     errors::{ApiError, ApiResult},
-    gates::{approach, is_here},
+    gates::{is_here, request_credentials},
     state::ServerState as DoorState,
 };
 
@@ -28,7 +28,7 @@ impl FromRequestParts<DoorState> for OptionalCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
-        let caller = match state.hall.caller(&approach(parts, state)?).await {
+        let caller = match state.hall.caller(&request_credentials(parts, state)?).await {
             Ok(caller) => Some(caller),
             Err(Error::Refusal(
                 Refusal::NotTheOwner
@@ -59,7 +59,7 @@ pub async fn whoami(State(hall): State<Hall>, anybody: OptionalCaller) -> ApiRes
         None => None,
     };
     Ok(Json(Whoami {
-        mode: hall.mode().word().to_owned(),
+        mode: hall.mode().as_str().to_owned(),
         caller,
         owner_here: is_owner && is_here,
         registration_open: hall.setup_required().await?,

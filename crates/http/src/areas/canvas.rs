@@ -157,8 +157,10 @@ pub async fn thread(
     Path((room, document)): Path<(RoomId, DocumentId)>,
     IdempotentBody { repeat, .. }: IdempotentBody<BeginThread>,
 ) -> ApiResult<RevisedResponse<DocumentThread>> {
-    let once = repeat.answering(shown);
-    let threaded = hall.thread_document(&by, room, document, once).await?;
+    let once = repeat.answered_by(shown);
+    let threaded = hall
+        .start_document_thread(&by, room, document, once)
+        .await?;
     let (status, thread) = shown(&threaded);
     Ok(RevisedResponse::changed(threaded.rev, thread).with_status(status))
 }
@@ -204,7 +206,7 @@ pub(super) async fn opened(
     scope: CanvasScope,
     IdempotentBody { ask, repeat }: IdempotentBody<OpenDocument>,
 ) -> ApiResult<RevisedResponse<CanvasDocument>> {
-    let once = repeat.answering(|opened: &OpenedDocument| {
+    let once = repeat.answered_by(|opened: &OpenedDocument| {
         let document = CanvasDocument::from(opened.document.clone());
         (made(opened.is_new), document)
     });
@@ -232,7 +234,7 @@ pub(super) async fn edited(
     IdempotentBody { ask, repeat }: IdempotentBody<EditDocument>,
 ) -> ApiResult<Json<DocumentEditor>> {
     let once =
-        repeat.answering(|lock: &Option<EditLock>| (StatusCode::OK, DocumentEditor::from(*lock)));
+        repeat.answered_by(|lock: &Option<EditLock>| (StatusCode::OK, DocumentEditor::from(*lock)));
     let lock = hall.edit_document(by, scope, document, ask.editing, once);
     Ok(Json(lock.await?.into()))
 }
@@ -252,7 +254,7 @@ pub(super) async fn reloaded(
         identity: reloaded.identity.clone(),
         incarnation: reloaded.incarnation.clone().into(),
     };
-    let once = repeat.answering(move |reloaded| (StatusCode::OK, answer(reloaded)));
+    let once = repeat.answered_by(move |reloaded| (StatusCode::OK, answer(reloaded)));
     let reloaded = hall.reload_document(by, scope, document, once).await?;
     Ok(Json(answer(&reloaded)))
 }

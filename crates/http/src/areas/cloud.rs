@@ -166,6 +166,6 @@ fn sku(ask: OpenBilling) -> Result<String, ApiError> {
     let (min, max) = SKU_ID_CHARS.into_inner();
     check.chars("skuId", &ask.sku_id, min, max);
     check.one_line("skuId", &ask.sku_id);
-    check.done()?;
+    check.finish()?;
     Ok(ask.sku_id)
 }

@@ -44,7 +44,7 @@ pub async fn connect(
     By(by): By<OwnerInteractive>,
     Body(ask): Body<ConnectService>,
 ) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
-    begun(hall.connect(&by, ask.into()).await?)
+    started_response(hall.connect(&by, ask.into()).await?)
 }
 
 /// Begins to sign in anew with a connection, which is paused until that is done.
@@ -65,7 +65,7 @@ pub async fn reconnect(
     Path(id): Path<ConnectorConnectionId>,
     Body(ask): Body<ReconnectService>,
 ) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
-    begun(hall.reconnect(&by, id, ask.idempotency_key).await?)
+    started_response(hall.reconnect(&by, id, ask.idempotency_key).await?)
 }
 
 /// How far a sign-in is, and what to do now.
@@ -81,7 +81,7 @@ pub async fn get(
     Path(id): Path<AuthFlowId>,
 ) -> ApiResult<Json<AuthFlow>> {
     let seen = hall.connector_flow(&by, id).await?;
-    Ok(Json(told(seen.value)))
+    Ok(Json(to_wire(seen.value)))
 }
 
 /// Lists the sign-ins that were begun in the last half hour, so that one that runs is found again:
@@ -93,7 +93,7 @@ pub async fn get(
 pub async fn list(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Json<AuthFlows>> {
     let seen = hall.connector_flows(&by).await?;
     Ok(Json(AuthFlows {
-        flows: seen.value.into_iter().map(told).collect(),
+        flows: seen.value.into_iter().map(to_wire).collect(),
     }))
 }
 
@@ -116,7 +116,7 @@ pub async fn enter_key(
     Body(ask): Body<EnterApiKey>,
 ) -> ApiResult<Json<AuthFlow>> {
     let seen = hall.enter_connector_key(&by, id, ask.secret).await?;
-    Ok(Json(told(seen)))
+    Ok(Json(to_wire(seen)))
 }
 
 /// Cancels a sign-in; one that is over stays as it is.
@@ -132,10 +132,10 @@ pub async fn cancel(
     Path(id): Path<AuthFlowId>,
 ) -> ApiResult<Json<AuthFlow>> {
     let seen = hall.cancel_connector_flow(&by, id).await?;
-    Ok(Json(told(seen)))
+    Ok(Json(to_wire(seen)))
 }
 
-fn begun(begun: StartedFlow) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
+fn started_response(begun: StartedFlow) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>)> {
     let mut headers = HeaderMap::new();
     let place = format!(
         "/api/connectors/authentication-flows/{}",
@@ -146,9 +146,9 @@ fn begun(begun: StartedFlow) -> ApiResult<(StatusCode, HeaderMap, Json<AuthFlow>
     if begun.is_replay {
         headers.insert(REPLAYED, HeaderValue::from_static("true"));
     }
-    Ok((StatusCode::CREATED, headers, Json(told(begun.seen))))
+    Ok((StatusCode::CREATED, headers, Json(to_wire(begun.seen))))
 }
 
-fn told(seen: FlowView) -> AuthFlow {
+fn to_wire(seen: FlowView) -> AuthFlow {
     AuthFlow::new(seen.flow, seen.shown)
 }

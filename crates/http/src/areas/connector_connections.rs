@@ -24,7 +24,7 @@ pub async fn list(
 ) -> ApiResult<ReadResponse<Connections>> {
     let seen = hall.connections(&by).await?;
     Ok(ReadResponse(seen.map(|all| Connections {
-        connections: all.into_iter().map(told).collect(),
+        connections: all.into_iter().map(to_wire).collect(),
     })))
 }
 
@@ -40,7 +40,7 @@ pub async fn get(
     By(by): By<Owner>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<ReadResponse<Connection>> {
-    Ok(ReadResponse(hall.connection(&by, id).await?.map(told)))
+    Ok(ReadResponse(hall.connection(&by, id).await?.map(to_wire)))
 }
 
 /// Gives a connection another name, or switches it on or off.
@@ -60,7 +60,7 @@ pub async fn change(
     Body(ask): Body<UpdateConnection>,
 ) -> ApiResult<Json<Connection>> {
     let seen = hall.change_connection(&by, id, ask.into()).await?;
-    Ok(Json(told(seen)))
+    Ok(Json(to_wire(seen)))
 }
 
 /// Holds a connection: nothing runs with it until it is resumed.
@@ -76,7 +76,7 @@ pub async fn pause(
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Json<Connection>> {
-    Ok(Json(told(hall.pause_connection(&by, id, true).await?)))
+    Ok(Json(to_wire(hall.pause_connection(&by, id, true).await?)))
 }
 
 /// Goes on with a connection that was paused.
@@ -92,7 +92,7 @@ pub async fn resume(
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Json<Connection>> {
-    Ok(Json(told(hall.pause_connection(&by, id, false).await?)))
+    Ok(Json(to_wire(hall.pause_connection(&by, id, false).await?)))
 }
 
 /// Gives a connection up: its credentials are erased here, then given back to the service, whose
@@ -108,7 +108,7 @@ pub async fn disconnect(
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Json<Connection>> {
-    Ok(Json(told(hall.disconnect(&by, id).await?)))
+    Ok(Json(to_wire(hall.disconnect(&by, id).await?)))
 }
 
 /// Drops what is left of a disconnected connection.
@@ -128,6 +128,6 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn told(seen: ConnectionView) -> Connection {
+fn to_wire(seen: ConnectionView) -> Connection {
     Connection::new(seen.connection, seen.readiness, seen.grant_count)
 }

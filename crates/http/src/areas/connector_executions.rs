@@ -28,7 +28,7 @@ use crate::{
     openapi::parameters::PageLimit,
     page_cursor::write_place,
     query::{FromQuery, Params, Query},
-    responses::page,
+    responses::page_response,
 };
 
 /// Runs one exact operation, as the command line does.
@@ -86,8 +86,8 @@ async fn execute(
     approving: ApprovalHeaders,
     IdempotentBody { ask, repeat }: IdempotentBody<ExecuteOperation>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
-    let once = repeat.answering_privately(|executed: &ExecutionResult| {
+    let (presented, applied) = approving.into_parts();
+    let once = repeat.answered_sealed(|executed: &ExecutionResult| {
         (StatusCode::OK, ConnectorExecution::from(executed.clone()))
     });
     let execute = ExecutionRequest {
@@ -118,7 +118,7 @@ impl FromQuery for ListAttempts {
             agent,
             connection,
             requester: None,
-            before: params.place(filters),
+            before: params.place_after(filters),
             limit: params.limit(),
         };
         Self { ask, filters }
@@ -147,8 +147,10 @@ pub async fn usage(
     let seen = hall.connector_usage(&by, query.ask).await?;
     let next = seen.value.next;
     let next = next.map(|last| write_place(last, query.filters));
-    Ok(page(&uri, next, seen, |page, next_cursor| ConnectorUsage {
-        attempts: page.attempts.into_iter().map(Into::into).collect(),
-        next_cursor,
+    Ok(page_response(&uri, next, seen, |page, next_cursor| {
+        ConnectorUsage {
+            attempts: page.attempts.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
     }))
 }

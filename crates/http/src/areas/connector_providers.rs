@@ -32,7 +32,7 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, page},
+    responses::{ReadResponse, page_response},
 };
 
 /// Bytes of a toolkit's body: its document and what stands beside it.
@@ -43,7 +43,7 @@ const TOOLKIT_VALUES_MAX: usize = TOOLKIT_BYTES_MAX;
 /// Services of a page, unless asked otherwise.
 const CATALOG_ITEMS_DEFAULT: u32 = 50;
 
-fn shown(seen: ProviderView) -> ProviderInstance {
+fn to_wire(seen: ProviderView) -> ProviderInstance {
     (seen.provider, seen.toolkits).into()
 }
 
@@ -60,7 +60,7 @@ pub async fn list(
 ) -> ApiResult<ReadResponse<ProviderInstances>> {
     let seen = hall.connector_providers(&by).await?;
     Ok(ReadResponse(seen.map(|all| ProviderInstances {
-        providers: all.into_iter().map(shown).collect(),
+        providers: all.into_iter().map(to_wire).collect(),
     })))
 }
 
@@ -76,10 +76,11 @@ pub async fn make(
     By(by): By<OwnerInteractive>,
     IdempotentBody { ask, repeat }: IdempotentBody<CreateProvider>,
 ) -> ApiResult<(StatusCode, Json<ProviderInstance>)> {
-    let once = repeat.answering(|seen: &ProviderView| (StatusCode::CREATED, shown(seen.clone())));
+    let once =
+        repeat.answered_by(|seen: &ProviderView| (StatusCode::CREATED, to_wire(seen.clone())));
     let wanted = (ask.provider_type.into(), ask.label.as_str());
     let made = hall.make_connector_provider(&by, wanted, once).await?;
-    Ok((StatusCode::CREATED, Json(shown(made))))
+    Ok((StatusCode::CREATED, Json(to_wire(made))))
 }
 
 /// Gives a provider instance another label.
@@ -99,7 +100,7 @@ pub async fn change(
     Body(ask): Body<UpdateProvider>,
 ) -> ApiResult<Json<ProviderInstance>> {
     let changed = hall.change_connector_provider(&by, id, ask.label).await?;
-    Ok(Json(shown(changed)))
+    Ok(Json(to_wire(changed)))
 }
 
 /// Removes a provider instance with its toolkits and secrets.
@@ -216,7 +217,7 @@ impl FromQuery for ListCatalog {
     fn read(params: &mut Params) -> Self {
         let search = params.text("q").unwrap_or_default();
         Self {
-            after: params.place(("catalog", search.as_str())),
+            after: params.place_after(("catalog", search.as_str())),
             limit: params.limit_of(CATALOG_ITEMS, CATALOG_ITEMS_DEFAULT),
             search,
         }
@@ -249,9 +250,14 @@ pub async fn catalog(
     let last = seen.value.services.last().filter(|_| seen.value.has_more);
     let list = ("catalog", ask.search.as_str());
     let next_cursor = last.map(|last| page_cursor::write_place(last.place, list));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Catalog {
-        warnings: page.services.iter().filter_map(|it| it.warning()).collect(),
-        services: page.services.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| Catalog {
+            warnings: page.services.iter().filter_map(|it| it.warning()).collect(),
+            services: page.services.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }

@@ -50,7 +50,7 @@ pub async fn open(
     IdempotentBody { repeat, .. }: IdempotentBody<OpenReview>,
 ) -> ApiResult<(StatusCode, Json<ConnectorReview>)> {
     let once = repeat
-        .answering(|reviewed: &ConnectionReview| (StatusCode::CREATED, review(reviewed.clone())));
+        .answered_by(|reviewed: &ConnectionReview| (StatusCode::CREATED, review(reviewed.clone())));
     let reviewed = hall.review_connection(&by, id, once).await?;
     Ok((StatusCode::CREATED, Json(review(reviewed))))
 }
@@ -75,7 +75,7 @@ pub async fn apply(
     IdempotentBody { ask, repeat }: IdempotentBody<ApplyReview>,
 ) -> ApiResult<Json<ConnectorGrants>> {
     let once =
-        repeat.answering(|granted: &ConnectionGrants| (StatusCode::OK, grants(granted.clone())));
+        repeat.answered_by(|granted: &ConnectionGrants| (StatusCode::OK, grants(granted.clone())));
     let granted = hall
         .apply_review(&by, id, GrantSelection::from(ask), once)
         .await?;

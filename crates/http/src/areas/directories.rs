@@ -94,7 +94,7 @@ pub async fn make(
     IdempotentBody { ask, repeat }: IdempotentBody<CreateDirectory>,
 ) -> ApiResult<(StatusCode, Json<DirectoryPath>)> {
     let answer = |path: &String| DirectoryPath { path: path.clone() };
-    let once = repeat.answering(move |path: &String| (StatusCode::CREATED, answer(path)));
+    let once = repeat.answered_by(move |path: &String| (StatusCode::CREATED, answer(path)));
     let CreateDirectory {
         parent_path,
         folder_name,

@@ -19,7 +19,7 @@ use crate::{
     openapi::parameters::PageLimit,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, read},
+    responses::{ReadResponse, read_response},
 };
 
 /// Which run of entries is asked for.
@@ -58,7 +58,7 @@ pub async fn post(
         thread_root: ask.thread_root_entry_id.map(|root| EntryId::named(&root)),
         files: files.iter().map(|id| AttachmentId::named(id)).collect(),
     };
-    let once = repeat.answering(|outcome: &entries::PostedEntry| posted(outcome.clone()));
+    let once = repeat.answered_by(|outcome: &entries::PostedEntry| posted(outcome.clone()));
     let (status, answer) = posted(hall.post(&by, room, posting, once).await?);
     Ok((status, Json(answer)))
 }
@@ -85,7 +85,7 @@ pub async fn list(
     Path(room): Path<RoomId>,
     Query(ListEntries(ask)): Query<ListEntries>,
 ) -> ApiResult<ReadResponse<Entries>> {
-    Ok(read(hall.entries(&by, room, ask).await?))
+    Ok(read_response(hall.entries(&by, room, ask).await?))
 }
 
 /// One entry of a room.
@@ -98,7 +98,7 @@ pub async fn get(
     By(by): By<AnyCaller>,
     Path((room, entry)): Path<(RoomId, EntryId)>,
 ) -> ApiResult<ReadResponse<Entry>> {
-    Ok(read(hall.entry(&by, room, entry).await?))
+    Ok(read_response(hall.entry(&by, room, entry).await?))
 }
 
 /// Takes an entry's text out for good: one's own, the owner everybody's.

@@ -113,7 +113,7 @@ pub async fn raw(
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let file = hall.shown_file(&by, cwd, path).await?;
+    let file = hall.raw_file(&by, cwd, path).await?;
     let source = ByteSource {
         size: file.bytes.size,
         tag: &file.bytes.state,

@@ -48,13 +48,13 @@ pub async fn save(
     IdempotentRawBody { body, repeat }: IdempotentRawBody<FILE_SAVE_BODY_MAX>,
 ) -> ApiResult<Json<SavedFile>> {
     // The one gate that hangs on a field comes before anything is said of the others.
-    let owner = match body.holds("documentSave") {
+    let owner = match body.has_field("documentSave") {
         true => Some(Owner::admit(*by.caller())?),
         false => None,
     };
-    let ask = asked(body.read()?, owner);
-    let once = repeat.answering(|saved: &SaveOutcome| (StatusCode::OK, shown(saved.clone())));
-    Ok(Json(shown(hall.save_file(&by, ask, once).await?)))
+    let ask = from_wire(body.read()?, owner);
+    let once = repeat.answered_by(|saved: &SaveOutcome| (StatusCode::OK, to_wire(saved.clone())));
+    Ok(Json(to_wire(hall.save_file(&by, ask, once).await?)))
 }
 
 /// Sets one checkbox of a Markdown file; every other byte stays.
@@ -77,7 +77,7 @@ pub async fn set_checkbox(
     ByFileAccess(by): ByFileAccess,
     IdempotentBody { ask, repeat }: IdempotentBody<SetCheckbox>,
 ) -> ApiResult<Json<SavedFile>> {
-    let once = repeat.answering(|saved: &SaveOutcome| (StatusCode::OK, shown(saved.clone())));
+    let once = repeat.answered_by(|saved: &SaveOutcome| (StatusCode::OK, to_wire(saved.clone())));
     let ask = files::SetCheckbox {
         cwd: ask.cwd,
         path: ask.path,
@@ -85,10 +85,10 @@ pub async fn set_checkbox(
         expected_line: ask.expected_line,
         checked: ask.checked,
     };
-    Ok(Json(shown(hall.set_checkbox(&by, ask, once).await?)))
+    Ok(Json(to_wire(hall.set_checkbox(&by, ask, once).await?)))
 }
 
-fn asked(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
+fn from_wire(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
     let baseline = ask.baseline();
     let document = owner.zip(ask.document_save).and_then(|(by, save)| {
         Some(DocumentSaveRequest {
@@ -109,7 +109,7 @@ fn asked(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
     }
 }
 
-fn shown(saved: SaveOutcome) -> SavedFile {
+fn to_wire(saved: SaveOutcome) -> SavedFile {
     SavedFile {
         ok: true,
         hash: saved.hash,

@@ -102,7 +102,7 @@ pub async fn health(State(state): State<DoorState>) -> ApiResult<Json<Health>> {
     Ok(Json(Health {
         name: "guildhall",
         version: state.about.version.clone(),
-        mode: state.hall.mode().word().to_owned(),
+        mode: state.hall.mode().as_str().to_owned(),
         setup_required: state.hall.setup_required().await?,
         log_id: state.hall.log_id(),
         started_at: state.hall.started_at(),

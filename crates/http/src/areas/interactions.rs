@@ -31,7 +31,7 @@ use crate::{
     page_cursor,
     path_ids::SessionPath,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, page},
+    responses::{ReadResponse, page_response},
 };
 
 /// Lists what waits for a person, oldest first; an agent gets an empty list.
@@ -88,16 +88,19 @@ pub async fn list(
     Query(ask): Query<ListInteractions>,
 ) -> ApiResult<Response> {
     let seen = hall.interactions(&by, session, ask.before, ask.limit).await;
-    let seen = hall.or_nothing(&by, session, seen).await?;
+    let seen = hall.or_empty(&by, session, seen).await?;
     let oldest = seen.value.interactions.first();
     let oldest = oldest.filter(|_| seen.value.has_more);
     let next_cursor = oldest.map(|oldest| page_cursor::write(oldest.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Interactions {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Interactions {
             interactions: page.interactions.into_iter().map(Into::into).collect(),
             next_cursor,
-        }
-    }))
+        },
+    ))
 }
 
 /// Approves a pending tool call, this once unless `alwaysAllow` says otherwise.
@@ -117,7 +120,7 @@ pub async fn approve(
     SessionPath(session): SessionPath,
     IdempotentBody { ask, repeat }: IdempotentBody<ApproveToolCall>,
 ) -> ApiResult<Json<DecisionResponse>> {
-    let once = repeat.answering(done);
+    let once = repeat.answered_by(done);
     hall.approve(&by, session, ask.into(), once).await?;
     Ok(Json(DecisionResponse { ok: true }))
 }
@@ -138,7 +141,7 @@ pub async fn deny(
     SessionPath(session): SessionPath,
     IdempotentBody { ask, repeat }: IdempotentBody<DenyToolCall>,
 ) -> ApiResult<Json<DecisionResponse>> {
-    let once = repeat.answering(done);
+    let once = repeat.answered_by(done);
     hall.deny(&by, session, ask.into(), once).await?;
     Ok(Json(DecisionResponse { ok: true }))
 }
@@ -157,7 +160,7 @@ pub async fn batch_approve(
     SessionPath(session): SessionPath,
     IdempotentBody { ask, repeat }: IdempotentBody<DecideBatch>,
 ) -> ApiResult<Json<BatchResults>> {
-    let once = repeat.answering(|batched: &Vec<BatchOutcome>| (StatusCode::OK, results(batched)));
+    let once = repeat.answered_by(|batched: &Vec<BatchOutcome>| (StatusCode::OK, results(batched)));
     let batched = hall.batch_approve(&by, session, ask.into(), once).await?;
     Ok(Json(results(&batched)))
 }
@@ -176,7 +179,7 @@ pub async fn batch_deny(
     SessionPath(session): SessionPath,
     IdempotentBody { ask, repeat }: IdempotentBody<DecideBatch>,
 ) -> ApiResult<Json<BatchResults>> {
-    let once = repeat.answering(|batched: &Vec<BatchOutcome>| (StatusCode::OK, results(batched)));
+    let once = repeat.answered_by(|batched: &Vec<BatchOutcome>| (StatusCode::OK, results(batched)));
     let batched = hall.batch_deny(&by, session, ask.into(), once).await?;
     Ok(Json(results(&batched)))
 }
@@ -197,7 +200,7 @@ pub async fn submit_answers(
     SessionPath(session): SessionPath,
     IdempotentBody { ask, repeat }: IdempotentBody<SubmitAnswers>,
 ) -> ApiResult<Json<DecisionResponse>> {
-    let once = repeat.answering(done);
+    let once = repeat.answered_by(done);
     hall.submit_answers(&by, session, ask.into(), once).await?;
     Ok(Json(DecisionResponse { ok: true }))
 }

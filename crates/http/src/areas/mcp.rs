@@ -19,7 +19,7 @@ use http_body_util::BodyExt;
 use crate::{
     body::{json_bytes, require_few_values},
     errors::{ApiError, ApiResult},
-    gates::approach,
+    gates::request_credentials,
     mcp::{CallingAgent, McpEndpoint},
     state::ServerState,
 };
@@ -34,7 +34,7 @@ impl FromRequestParts<ServerState> for ByMcpAgent {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
-        let caller = match state.hall.caller(&approach(parts, state)?).await {
+        let caller = match state.hall.caller(&request_credentials(parts, state)?).await {
             Ok(caller) => caller,
             Err(Error::Refusal(_)) => return Err(Refusal::AgentTokenRequired.into()),
             Err(error) => return Err(error.into()),

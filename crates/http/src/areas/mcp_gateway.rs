@@ -61,17 +61,17 @@ pub(crate) async fn answer(
     let revision = revision(request.headers())?;
     let listening = request.extensions().get().cloned();
     let message = McpClientMessage::read(&json_bytes(request).await?, revision)?;
-    let Some((id, progress_token, mut question)) = message.asked() else {
+    let Some((id, progress_token, mut question)) = message.into_request() else {
         // What a client only tells is for the gateway alone, which knows it.
         return Ok(StatusCode::ACCEPTED.into_response());
     };
     let Some(token) = progress_token else {
         question.listening = listening.unwrap_or_default();
-        let told = hall.ask_mcp_server(by, &name, question).await?;
-        return Ok(axum::Json(told_to(&id, told)).into_response());
+        let told = hall.forward_mcp_request(by, &name, question).await?;
+        return Ok(axum::Json(response_to(&id, told)).into_response());
     };
     // The place is kept until the last of an answer that comes bit by bit.
-    let response = telling(hall, by, name, (id, token), question);
+    let response = stream_progress(hall, by, name, (id, token), question);
     Ok(response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             let _ = &place;
@@ -92,7 +92,7 @@ fn revision(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 }
 
 fn unreadable(why: &'static str) -> ApiError {
-    ApiError::new(error_catalogue::BAD_REQUEST).saying(why)
+    ApiError::new(error_catalogue::BAD_REQUEST).with_sentence(why)
 }
 
 /// One JSON-RPC message of a client.
@@ -120,7 +120,7 @@ impl McpClientMessage {
 
     /// Its id, the token under which its progress is told, and what it asks; `None` for what
     /// waits for no answer.
-    fn asked(mut self) -> Option<(Value, Option<Value>, ClientRequest)> {
+    fn into_request(mut self) -> Option<(Value, Option<Value>, ClientRequest)> {
         let method = self.json["method"].as_str()?.to_owned();
         let id = self.json["id"].take();
         if id.is_null() {
@@ -139,7 +139,7 @@ impl McpClientMessage {
     }
 }
 
-fn told_to(id: &Value, told: ClientResponse) -> Value {
+fn response_to(id: &Value, told: ClientResponse) -> Value {
     match told {
         ClientResponse::Result(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
         ClientResponse::Error {
@@ -170,7 +170,7 @@ fn progress_of(token: &Value, progress: ProgressUpdate) -> Value {
 type PendingResponse = Pin<Box<dyn Future<Output = Value> + Send>>;
 
 /// An answer that tells of its progress first; it ends with the client.
-fn telling(
+fn stream_progress(
     hall: Hall,
     by: SessionAgent,
     name: String,
@@ -183,8 +183,8 @@ fn telling(
         ..question
     };
     let asking: PendingResponse = Box::pin(async move {
-        match hall.ask_mcp_server(by, &name, question).await {
-            Ok(told) => told_to(&id, told),
+        match hall.forward_mcp_request(by, &name, question).await {
+            Ok(told) => response_to(&id, told),
             Err(error) => refused(&id, &ApiError::from(error)),
         }
     });
@@ -222,5 +222,5 @@ fn refused(id: &Value, error: &ApiError) -> Value {
         message: envelope.error,
         data: json!({"code": envelope.code, "details": envelope.details}),
     };
-    told_to(id, told)
+    response_to(id, told)
 }

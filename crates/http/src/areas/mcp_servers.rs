@@ -68,7 +68,7 @@ pub async fn add(
     approving: ApprovalHeaders,
     IdempotentBody { ask, repeat }: IdempotentBody<AddMcpServer>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let once = answering(repeat);
     let entries = hall
         .add_mcp_server(&by, ask.into(), presented, once)
@@ -113,7 +113,7 @@ pub async fn change(
     approving: ApprovalHeaders,
     Body(ask): Body<UpdateMcpServer>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let once = guildhall_hall::idempotency::IdempotentWrite::without_key();
     let change = (McpServerPatch::from(ask), precondition);
     let entries = hall
@@ -139,7 +139,7 @@ pub async fn remove(
     IfMatch(precondition): IfMatch,
     approving: ApprovalHeaders,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let left = hall
         .remove_mcp_server(&by, &name, precondition, presented)
         .await?;
@@ -163,7 +163,7 @@ pub async fn enable(
     approving: ApprovalHeaders,
     IdempotentBody { repeat, .. }: IdempotentBody<EmptyMcpServerRequest>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let change = (McpServerPatch::enabled(true), Precondition::None);
     let entries = hall
         .change_mcp_server(&by, &name, change, presented, answering(repeat))
@@ -185,7 +185,7 @@ pub async fn disable(
     approving: ApprovalHeaders,
     IdempotentBody { repeat, .. }: IdempotentBody<EmptyMcpServerRequest>,
 ) -> ApiResult<RevisedResponse<Vec<McpServer>>> {
-    let (presented, _) = approving.apart();
+    let (presented, _) = approving.into_parts();
     let change = (McpServerPatch::enabled(false), Precondition::None);
     let entries = hall
         .change_mcp_server(&by, &name, change, presented, answering(repeat))
@@ -208,7 +208,7 @@ pub async fn test(
     Path((_agent, name)): Path<(String, String)>,
     IdempotentBody { repeat, .. }: IdempotentBody<EmptyMcpServerRequest>,
 ) -> ApiResult<Json<TestedMcpServer>> {
-    let once = repeat.answering(|tested: &rules::ServerTestResult| {
+    let once = repeat.answered_by(|tested: &rules::ServerTestResult| {
         (StatusCode::OK, TestedMcpServer::from(tested.clone()))
     });
     Ok(Json(hall.test_mcp_server(&by, &name, once).await?.into()))
@@ -261,7 +261,7 @@ pub async fn import(
     approving: ApprovalHeaders,
     IdempotentBody { ask, repeat }: IdempotentBody<ImportMcpServer>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let once = answering(repeat);
     let entries = hall
         .import_mcp_server(&by, &ask.name, presented, once)
@@ -272,9 +272,8 @@ pub async fn import(
 fn answering(
     repeat: IdempotentRequest,
 ) -> guildhall_hall::idempotency::IdempotentWrite<RevisedServers> {
-    repeat.answering_privately(|entries: &RevisedServers| {
-        (StatusCode::OK, listed(entries.value.clone()))
-    })
+    repeat
+        .answered_sealed(|entries: &RevisedServers| (StatusCode::OK, listed(entries.value.clone())))
 }
 
 fn changed(entries: RevisedServers) -> RevisedResponse<Vec<McpServer>> {

@@ -47,13 +47,13 @@ pub async fn start(
 ) -> ApiResult<Json<StartedMcpSignin>> {
     let own = own_base(&headers);
     let shown = own.clone();
-    let once = repeat.answering_privately(move |started: &StartedSignin| {
-        (StatusCode::OK, told(started.clone(), shown.as_deref()))
+    let once = repeat.answered_sealed(move |started: &StartedSignin| {
+        (StatusCode::OK, to_wire(started.clone(), shown.as_deref()))
     });
     let started = hall
         .start_mcp_signin(&by, &name, ask.session_id, once)
         .await?;
-    Ok(Json(told(started, own.as_deref())))
+    Ok(Json(to_wire(started, own.as_deref())))
 }
 
 /// How a sign-in with a tool server stands. For the name, `~` stands for whichever server the
@@ -140,7 +140,7 @@ fn own_base(headers: &HeaderMap) -> Option<String> {
     Some(format!("{scheme}://{host}"))
 }
 
-fn told(started: StartedSignin, own: Option<&str>) -> StartedMcpSignin {
+fn to_wire(started: StartedSignin, own: Option<&str>) -> StartedMcpSignin {
     let base = own.unwrap_or(&started.base);
     let link = |ticket: &String| sign_in_url(base, ticket);
     let already_connected = started.flow_id.is_none();

@@ -56,7 +56,7 @@ pub async fn add(
         (Some(author), _) => AuthorOrAgent::Author(AuthorId::named(author)),
         (None, agent) => AuthorOrAgent::Agent(AgentId::named(agent.as_deref().unwrap_or_default())),
     };
-    let once = repeat.answering(|joined: &AddedMember| answer(joined.clone()));
+    let once = repeat.answered_by(|joined: &AddedMember| answer(joined.clone()));
     let joined = hall
         .add_member(&by, room, named, ask.response_mode.map(Into::into), once)
         .await?;

@@ -31,7 +31,7 @@ use crate::{
     page_cursor,
     path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, page},
+    responses::{ReadResponse, page_response},
 };
 
 /// Before which place a session's messages are asked for.
@@ -46,7 +46,7 @@ const LIST: &str = "messages";
 impl FromQuery for ListMessages {
     fn read(params: &mut Params) -> Self {
         Self {
-            before: params.place(LIST),
+            before: params.place_after(LIST),
             limit: params.limit(),
         }
     }
@@ -68,7 +68,8 @@ pub async fn send(
     SessionPath(session): SessionPath,
     IdempotentBody { ask, repeat }: IdempotentBody<SendMessage>,
 ) -> ApiResult<(StatusCode, Json<SentMessage>)> {
-    let once = repeat.answering(|sent: &sessions::SendReceipt| (StatusCode::ACCEPTED, form(sent)));
+    let once =
+        repeat.answered_by(|sent: &sessions::SendReceipt| (StatusCode::ACCEPTED, form(sent)));
     let sent = hall.send_message(&by, session, ask.content, once).await;
     let sent = hall.refuse_terminal(&by, session, sent).await?;
     Ok((StatusCode::ACCEPTED, Json(form(&sent))))
@@ -108,15 +109,18 @@ pub async fn list(
     Query(ask): Query<ListMessages>,
 ) -> ApiResult<Response> {
     let seen = hall.messages(&by, session, ask.before, ask.limit).await;
-    let seen = hall.or_nothing(&by, session, seen).await?;
+    let seen = hall.or_empty(&by, session, seen).await?;
     let oldest = seen.value.messages.first().filter(|_| seen.value.has_more);
     let next_cursor = oldest.map(|oldest| page_cursor::write_place(oldest.seq, LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Messages {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Messages {
             messages: page.messages.into_iter().map(Into::into).collect(),
             next_cursor,
-        }
-    }))
+        },
+    ))
 }
 
 /// What waits in a session, in order.
@@ -132,7 +136,7 @@ pub async fn queue(
     SessionPath(session): SessionPath,
 ) -> ApiResult<ReadResponse<MessageQueue>> {
     let queue = hall.queue(&by, session).await;
-    let queue = hall.or_nothing(&by, session, queue).await?;
+    let queue = hall.or_empty(&by, session, queue).await?;
     Ok(ReadResponse(queue.map(listed)))
 }
 

@@ -93,7 +93,7 @@ fn is_navigation(headers: &HeaderMap) -> bool {
 }
 
 /// Says a refusal on a page to a person who follows a link; a program is told as everywhere.
-pub async fn told_on_a_page(request: Request, next: Next) -> Response<Body> {
+pub async fn refusals_as_pages(request: Request, next: Next) -> Response<Body> {
     let mut accepted = request.headers().get_all(ACCEPT).iter();
     let is_browser = accepted.any(|accept| {
         let accept = accept.to_str().unwrap_or_default();
@@ -134,10 +134,12 @@ pub async fn go(
     _: Navigation,
     Path(ticket): Path<String>,
 ) -> ApiResult<Response<Body>> {
-    match hall.open_mcp_signin(&by, &ticket).await {
+    match hall.start_mcp_redirect(&by, &ticket).await {
         Ok(RedirectOutcome::To(leaving)) => sent(&leaving),
         Ok(RedirectOutcome::Failed(why)) => Ok(html(StatusCode::BAD_GATEWAY, &failed_page(why))),
-        Err(error) if is_missing(&error) => sent(&hall.leave_for_connector(&by, &ticket).await?),
+        Err(error) if is_missing(&error) => {
+            sent(&hall.start_connector_redirect(&by, &ticket).await?)
+        }
         Err(error) => Err(error.into()),
     }
 }

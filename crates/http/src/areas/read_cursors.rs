@@ -13,7 +13,7 @@ use crate::{
     errors::ApiResult,
     gates::By,
     path_ids::Path,
-    responses::{ReadResponse, read},
+    responses::{ReadResponse, read_response},
 };
 
 /// How far the caller has read a room.
@@ -29,7 +29,7 @@ pub async fn get(
     By(by): By<Human>,
     Path(room): Path<RoomId>,
 ) -> ApiResult<ReadResponse<ReadCursor>> {
-    Ok(read(hall.read_cursor(&by, room).await?))
+    Ok(read_response(hall.read_cursor(&by, room).await?))
 }
 
 /// Moves the caller's read cursor: forward, or back too with `allowBack`.

@@ -86,8 +86,8 @@ pub async fn make(
     By(by): By<AnyCaller>,
     IdempotentBody { ask, repeat }: IdempotentBody<CreateRoom>,
 ) -> ApiResult<RevisedResponse<RoomDetail>> {
-    let once =
-        repeat.answering(|made: &CreatedRoom| (status(made), RoomDetail::from(made.room.clone())));
+    let once = repeat
+        .answered_by(|made: &CreatedRoom| (status(made), RoomDetail::from(made.room.clone())));
     let made = hall.make_room(&by, ask.into(), once).await?;
     let status = status(&made);
     Ok(RevisedResponse::changed(made.room.rev, made.room).with_status(status))

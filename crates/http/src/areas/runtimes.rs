@@ -16,7 +16,7 @@ use crate::{
     gates::By,
     idempotency::IdempotentBody,
     path_ids::Path,
-    responses::{ReadResponse, read},
+    responses::{ReadResponse, read_response},
 };
 
 /// Every runtime there can be, unregistered ones too.
@@ -27,7 +27,7 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
 ) -> ApiResult<ReadResponse<Runtimes>> {
-    Ok(read(hall.runtime_list(&by).await?))
+    Ok(read_response(hall.runtime_list(&by).await?))
 }
 
 /// Tries a runtime out: starts it, and opens a session in an empty folder.
@@ -46,7 +46,7 @@ pub async fn check(
     Path(kind): Path<String>,
     IdempotentBody { repeat, .. }: IdempotentBody<CheckRuntime>,
 ) -> ApiResult<Json<Runtime>> {
-    let once =
-        repeat.answering(|status: &RuntimeStatus| (StatusCode::OK, Runtime::from(status.clone())));
+    let once = repeat
+        .answered_by(|status: &RuntimeStatus| (StatusCode::OK, Runtime::from(status.clone())));
     Ok(Json(hall.check_runtime(&by, &kind, once).await?.into()))
 }

@@ -17,7 +17,7 @@ use crate::{
     openapi::parameters::SearchLimit,
     page_cursor,
     query::{FromQuery, Params, Query},
-    responses::page,
+    responses::page_response,
 };
 
 /// What is searched; `None` with a note when the query is no search.
@@ -35,7 +35,7 @@ impl FromQuery for SearchEntries {
         };
         let room = params.text("roomId").map(|room| RoomId::named(&room));
         let limit = params.limit_of(limits::SEARCH_ITEMS, limits::SEARCH_ITEMS_DEFAULT);
-        let below = params.place(filters(&wanted, room));
+        let below = params.place_after(filters(&wanted, room));
         Self(wanted.map(|wanted| SearchQuery {
             wanted,
             room,
@@ -76,11 +76,14 @@ pub async fn find(
     let seen = hall.search(&by, ask).await?;
     let last = seen.value.hits.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|hit| page_cursor::write_place(hit.place, filters(&wanted, room)));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        SearchPage {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| SearchPage {
             results: page.hits.into_iter().map(Into::into).collect(),
             next_cursor,
             warnings: Vec::new(),
-        }
-    }))
+        },
+    ))
 }

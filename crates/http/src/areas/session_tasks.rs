@@ -9,7 +9,7 @@ use crate::{
     errors::ApiResult,
     gates::By,
     path_ids::Path,
-    responses::{ReadResponse, read},
+    responses::{ReadResponse, read_response},
 };
 
 /// Lists what the agent of a session means to do, as its transcript tells.
@@ -29,6 +29,6 @@ pub async fn list(
     By(by): By<AnyCaller>,
     Path(id): Path<String>,
 ) -> ApiResult<ReadResponse<Tasks>> {
-    let id = SessionId::asked(&id)?;
-    Ok(read(hall.session_tasks(&by, id).await?))
+    let id = SessionId::parse_id(&id)?;
+    Ok(read_response(hall.session_tasks(&by, id).await?))
 }

@@ -34,7 +34,7 @@ use crate::{
     path_ids::{Path, SessionPath},
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, RevisedResponse, page, read},
+    responses::{ReadResponse, RevisedResponse, page_response, read_response},
 };
 
 /// Which sessions are asked for.
@@ -105,7 +105,7 @@ pub async fn open(
     IdempotentBody { ask, repeat }: IdempotentBody<OpenSession>,
 ) -> ApiResult<RevisedResponse<Session>> {
     let body = serde_json::to_vec(&ask).unwrap_or_default();
-    let once = repeat.answering(|opened: &CreatedSession| {
+    let once = repeat.answered_by(|opened: &CreatedSession| {
         let session = opened.session.value.clone();
         (status_of(opened), Session::from(session))
     });
@@ -150,13 +150,16 @@ pub async fn list(
         .await?;
     let last = seen.value.sessions.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|last| write_place((last.updated_at, last.id), &list));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Sessions {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Sessions {
             sessions: page.sessions.into_iter().map(Into::into).collect(),
             next_cursor,
             warnings: page.warnings,
-        }
-    }))
+        },
+    ))
 }
 
 /// One session.
@@ -229,7 +232,7 @@ pub async fn of_room(
     By(by): By<Human>,
     Path(room): Path<RoomId>,
 ) -> ApiResult<ReadResponse<RoomSessions>> {
-    Ok(read(hall.room_sessions(&by, room).await?))
+    Ok(read_response(hall.room_sessions(&by, room).await?))
 }
 
 /// Stops the turn of a session.
@@ -248,7 +251,7 @@ pub async fn cancel(
     IdempotentBody { ask, repeat }: IdempotentBody<CancelTurn>,
 ) -> ApiResult<Json<CancelledTurn>> {
     let keep_queue = ask.keep_queue.unwrap_or(false);
-    let once = repeat.answering(|outcome: &(bool, u32)| (StatusCode::OK, cancelled(*outcome)));
+    let once = repeat.answered_by(|outcome: &(bool, u32)| (StatusCode::OK, cancelled(*outcome)));
     let outcome = hall.cancel_turn(&by, session, keep_queue, once).await?;
     Ok(Json(cancelled(outcome)))
 }

@@ -19,7 +19,7 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, page, read},
+    responses::{ReadResponse, page_response, read_response},
 };
 
 /// Which replies of a thread are asked for.
@@ -46,7 +46,7 @@ const LIST: &str = "threads";
 impl FromQuery for ListThreads {
     fn read(params: &mut Params) -> Self {
         Self {
-            below: params.place(LIST),
+            below: params.place_after(LIST),
             limit: params.limit(),
         }
     }
@@ -70,7 +70,7 @@ pub async fn get(
     Path((room, root)): Path<(RoomId, EntryId)>,
     Query(GetThread(ask)): Query<GetThread>,
 ) -> ApiResult<ReadResponse<Thread>> {
-    Ok(read(hall.thread(&by, room, root, ask).await?))
+    Ok(read_response(hall.thread(&by, room, root, ask).await?))
 }
 
 /// The threads the caller wrote in, newest activity first.
@@ -92,8 +92,13 @@ pub async fn list(
     let seen = hall.threads(&by, ask.below, ask.limit).await?;
     let last = seen.value.threads.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|thread| page_cursor::write_place(thread.place, LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Threads {
-        threads: page.threads.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| Threads {
+            threads: page.threads.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }

@@ -65,11 +65,11 @@ pub async fn open(
     let peer = callers::PeerIdentity::of(peer.word);
     let cookie = match state.hall.use_open_link(&token, peer).await {
         Err(Error::Refusal(refusal @ Refusal::TokenExpired)) => {
-            return Err(ApiError::from(refusal).saying(USED));
+            return Err(ApiError::from(refusal).with_sentence(USED));
         }
         cookie => cookie?,
     };
-    let cookie = cookies::trust(state.about.port, &cookie.reveal())?;
+    let cookie = cookies::set_trusted_browser(state.about.port, &cookie.reveal())?;
     let to_the_page = [(LOCATION, HeaderValue::from_static("/"))];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())
 }

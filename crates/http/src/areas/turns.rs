@@ -25,7 +25,7 @@ use crate::{
     page_cursor,
     path_ids::Path,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, page, read},
+    responses::{ReadResponse, page_response, read_response},
 };
 
 /// Which turns of a room are asked for.
@@ -80,7 +80,7 @@ pub async fn list(
     let seen = hall.turns(&by, room, ask).await?;
     let next = seen.value.next;
     let next_cursor = next.map(|place| page_cursor::write(&place.to_bytes(), &filters));
-    Ok(page(&uri, next_cursor, seen, Turns::of))
+    Ok(page_response(&uri, next_cursor, seen, Turns::of))
 }
 
 /// One turn.
@@ -94,7 +94,7 @@ pub async fn get(
     By(by): By<AnyCaller>,
     Path((room, turn)): Path<(RoomId, TurnId)>,
 ) -> ApiResult<ReadResponse<Turn>> {
-    Ok(read(hall.turn(&by, room, turn).await?))
+    Ok(read_response(hall.turn(&by, room, turn).await?))
 }
 
 /// Has a refused or held turn run now; depth, repetition and a busy agent do not hinder it, the
@@ -113,7 +113,7 @@ pub async fn run(
     Path((room, turn)): Path<(RoomId, TurnId)>,
     IdempotentBody { repeat, .. }: IdempotentBody<RunTurn>,
 ) -> ApiResult<(StatusCode, Json<Turn>)> {
-    let once = repeat.answering(|turn: &turns::Turn| accepted(turn.clone()));
+    let once = repeat.answered_by(|turn: &turns::Turn| accepted(turn.clone()));
     let (status, turn) = accepted(hall.run_turn(&by, room, turn, once).await?);
     Ok((status, Json(turn)))
 }
@@ -163,7 +163,7 @@ async fn halt(
     repeat: IdempotentRequest,
 ) -> ApiResult<Json<HaltedTurns>> {
     let once =
-        repeat.answering(|stopped: &u64| (StatusCode::OK, HaltedTurns { stopped: *stopped }));
+        repeat.answered_by(|stopped: &u64| (StatusCode::OK, HaltedTurns { stopped: *stopped }));
     let stopped = hall.halt(by, room, agent, once).await?;
     Ok(Json(HaltedTurns { stopped }))
 }

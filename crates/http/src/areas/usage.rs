@@ -10,7 +10,7 @@ use crate::{
     gates::By,
     openapi::parameters::GroupByWord,
     query::{FromQuery, Params, Query},
-    responses::{ReadResponse, read},
+    responses::{ReadResponse, read_response},
 };
 
 /// Which turns are summed up, and under what.
@@ -48,5 +48,7 @@ pub async fn get(
     By(by): By<Human>,
     Query(ask): Query<UsageQuery>,
 ) -> ApiResult<ReadResponse<UsageReport>> {
-    Ok(read(hall.usage(&by, ask.from, ask.to, ask.by).await?))
+    Ok(read_response(
+        hall.usage(&by, ask.from, ask.to, ask.by).await?,
+    ))
 }

@@ -28,7 +28,7 @@ pub(super) fn tool(kind: Kind) -> Tool {
         title,
         about,
         input,
-    } = wire::about(kind);
+    } = wire::describe(kind);
     let mut tool = Tool::new(kind.name(), about, input);
     tool.title = Some(title.to_owned());
     // What a click does, only its page knows.
@@ -48,9 +48,9 @@ pub(super) async fn call(
     kind: Kind,
     arguments: &JsonObject,
 ) -> CallToolResult {
-    match asked(hall, by, kind, arguments).await {
-        Ok(answer) => told(&answer),
-        Err(BrowserToolError::Denied(denied)) => refused(denied.code(), denied.sentence()),
+    match call_tool(hall, by, kind, arguments).await {
+        Ok(answer) => to_result(&answer),
+        Err(BrowserToolError::Denied(denied)) => refused(denied.code(), denied.message()),
         Err(BrowserToolError::NotComeAbout) => {
             let sentence = "It did not come about within ten seconds. Look at the page.";
             refused(ToolDenial::Timeout.code(), sentence)
@@ -59,7 +59,7 @@ pub(super) async fn call(
     }
 }
 
-async fn asked(
+async fn call_tool(
     hall: &Hall,
     by: &Agent,
     kind: Kind,
@@ -73,8 +73,8 @@ async fn asked(
     hall.use_browser(by, call).await
 }
 
-fn told(answer: &BrowserToolResult) -> CallToolResult {
-    let mut result = tool_routes::told(wire::answered(answer), false);
+fn to_result(answer: &BrowserToolResult) -> CallToolResult {
+    let mut result = tool_routes::result_of(wire::to_result(answer), false);
     if let BrowserToolResult::Picture { jpeg, .. } = answer {
         let picture = ContentBlock::image(STANDARD.encode(jpeg), "image/jpeg");
         result.content.push(picture);
@@ -83,5 +83,5 @@ fn told(answer: &BrowserToolResult) -> CallToolResult {
 }
 
 fn refused(code: &str, sentence: &str) -> CallToolResult {
-    tool_routes::told(wire::denied(code, sentence), true)
+    tool_routes::result_of(wire::to_denial(code, sentence), true)
 }

@@ -43,7 +43,7 @@ pub(super) fn tool(kind: Kind) -> Tool {
         title,
         about,
         input,
-    } = wire::about(kind);
+    } = wire::describe(kind);
     let mut tool = Tool::new(kind.name(), about, input);
     tool.title = Some(title.to_owned());
     tool.output_schema = Some(tool_schemas::answers(shapes(kind)).into());
@@ -105,11 +105,11 @@ async fn answer(
 ) -> Result<CallToolResult, Error> {
     match wire::call(kind, arguments).map_err(Refusal::Validation)? {
         ConnectorToolCall::Connections => {
-            Ok(told(&connections(hall.connectors_of_agent(by).await?)))
+            Ok(to_result(&connections(hall.connectors_of_agent(by).await?)))
         }
         ConnectorToolCall::Operations(connection) => {
             let found = hall.connector_operations_of_agent(by, connection);
-            Ok(told(&operations_of(found.await?)))
+            Ok(to_result(&operations_of(found.await?)))
         }
         ConnectorToolCall::Execute {
             connection,
@@ -137,7 +137,7 @@ async fn answer(
                 listening,
             };
             let executed = hall.execute_connector_as(by, execute, presented).await?;
-            Ok(told(&ConnectorExecution::from(executed)))
+            Ok(to_result(&ConnectorExecution::from(executed)))
         }
         ConnectorToolCall::RequestAccess {
             toolkit,
@@ -150,14 +150,14 @@ async fn answer(
                 purpose,
             };
             let asked = hall.request_connector_access(by, wish).await?;
-            Ok(told(&Approval::from(asked)))
+            Ok(to_result(&Approval::from(asked)))
         }
     }
 }
 
-fn told(body: &impl Serialize) -> CallToolResult {
+fn to_result(body: &impl Serialize) -> CallToolResult {
     match serde_json::to_value(body) {
-        Ok(body) => tool_routes::told(body, false),
-        Err(_) => tool_routes::told(json!(internal().envelope()), true),
+        Ok(body) => tool_routes::result_of(body, false),
+        Err(_) => tool_routes::result_of(json!(internal().envelope()), true),
     }
 }

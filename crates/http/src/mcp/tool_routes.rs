@@ -50,7 +50,7 @@ pub(super) fn request(
         body,
         approval,
         ..
-    } = filled(tool, arguments)?;
+    } = route_call(tool, arguments)?;
     let own = asked
         .extensions
         .get::<CallingAgent>()
@@ -111,7 +111,7 @@ struct RoutedCall {
 
 /// How many seconds an answer may be waited for that is not `pending`.
 pub(super) fn wait_s(tool: &ToolRow, arguments: &Map<String, Value>) -> u32 {
-    filled(tool, arguments).map_or(0, |filled| filled.wait_s)
+    route_call(tool, arguments).map_or(0, |filled| filled.wait_s)
 }
 
 /// Whether an answer says that something is pending; and the same answer.
@@ -127,7 +127,7 @@ pub(super) async fn is_pending(response: Response) -> Result<(bool, Response), A
     Ok((state["state"] == "pending", response))
 }
 
-fn filled(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<RoutedCall, Refusal> {
+fn route_call(tool: &ToolRow, arguments: &Map<String, Value>) -> Result<RoutedCall, Refusal> {
     let mut invalid = ValidationErrors::default();
     let (mut named, mut query, mut body) = (Vec::new(), Vec::new(), None);
     let (mut is_first, mut wait_s, mut approval) = (true, 0, None);
@@ -257,16 +257,16 @@ pub(super) async fn result(response: Response) -> Result<CallToolResult, ApiErro
         Value::Array(items) => json!({ "items": items }),
         body => body,
     };
-    Ok(told(body, is_refused))
+    Ok(result_of(body, is_refused))
 }
 
 /// What a call comes to whose answer cannot be told.
 pub(super) fn broken(error: &ApiError) -> CallToolResult {
-    told(json!(error.envelope()), true)
+    result_of(json!(error.envelope()), true)
 }
 
 /// The result with this body, which stands in its text as well.
-pub(super) fn told(body: Value, is_refused: bool) -> CallToolResult {
+pub(super) fn result_of(body: Value, is_refused: bool) -> CallToolResult {
     let text = body.to_string();
     let mut result = if is_refused {
         CallToolResult::error(vec![ContentBlock::text(text)])
@@ -284,7 +284,7 @@ mod tests {
 
     fn target(tool: &str, arguments: &Value) -> Result<(String, Option<Value>), Vec<String>> {
         let tool = TOOLS.iter().find(|row| row.name == tool).unwrap();
-        match filled(tool, arguments.as_object().unwrap()) {
+        match route_call(tool, arguments.as_object().unwrap()) {
             Ok(RoutedCall {
                 route,
                 target,

@@ -49,20 +49,20 @@ fn input(document: &Value, operation: &Value, row: &ToolRow) -> JsonObject {
     let mut required = Vec::new();
     let told = |argument: &&Argument| !matches!(argument.place, ArgumentPlace::Fixed(..));
     for argument in row.arguments.iter().filter(told) {
-        let (schema, is_required) = argued(operation, body, argument);
+        let (schema, is_required) = argument_schema(operation, body, argument);
         properties.insert(argument.name.to_owned(), schema);
         if is_required {
             required.push(argument.name);
         }
     }
-    closed(
+    with_definitions(
         document,
         json!({"type": "object", "properties": properties, "required": required}),
     )
 }
 
 /// The shape of an argument, and whether it must be there.
-fn argued(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool) {
+fn argument_schema(operation: &Value, body: &Value, argument: &Argument) -> (Value, bool) {
     let parameter = |there: &str| {
         let mut parameters = operation["parameters"].as_array().into_iter().flatten();
         let parameter = parameters.find(|parameter| parameter["name"] == there);
@@ -127,7 +127,10 @@ fn output(document: &Value, operation: &Value) -> Option<JsonObject> {
         return None;
     }
     shapes.push(json!({"$ref": format!("{COMPONENTS}{REFUSAL}")}));
-    Some(closed(document, json!({"type": "object", "anyOf": shapes})))
+    Some(with_definitions(
+        document,
+        json!({"type": "object", "anyOf": shapes}),
+    ))
 }
 
 /// The shape of a result that has one of these shapes of the interface, or is a refusal.
@@ -137,11 +140,11 @@ pub(super) fn answers(names: &[&str]) -> JsonObject {
         .map(|name| json!({"$ref": format!("{COMPONENTS}{name}")}))
         .collect();
     let schema = json!({"type": "object", "anyOf": shapes});
-    closed(openapi::json(), schema)
+    with_definitions(openapi::json(), schema)
 }
 
 /// `schema` with every shape it names among its own definitions.
-fn closed(document: &Value, mut schema: Value) -> JsonObject {
+fn with_definitions(document: &Value, mut schema: Value) -> JsonObject {
     let mut definitions = JsonObject::new();
     let mut open = Vec::new();
     rename(&mut schema, &mut open);

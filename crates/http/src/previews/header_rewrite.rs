@@ -40,19 +40,19 @@ pub(super) struct ProxyRoute<'a> {
 
 /// Whether the request came through this installation before.
 pub(super) fn came_through(headers: &HeaderMap, own_name: &str) -> bool {
-    stations(headers).any(|name| name.eq_ignore_ascii_case(own_name.as_bytes()))
+    via_names(headers).any(|name| name.eq_ignore_ascii_case(own_name.as_bytes()))
 }
 
 /// Whether the request came through a preview, of this installation or another one.
 pub(super) fn came_through_any(headers: &HeaderMap) -> bool {
-    stations(headers).any(|name| {
+    via_names(headers).any(|name| {
         let start = name.get(..STATION.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(STATION.as_bytes()))
     })
 }
 
 /// The names of those that passed a request on (RFC 9110 §7.6.3).
-fn stations(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
+fn via_names(headers: &HeaderMap) -> impl Iterator<Item = &[u8]> {
     let lines = headers.get_all(VIA).iter();
     lines
         .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
@@ -104,7 +104,10 @@ pub(super) fn to_browser(headers: &mut HeaderMap, port: u16) {
         replace(headers, &name, without_framers);
     }
     replace(headers, &LOCATION, |place| {
-        let here = place.to_str().ok().and_then(|place| within(place, port));
+        let here = place
+            .to_str()
+            .ok()
+            .and_then(|place| within_preview(place, port));
         here.map_or(Some(place.clone()), |here| HeaderValue::try_from(here).ok())
     });
     replace(headers, &SET_COOKIE, foreign_cookie);
@@ -233,7 +236,7 @@ fn referer(from: &HeaderValue, origin: &str, there: &str) -> Option<HeaderValue>
 }
 
 /// The place within the preview that an address of the dev server names; `None` for others.
-fn within(place: &str, port: u16) -> Option<String> {
+fn within_preview(place: &str, port: u16) -> Option<String> {
     let authority = match place.split_once("//") {
         Some((scheme, rest)) if scheme.is_empty() || scheme.eq_ignore_ascii_case("http:") => rest,
         _ => return None,

@@ -59,7 +59,7 @@ pub fn serve(hall: &Hall, guards: Guards, opened: NewPreview) {
     });
     let listener = Listener {
         router: Router::new().fallback(proxy::answer).with_state(proxy),
-        guards: guards.of_preview(preview.listen_port()),
+        guards: guards.for_preview(preview.listen_port()),
         limits: LIMITS,
         // The token decides, whoever shows it.
         peers: PeerLookup::Off,
@@ -67,8 +67,10 @@ pub fn serve(hall: &Hall, guards: Guards, opened: NewPreview) {
         tasks: hall.tasks().clone(),
     };
     let ends = hall.clone();
-    hall.keep_preview(Arc::clone(&preview), async move {
-        listener.serve(listeners, ends.preview_ends(&preview)).await;
+    hall.run_preview(Arc::clone(&preview), async move {
+        listener
+            .serve(listeners, ends.preview_ending(&preview))
+            .await;
     });
 }
 
@@ -77,7 +79,7 @@ struct PreviewMetrics(Arc<Preview>);
 
 impl ListenerMetrics for PreviewMetrics {
     fn connections(&self, open: usize) {
-        self.0.has_sockets(open);
+        self.0.set_open_sockets(open);
     }
 
     fn answered(&self, _method: &Method, _status: StatusCode, _took: Duration) {}

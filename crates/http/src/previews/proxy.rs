@@ -78,7 +78,7 @@ impl PreviewProxy {
         mut request: Request,
         head: RequestHead,
     ) -> Result<Response<Body>, ProxyError> {
-        clear(&request, head)?;
+        require_unambiguous(&request, head)?;
         if request.uri().path() == HEALTH {
             return Ok(healthy());
         }
@@ -91,14 +91,14 @@ impl PreviewProxy {
             let place = format!("{origin}{place}");
             return self.enter(token, &place, request.headers());
         }
-        let tokens = cookies(request.headers(), self.cookie());
+        let tokens = cookies(request.headers(), self.token_cookie());
         let grant = self.admit(tokens).await?;
-        self.hall.preview_is_asked(&self.preview);
+        self.hall.record_preview_request(&self.preview);
         if websocket_upgrades::is_wanted(request.headers()) {
             return websocket_upgrades::answer(self, request, head, &origin, grant).await;
         }
         self.to_dev_server(&mut request, &origin);
-        let answer = self.ask(request).await?;
+        let answer = self.send_upstream(request).await?;
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             return Err(ProxyError::Broken(self.preview.port()));
         }
@@ -120,7 +120,7 @@ impl PreviewProxy {
         /// Cookies of the name that are looked at.
         const TOKENS_MAX: usize = 64;
         for token in tokens.into_iter().take(TOKENS_MAX) {
-            match self.hall.admits_to_preview(token, &self.preview).await {
+            match self.hall.preview_claims(token, &self.preview).await {
                 Ok(Some(grant)) => return Ok(grant),
                 Ok(None) => {}
                 Err(error) => {
@@ -133,12 +133,12 @@ impl PreviewProxy {
     }
 
     /// Where this preview's token is kept.
-    fn cookie(&self) -> String {
+    fn token_cookie(&self) -> String {
         format!("guildhall_preview_{}", self.preview.listen_port())
     }
 
     /// Where a browser keeps which dev server it met on this port.
-    fn marker(&self) -> String {
+    fn dev_server_cookie(&self) -> String {
         format!("guildhall_shown_{}", self.preview.listen_port())
     }
 
@@ -150,11 +150,14 @@ impl PreviewProxy {
         place: &str,
         shown: &HeaderMap,
     ) -> Result<Response<Body>, ProxyError> {
-        let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Lax", self.cookie());
+        let cookie = format!(
+            "{}={token}; Path=/; HttpOnly; SameSite=Lax",
+            self.token_cookie()
+        );
         let mut cookie = HeaderValue::try_from(cookie).map_err(|_| ProxyError::Fault)?;
         cookie.set_sensitive(true);
         let port = self.preview.port().to_string();
-        let marker = self.marker();
+        let marker = self.dev_server_cookie();
         let met_another = cookies(shown, marker.clone()).any(|met| met != port);
         let marker = format!("{marker}={port}; Path=/; Max-Age={MARKED_S}; HttpOnly; SameSite=Lax");
         let marker = HeaderValue::try_from(marker).map_err(|_| ProxyError::Fault)?;
@@ -203,7 +206,10 @@ impl PreviewProxy {
     }
 
     /// Sends a request to the dev server and waits for the head of its answer.
-    pub(super) async fn ask(&self, request: Request) -> Result<Response<Incoming>, ProxyError> {
+    pub(super) async fn send_upstream(
+        &self,
+        request: Request,
+    ) -> Result<Response<Incoming>, ProxyError> {
         let (port, wait) = (self.preview.port(), self.preview.head_wait());
         let sent = Arc::new(Mutex::new(Instant::now()));
         let last_sent = || *sent.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,7 +251,7 @@ fn cookies(headers: &HeaderMap, name: String) -> impl Iterator<Item = &str> {
 }
 
 /// Holds back what another server may read as another request.
-fn clear(request: &Request, head: RequestHead) -> Result<(), ProxyError> {
+fn require_unambiguous(request: &Request, head: RequestHead) -> Result<(), ProxyError> {
     if head.has_two_lengths {
         return Err(ProxyError::Unclear(
             "The request says twice how long it is.",

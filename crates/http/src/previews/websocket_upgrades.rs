@@ -54,7 +54,7 @@ pub(super) async fn answer(
     grant: AddressClaims,
 ) -> Result<Response<Body>, ProxyError> {
     let behind = request.extensions_mut().remove::<PipelinedBytes>();
-    let is_early = || head.is_followed || behind.as_ref().is_some_and(PipelinedBytes::has_bytes);
+    let is_early = || head.is_followed || behind.as_ref().is_some_and(PipelinedBytes::have_arrived);
     let has_body = request.headers().contains_key(TRANSFER_ENCODING)
         || request
             .headers()
@@ -75,7 +75,7 @@ pub(super) async fn answer(
     let headers = request.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, WEBSOCKET);
-    let mut answer = proxy.ask(request).await?;
+    let mut answer = proxy.send_upstream(request).await?;
     if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(proxy.to_browser(answer));
     }
@@ -91,8 +91,8 @@ pub(super) async fn answer(
     let headers = answer.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, WEBSOCKET);
-    let tunnel = pass(Arc::clone(proxy), browser, dev_server, grant, place);
-    proxy.hall.keep_preview_socket(tunnel);
+    let tunnel = relay(Arc::clone(proxy), browser, dev_server, grant, place);
+    proxy.hall.run_preview_socket(tunnel);
     Ok(answer)
 }
 
@@ -109,7 +109,7 @@ fn comes_from(headers: &HeaderMap, origin: &str) -> bool {
 }
 
 /// Passes bytes both ways until either side ends, the preview does, or the grant behind it.
-async fn pass(
+async fn relay(
     proxy: Arc<PreviewProxy>,
     browser: OnUpgrade,
     dev_server: OnUpgrade,
@@ -123,8 +123,8 @@ async fn pass(
         };
         let (from_browser, to_browser) = split(TokioIo::new(browser));
         let (from_dev_server, to_dev_server) = split(TokioIo::new(dev_server));
-        let up = pin!(pass_one_way(from_browser, to_dev_server));
-        let down = pin!(pass_one_way(from_dev_server, to_browser));
+        let up = pin!(relay_one_way(from_browser, to_dev_server));
+        let down = pin!(relay_one_way(from_dev_server, to_browser));
         let ((), other) = select(up, down).await.factor_first();
         // What is still said is heard out, but not for ever: a side may be gone without a word.
         let _ = timeout(proxy.preview.half_wait(), other).await;
@@ -133,12 +133,12 @@ async fn pass(
     tokio::select! {
         () = bytes => {}
         () = proxy.hall.preview_is_closing(&proxy.preview) => {}
-        () = proxy.hall.grant_ends(&grant) => {}
+        () = proxy.hall.address_ended(&grant) => {}
     }
 }
 
 /// Passes bytes to their end, and the end as well.
-async fn pass_one_way(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
+async fn relay_one_way(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
     let mut from = BufReader::with_capacity(BUFFER_BYTES, from);
     // An error is one side's end, of which the other one hears.
     let _ = copy_buf(&mut from, &mut to).await;

@@ -19,7 +19,7 @@ async fn register(by: &TestCaller, ask: Value) -> TestResponse {
 
 /// The owner's programs at this computer, in mode `login`.
 fn local_program(t: &TestHall) -> TestCaller {
-    let here = t.owner().at_this_computer();
+    let here = t.owner().on_loopback();
     here.with("authorization", &format!("Bearer {LOCAL_TOKEN}"))
 }
 
@@ -139,7 +139,7 @@ async fn a_registration_is_refused_in_order_and_changes_nothing() {
     let elsewhere = register(&t.stranger(), registration("WRONG")).await;
     elsewhere.refused(403, "SETUP_CODE_WRONG");
     assert_eq!(t.rows(), before);
-    t.pass(900);
+    t.advance(900);
     let old = code;
     t.restart().await;
     let code = t.setup_code();
@@ -424,7 +424,7 @@ async fn the_local_token_is_the_owner_at_this_computer_and_nobody_anywhere_else(
         let other = other.with("authorization", &bearer);
         other.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
     }
-    let hidden = t.nobody_knows().with("authorization", &bearer);
+    let hidden = t.unknown_socket_caller().with("authorization", &bearer);
     hidden.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
     let ask = json!({"current": PASSWORD, "next": "another password"});
     program

@@ -60,7 +60,7 @@ async fn a_token_is_shown_once_and_never_again_anywhere() {
     });
     assert_eq!(row, expected);
     // Used, refused, revoked: it is written nowhere, neither whole nor its random part.
-    let laptop = ada.clone().showing(&secret);
+    let laptop = ada.clone().with_agent_token(&secret);
     laptop.get("/api/rooms").await.ok(200);
     laptop
         .get(&format!("/api/rooms/{secret}"))
@@ -144,7 +144,9 @@ async fn a_revoked_token_is_refused_at_once_and_its_streams_end() {
     let owner = t.owner();
     let ada = t.agent("ada").await;
     let path = format!("/api/agents/{}/tokens", ada.agent());
-    let other = ada.clone().showing(&t.mint(ada.agent(), "other").await);
+    let other = ada
+        .clone()
+        .with_agent_token(&t.mint(ada.agent(), "other").await);
     let team = t.team().await;
     let rooms = format!("/api/rooms/{team}/events");
     let mut ending = [
@@ -198,12 +200,12 @@ async fn is_live(caller: &TestCaller) -> bool {
 async fn a_token_dies_of_seven_days_without_use() {
     let mut t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    t.pass(7 * DAY - 1);
+    t.advance(7 * DAY - 1);
     assert!(is_live(&ada).await);
     t.restart().await;
-    t.pass(7 * DAY - 1);
+    t.advance(7 * DAY - 1);
     assert!(is_live(&ada).await, "its use was remembered");
-    t.pass(7 * DAY);
+    t.advance(7 * DAY);
     assert!(!is_live(&ada).await);
     // A token is not brought to life again by trying.
     assert!(!is_live(&ada).await);
@@ -214,12 +216,12 @@ async fn a_token_dies_of_thirty_days_of_age_however_much_it_is_used() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     for _ in 0..29 {
-        t.pass(DAY);
+        t.advance(DAY);
         assert!(is_live(&ada).await);
     }
-    t.pass(DAY - 1);
+    t.advance(DAY - 1);
     assert!(is_live(&ada).await);
-    t.pass(1);
+    t.advance(1);
     assert!(!is_live(&ada).await);
 }
 
@@ -236,7 +238,7 @@ async fn a_tokens_use_is_written_every_five_minutes_at_most() {
         (1, "2026-09-21T14:18:30.000Z"),
         (299, "2026-09-21T14:18:30.000Z"),
     ] {
-        t.pass(passes);
+        t.advance(passes);
         ada.get("/api/rooms").await.ok(200);
         let listed = t.owner().get(&path).await.ok(200);
         assert_eq!(listed["tokens"][0]["lastUsedAt"], used, "{passes}");

@@ -55,7 +55,7 @@ async fn a_key_is_shown_once_and_speaks_for_its_maker_from_anywhere_in_both_mode
             (1, "2026-09-21T14:18:20.000Z"),
             (299, "2026-09-21T14:18:20.000Z"),
         ] {
-            t.pass(passes);
+            t.advance(passes);
             script.get("/api/rooms").await.ok(200);
             let listed = owner.get("/api/auth/keys").await.ok(200);
             assert_eq!(listed["keys"][0], row(used.into()), "{passes}");

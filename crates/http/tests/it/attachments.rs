@@ -510,7 +510,7 @@ async fn the_sweep_takes_what_nobody_posted_in_a_day_and_what_a_crash_left_behin
     let forgotten = t.upload(&owner, &room, ("b", "x/y", b"forgotten")).await;
     // Of the same bytes as a posted one: the row goes, the file stays.
     let twin = t.upload(&owner, &room, ("c", "x/y", b"posted")).await;
-    t.pass(A_DAY_S - 60);
+    t.advance(A_DAY_S - 60);
     let recent = t.upload(&owner, &room, ("d", "x/y", b"recent")).await;
     // What a kill between file and row leaves: a blob no row names, and a draft.
     let orphan = "ab".repeat(32);
@@ -519,7 +519,7 @@ async fn the_sweep_takes_what_nobody_posted_in_a_day_and_what_a_crash_left_behin
     std::fs::write(shelf.join(&orphan), "orphan").unwrap();
     std::fs::write(t.data_dir().join("uploads").join("draft"), "half").unwrap();
 
-    t.pass(120);
+    t.advance(120);
     t.restart().await;
     let digest = |file: &Value| file["sha256"].as_str().unwrap().to_owned();
     let mut left = [digest(&posted), digest(&recent)];

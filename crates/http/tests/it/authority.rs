@@ -378,7 +378,11 @@ async fn at_the_listener_for_agents_no_credential_makes_a_person() {
 async fn at_the_listener_for_agents_nobody_is_the_owner_in_mode_local_either() {
     let t = TestHall::open().await;
     let key = t.key(&t.owner(), "table").await;
-    let people = [t.owner(), t.stranger().with_key(&key), t.nobody_knows()];
+    let people = [
+        t.owner(),
+        t.stranger().with_key(&key),
+        t.unknown_socket_caller(),
+    ];
     only_agents_are_known_at_their_listener(&t, &people).await;
 }
 
@@ -392,16 +396,20 @@ async fn at_the_listener_for_agents_a_process_is_nobody_without_its_own_token() 
         answer.refused(401, "AGENT_IDENTITY_UNVERIFIED");
     };
     refused(process.clone()).await;
-    refused(process.clone().showing(bob.token())).await;
-    process.showing(ada.token()).get("/api/rooms").await.ok(200);
+    refused(process.clone().with_agent_token(bob.token())).await;
+    process
+        .with_agent_token(ada.token())
+        .get("/api/rooms")
+        .await
+        .ok(200);
 }
 
 #[tokio::test]
 async fn whom_the_kernel_does_not_know_is_nobody_even_with_a_live_token() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    let hidden = t.nobody_knows();
-    let with_token = hidden.clone().showing(ada.token());
+    let hidden = t.unknown_socket_caller();
+    let with_token = hidden.clone().with_agent_token(ada.token());
     for nobody in [&hidden, &with_token] {
         nobody.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
         let who = nobody.get("/api/auth/whoami").await.ok(200);
@@ -520,7 +528,7 @@ async fn a_live_token_names_its_agent_in_either_header_and_from_any_user_of_this
         ada.clone(),
         t.owner().with("authorization", &bearer),
         ada.clone().with("authorization", &bearer),
-        t.stranger().showing(ada.token()),
+        t.stranger().with_agent_token(ada.token()),
     ] {
         assert_eq!(caller.get("/api/auth/whoami").await.ok(200), expected);
     }
@@ -558,7 +566,7 @@ async fn the_owner_is_here_only_without_a_proxy_between() {
     let nobody = json!({
         "mode": "local", "caller": null, "ownerHere": false, "registrationOpen": false,
     });
-    for somebody in [t.stranger(), t.unverifiable(), t.nobody_knows()] {
+    for somebody in [t.stranger(), t.unverifiable(), t.unknown_socket_caller()] {
         assert_eq!(somebody.get(who).await.ok(200), nobody);
     }
 }

@@ -89,7 +89,7 @@ async fn the_owner_alone_asks_and_only_here() {
             403,
             "ORIGIN_NOT_ALLOWED",
         ),
-        (t.page(), 403, "LOCAL_BROWSER_REFUSED"),
+        (t.browser_page(), 403, "LOCAL_BROWSER_REFUSED"),
     ] {
         by.post(&open(), ask()).await.refused(status, code);
         by.get(BROWSER).await.refused(status, code);
@@ -105,7 +105,7 @@ async fn the_owner_alone_asks_and_only_here() {
 #[tokio::test]
 async fn a_page_in_the_browser_reaches_served_folders_and_nothing_else() {
     let t = TestHall::open().await;
-    let page = t.page();
+    let page = t.browser_page();
     for path in [
         "/",
         "/docs",

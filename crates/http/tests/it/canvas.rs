@@ -198,7 +198,7 @@ async fn what_is_opened_again_keeps_its_id_pin_and_author_and_comes_to_the_front
         .await
         .ok(200);
     let second = open(&owner, &room, 2).await;
-    t.pass(60);
+    t.advance(60);
     let mut events = t.events();
     let mut ask = page(1);
     ask["content"]["title"] = " Mine ".into();
@@ -378,7 +378,7 @@ async fn a_full_canvas_gives_up_the_last_documents_that_are_neither_pinned_nor_e
     for n in [2, 1] {
         let path = format!("{}/editing", at(&room, &documents[n]));
         owner.post(&path, json!({"editing": true})).await.ok(200);
-        t.pass(30);
+        t.advance(30);
     }
     let mut events = t.events();
     documents.push(open(&owner, &room, 13).await);

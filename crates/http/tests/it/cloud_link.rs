@@ -192,7 +192,7 @@ async fn a_cancel_waits_no_longer_than_a_request_may_take() {
     let cancelling = owner.post("/api/cloud/link/cancel", json!({}));
     let waiting = async {
         until("the wait", || t.awaited_s() == Some(30)).await;
-        t.pass(30);
+        t.advance(30);
     };
     let (cancelled, ()) = tokio::join!(soon("the cancel", cancelling), waiting);
     assert_eq!(cancelled.ok(200)["state"], "idle");
@@ -299,7 +299,7 @@ async fn a_code_ends_with_its_time_also_while_nobody_answers() {
     cloud.says(DeviceCodeReply::Broken);
     begin(&t).await;
     until("a poll is due", || t.awaited_s().is_some()).await;
-    t.pass(1_800);
+    t.advance(1_800);
     assert_eq!(
         short(&becomes(&t, "expired").await),
         json!(["expired", null, null])
@@ -359,10 +359,10 @@ async fn a_check_asks_once_in_a_quarter_of_a_minute() {
     for _ in 0..3 {
         assert_eq!(post(&t, "/api/cloud/link/check").await["linked"], true);
     }
-    t.pass(14);
+    t.advance(14);
     post(&t, "/api/cloud/link/check").await;
     assert_eq!(cloud.asked("/v1/instances/heartbeat"), beats);
-    t.pass(1);
+    t.advance(1);
     post(&t, "/api/cloud/link/check").await;
     assert_eq!(cloud.asked("/v1/instances/heartbeat"), beats + 1);
 }
@@ -374,7 +374,7 @@ async fn an_instance_says_every_quarter_of_an_hour_that_it_lives() {
     let beats = || cloud.asked("/v1/instances/heartbeat");
     for _ in 0..3 {
         let before = beats();
-        let wait_s = t.pass_to_awaited().await;
+        let wait_s = t.advance_to_awaited().await;
         assert!((12 * 60..=18 * 60).contains(&wait_s), "{wait_s}");
         until("a heartbeat", || beats() == before + 1).await;
         // It is noted before the next one is waited for.

@@ -20,7 +20,7 @@ async fn nothing_leaves_where_this_instance_is_not_linked() {
     let cloud = CloudServiceStub::start().await;
     for (options, sentence) in [
         (
-            guildhall_testkit::Options::default(),
+            guildhall_testkit::HallOptions::default(),
             "No cloud service is set up. Nothing here needs one.",
         ),
         (

@@ -313,7 +313,7 @@ pub(crate) async fn poll(t: &TestHall) -> i64 {
     // A heartbeat is further off.
     let is_soon = || t.awaited_s().is_some_and(|seconds| seconds <= 60);
     until("a poll is due", is_soon).await;
-    t.pass_to_awaited().await
+    t.advance_to_awaited().await
 }
 
 /// Asks for a code.

@@ -121,11 +121,11 @@ async fn a_listing_is_kept_until_a_file_changes_time_passes_or_somebody_asks_ane
         listing["lastScanned"].as_str().unwrap().to_owned()
     };
     let before = scanned("&refresh=true").await;
-    t.pass(299);
+    t.advance(299);
     let kept = scanned("&refresh=false").await;
-    t.pass(1);
+    t.advance(1);
     let due = scanned("").await;
-    t.pass(1);
+    t.advance(1);
     let asked = scanned("&refresh=true").await;
     assert!(
         before <= kept && kept < due && due < asked,
@@ -210,7 +210,7 @@ async fn what_agents_report_adds_to_the_files_and_is_told() {
     let note = async |runtime: &str, commands| {
         let noted = t
             .hall()
-            .note_agent_commands(session, runtime, &folder, commands);
+            .record_agent_commands(session, runtime, &folder, commands);
         noted.await.unwrap();
     };
     let mut events = t.events();

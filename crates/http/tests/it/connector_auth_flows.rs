@@ -316,7 +316,7 @@ async fn a_flow_that_waits_outlives_a_restart_and_ends_with_its_time() {
     let path = format!("{}/credential", at(&taken));
     let entered = t.owner().post(&path, json!({"secret": KEY})).await.ok(200);
     assert_eq!(entered["state"], "connected");
-    t.pass(15 * 60);
+    t.advance(15 * 60);
     let expired = t.owner().get(&at(&late)).await.ok(200);
     assert_eq!(expired["state"], "expired");
     assert_eq!(expired["completedAt"], late["expiresAt"]);
@@ -366,7 +366,7 @@ async fn no_more_than_twenty_flows_are_open() {
     let more = wish(&provider, "notes", "more");
     let answer = owner.post(CONNECTIONS, more.clone()).await;
     answer.refused(429, "TOO_MANY_FLOWS");
-    t.pass(15 * 60);
+    t.advance(15 * 60);
     owner.post(CONNECTIONS, more).await.ok(201);
 }
 

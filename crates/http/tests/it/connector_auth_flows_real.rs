@@ -68,9 +68,9 @@ async fn a_person_connects_in_a_browser_and_the_tokens_are_renewed_and_given_bac
     let first = token(&t, id).await.unwrap();
     assert_eq!(token(&t, id).await.as_ref(), Some(&first));
     // Two renewals: the second works only with the refresh token that the first one brought.
-    t.pass(60);
+    t.advance(60);
     let second = token(&t, id).await.unwrap();
-    t.pass(60);
+    t.advance(60);
     let third = token(&t, id).await.unwrap();
     assert!(first != second && second != third);
     for secret in [&first, &second, &third] {
@@ -114,7 +114,7 @@ async fn a_person_connects_by_a_code_that_is_typed_elsewhere_over_a_restart() {
     let mut browser = HeadlessBrowser::of(&servers, "ada");
     browser.type_code(&text(&waits["userCode"])).await;
     // It says nothing of how often it wants to be asked.
-    assert_eq!(t.pass_to_awaited().await, 5);
+    assert_eq!(t.advance_to_awaited().await, 5);
     let over = after(&t, &begun, "pending").await;
     assert_eq!(
         json!([over["state"], over["userCode"], over["verificationUri"]]),

@@ -115,7 +115,7 @@ impl DeviceServiceStub {
     /// Lets the time pass until it is asked once more; answers how many seconds that took.
     async fn polled(&self, t: &TestHall) -> i64 {
         let before = self.polls();
-        let seconds = t.pass_to_awaited().await;
+        let seconds = t.advance_to_awaited().await;
         until("the next poll", || self.polls() > before).await;
         seconds
     }
@@ -192,7 +192,7 @@ async fn a_service_is_asked_as_often_as_it_wants_and_less_often_while_it_is_out_
         assert_eq!(t.owner().get(&at(&flow)).await.ok(200), flow, "{says:?}");
         wait = next;
     }
-    assert_eq!(t.pass_to_awaited().await, wait);
+    assert_eq!(t.advance_to_awaited().await, wait);
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn whoever_stays_away_ends_no_flow_before_its_time() {
     let (begun, mut waits, mut log) = (t.now(), Vec::new(), t.events());
     loop {
         service.then(&[losses[waits.len() % losses.len()]]);
-        let wait = t.pass_to_awaited().await;
+        let wait = t.advance_to_awaited().await;
         waits.push(wait);
         if t.now() >= begun.plus_seconds(LIFE_S) {
             break;

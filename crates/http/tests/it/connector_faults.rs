@@ -86,7 +86,7 @@ async fn what_is_cut_anywhere_is_never_sent_again() {
         (ConnectionCut::After, 1),
     ] {
         for slug in SLUGS {
-            stage.service.then(&[cut]);
+            stage.service.push_cut(&[cut]);
             let ran = stage.run(slug).await;
             let expected = match slug {
                 "readNotes" => ("error", "PROVIDER_UNREACHABLE"),
@@ -111,7 +111,7 @@ async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
         ("addNote", 1, "error"),
         ("addKeyed", 2, "success"),
     ] {
-        stage.service.then(&[no]);
+        stage.service.push_cut(&[no]);
         let ran = stage.run(slug).await;
         assert_eq!(ran["attemptCount"], attempts, "{slug}: {ran}");
         assert_eq!(ran["result"]["status"], status, "{slug}");
@@ -124,14 +124,14 @@ async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
         assert_eq!(with_key, expected, "{slug}: the same key both times");
     }
     // The second no is the last word.
-    stage.service.then(&[no, no]);
+    stage.service.push_cut(&[no, no]);
     let ran = stage.run("readNotes").await;
     assert_eq!(ran["attemptCount"], 2);
     assert_eq!(ran["result"]["code"], "PROVIDER_HTTP_503");
     // It asks for more patience than there is.
     stage
         .service
-        .then(&[ConnectionCut::None(429, "Retry-After: 11\r\n")]);
+        .push_cut(&[ConnectionCut::None(429, "Retry-After: 11\r\n")]);
     let ran = stage.run("readNotes").await;
     assert_eq!(ran["attemptCount"], 1);
     assert_eq!(ran["result"]["code"], "PROVIDER_HTTP_429");
@@ -142,7 +142,7 @@ async fn every_attempt_is_listed_with_what_it_came_to() {
     let stage = ReviewedConnection::open().await;
     stage
         .service
-        .then(&[ConnectionCut::None(503, "Retry-After: 0\r\n")]);
+        .push_cut(&[ConnectionCut::None(503, "Retry-After: 0\r\n")]);
     let mut events = stage.t.events();
     stage.run("readNotes").await;
     let names = [

@@ -56,7 +56,7 @@ async fn applying_replaces_all_grants_and_tells_those_it_concerns() {
     assert_eq!(granted, of_bob);
     let stands = t.owner().get(&grants_at(&connection)).await.ok(200);
     assert_eq!(stands, of_bob);
-    let told = events.the("connector_grants_changed");
+    let told = events.single_event("connector_grants_changed");
     let expected = json!({"connectionId": connection, "agentIds": [bob.agent()],
         "revisionCount": 1});
     assert_eq!(told, expected);
@@ -81,7 +81,7 @@ async fn a_review_is_applied_once_in_time_and_to_what_it_shows() {
         .await
         .refused(409, "REVIEW_STALE");
     let second = review(&t, &connection).await;
-    t.pass(600);
+    t.advance(600);
     apply(&t, &second, body)
         .await
         .refused(410, "REVIEW_EXPIRED");

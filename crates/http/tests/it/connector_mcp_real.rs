@@ -60,7 +60,7 @@ async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
     let id = &over["connectionId"];
     let mut tokens = vec![token(&t, id).await.unwrap()];
     for _ in 0..2 {
-        t.pass(60);
+        t.advance(60);
         assert_eq!(run().await["status"], "success");
         tokens.push(token(&t, id).await.unwrap());
     }
@@ -75,7 +75,7 @@ async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
         json!([refused["status"], refused["code"]]),
         json!(["error", "PROVIDER_HTTP_401"])
     );
-    let told = events.the("connector_connection_changed");
+    let told = events.single_event("connector_connection_changed");
     assert_eq!(told["accountStatus"], "revoked");
     let lost = owner.get(&one).await.ok(200);
     assert_eq!(

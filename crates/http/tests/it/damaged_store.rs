@@ -112,7 +112,7 @@ async fn a_day_after_the_last_check_the_next_one_notices() {
     let mut t = TestHall::open().await;
     let (owner, room) = (t.owner(), t.team().await);
     fill(&t, &owner, &room).await;
-    t.pass(A_DAY_S + 1);
+    t.advance(A_DAY_S + 1);
     let database = t.database();
     t.restart_after(|_| damage_pages(&database)).await;
     until_degraded(&owner).await;

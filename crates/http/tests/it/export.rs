@@ -51,7 +51,7 @@ async fn a_room_leaves_as_its_members_its_entries_and_a_digest_of_them() {
         .await
         .ok(200);
     let told = created.next("room_updated");
-    t.pass(60);
+    t.advance(60);
     let before = t.rows();
 
     let answer = owner.get(&path(&room)).await;

@@ -50,7 +50,7 @@ async fn with_an_agent_header_the_answer_is_401_or_403_and_the_body_is_never_rea
         (&twice, 401, "AGENT_IDENTITY_UNVERIFIED"),
         (&t.unverifiable(), 401, "AGENT_IDENTITY_UNVERIFIED"),
         (&t.stranger(), 401, "NOT_THE_OWNER"),
-        (&t.nobody_knows(), 401, "NOT_THE_OWNER"),
+        (&t.unknown_socket_caller(), 401, "NOT_THE_OWNER"),
     ] {
         for (kind, body) in bodies {
             for url in [
@@ -257,7 +257,7 @@ async fn taking_releasing_and_taking_back_follow_the_table_of_states() {
         ),
         ("beta", "beta", &["alpha"], true, ("beta", "HANDLE_TAKEN")),
     ] {
-        t.pass(1);
+        t.advance(1);
         let before = t.rows();
         let author = set(&t, &owner, asked).await.ok(200);
         assert_eq!(author["handle"], current, "{asked}");

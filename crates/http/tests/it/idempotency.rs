@@ -206,9 +206,9 @@ async fn a_key_counts_for_a_day() {
     let (owner, room) = (t.owner(), t.team().await);
     let (path, body) = (format!("/api/rooms/{room}/entries"), json!({"text": "x"}));
     let first = post(&owner, &path, "k", body.clone()).await;
-    t.pass(A_DAY_S - 1);
+    t.advance(A_DAY_S - 1);
     said_again(&first, &post(&owner, &path, "k", body.clone()).await);
-    t.pass(1);
+    t.advance(1);
     let fresh = post(&owner, &path, "k", body).await;
     assert_eq!(
         (fresh.status, fresh.header("idempotency-replayed")),

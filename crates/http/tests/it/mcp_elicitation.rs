@@ -60,7 +60,7 @@ async fn a_servers_question_goes_with_the_call_it_came_of() {
         }
     })
     .await;
-    let resolved = events.the("interaction_resolved");
+    let resolved = events.single_event("interaction_resolved");
     assert_eq!(resolved["resolution"], "cancelled", "{resolved}");
     let late = json!({"toolCallId": question["toolCallId"], "digest": question["digest"],
         "answers": {"name": "Ada"}});
@@ -77,9 +77,9 @@ async fn a_servers_question_does_not_wait_for_an_agent_that_is_gone() {
     let session = t.session(&ada);
     let (_calls, _) = asked(&t, &ada, &session).await;
     let mut events = t.events();
-    t.hall().agent_left(session.id).await.unwrap();
+    t.hall().detach_session(session.id).await.unwrap();
     assert_eq!(
-        events.the("interaction_resolved")["resolution"],
+        events.single_event("interaction_resolved")["resolution"],
         "cancelled"
     );
     assert!(t.pending().await.is_empty());

@@ -18,14 +18,14 @@ async fn only_an_agent_is_heard_and_nobody_is_ever_a_person_there() {
     for nobody in [
         t.nobody(),
         t.owner(),
-        t.owner().at_this_computer(),
+        t.owner().on_loopback(),
         t.owner().with_key(&key),
         t.owner()
             .with("authorization", &format!("Bearer {}", LOCAL_TOKEN)),
         t.person("Pia").await,
         t.unverifiable(),
         t.stray(),
-        t.nobody_knows(),
+        t.unknown_socket_caller(),
     ] {
         let answer = send(&nobody, "tools/list", json!({})).await;
         let challenge = answer.header("www-authenticate");
@@ -46,7 +46,7 @@ async fn only_an_agent_is_heard_and_nobody_is_ever_a_person_there() {
     }
     // A header that names another agent than the process tree does names nobody.
     let bob = t.agent("bob").await;
-    let borrowed = t.process_of(&ada).showing(bob.token());
+    let borrowed = t.process_of(&ada).with_agent_token(bob.token());
     let answer = send(&borrowed, "tools/list", json!({})).await;
     answer.refused(401, "AGENT_TOKEN_REQUIRED");
 }

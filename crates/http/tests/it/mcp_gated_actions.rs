@@ -152,10 +152,7 @@ async fn everybody_must_ask_the_owner_too() {
         &ada,
         &t.process_of(&ada),
         &owner,
-        &owner
-            .clone()
-            .at_this_computer()
-            .with("authorization", &local),
+        &owner.clone().on_loopback().with("authorization", &local),
     ] {
         let name = format!("s{asking}");
         required(by, "POST", &at(&ada), &ask(&name, &address())).await;

@@ -246,7 +246,7 @@ async fn a_question_that_nobody_can_answer_any_more_is_asked_again() {
     there.has_now(&[tool("echo", "another")]);
     refused(&ada, "web", "echo").await;
     let first = entry(&t, &ada, "web").await["approvalId"].clone();
-    t.pass(2 * 3_600 + 1);
+    t.advance(2 * 3_600 + 1);
     refused(&ada, "web", "echo").await;
     let second = entry(&t, &ada, "web").await["approvalId"].clone();
     assert_ne!(first, second);

@@ -279,7 +279,7 @@ async fn a_change_keeps_what_it_does_not_name_and_counts_once() {
         "\"1\""
     );
     assert_eq!(events.names(), APPROVED, "and nothing of the server");
-    t.pass(1);
+    t.advance(1);
     let mut next = program(&t);
     next["env"] = json!({"KEY": "***", "MORE": "m"});
     next["args"] = json!([]);

@@ -191,7 +191,7 @@ async fn a_sign_in_goes_from_its_link_to_a_token_the_server_takes() {
     );
     let entry = scene.entry().await;
     assert_eq!(pick(&entry), json!(["ready", "connected", "registered", 1]));
-    let resolved = events.the("mcp_signin_resolved");
+    let resolved = events.single_event("mcp_signin_resolved");
     assert_eq!(
         (&resolved["outcome"], &resolved["code"], &resolved["flowId"]),
         (&json!("connected"), &Value::Null, &started["flowId"])
@@ -433,7 +433,7 @@ async fn an_agent_asks_for_a_sign_in_by_its_tools_and_looks_how_it_stands() {
 #[tokio::test]
 async fn the_session_that_asked_hears_of_the_end_once_and_nobody_else_is_told() {
     let scene = AgentWithSigninServer::open().await;
-    scene.t.hush_agents();
+    scene.t.silence_agents();
     let owner = scene.t.owner();
     let session = sessions::open(&owner, &scene.ada, json!({})).await;
     let path = format!("{}/signin", scene.server());

@@ -61,7 +61,7 @@ async fn a_sign_in_that_cannot_begin_says_why() {
         assert_eq!(page.status, 502, "{change}: {}", page.text());
         assert!(page.text().contains(code), "{change}: {}", page.text());
         failed(&scene, &started, code).await;
-        assert_eq!(events.the("mcp_signin_resolved")["code"], code);
+        assert_eq!(events.single_event("mcp_signin_resolved")["code"], code);
         scene.go(&started).await.refused(404, "SIGNIN_NOT_FOUND");
     }
     for (code, path, status, body) in [
@@ -152,7 +152,7 @@ async fn time_a_newer_sign_in_and_another_address_end_it() {
     // Nobody opens it.
     let started = scene.start(&scene.ada).await;
     events.next("mcp_signin_required");
-    scene.t.pass(600);
+    scene.t.advance(600);
     failed(&scene, &started, "SIGNIN_EXPIRED").await;
     scene.go(&started).await.refused(404, "SIGNIN_NOT_FOUND");
     events.none();
@@ -160,12 +160,12 @@ async fn time_a_newer_sign_in_and_another_address_end_it() {
     assert_eq!(events.next("mcp_signin_resolved")["code"], "SIGNIN_EXPIRED");
     // Whoever opens it has the whole time once more, and once.
     let started = scene.start(&scene.ada).await;
-    scene.t.pass(599);
+    scene.t.advance(599);
     let away = scene.sent(&started).await;
-    scene.t.pass(599);
+    scene.t.advance(599);
     assert_eq!(scene.poll(&started).await["phase"], "opened");
     scene.sent(&started).await;
-    scene.t.pass(1);
+    scene.t.advance(1);
     assert_eq!(scene.back(&away, "code=good").await.status, 400);
     failed(&scene, &started, "SIGNIN_EXPIRED").await;
     // A newer one.
@@ -188,7 +188,7 @@ async fn time_a_newer_sign_in_and_another_address_end_it() {
     events.all();
     owner.delete(&scene.server()).await.ok(200);
     assert_eq!(
-        events.the("mcp_signin_resolved")["code"],
+        events.single_event("mcp_signin_resolved")["code"],
         "SIGNIN_TARGET_CHANGED"
     );
     assert_eq!(started["alreadyConnected"], false);
@@ -272,10 +272,10 @@ async fn a_token_is_replaced_before_its_end_once_and_what_replaces_it_is_kept() 
     let started = scene.start(&scene.ada).await;
     let away = scene.sent(&started).await;
     assert_eq!(scene.back(&away, "code=good").await.status, 200);
-    scene.t.pass(539);
+    scene.t.advance(539);
     assert_eq!(scene.test().await["ok"], true);
     assert_eq!(scene.place.asked_of("POST /token").len(), 1);
-    scene.t.pass(1);
+    scene.t.advance(1);
     let all = futures_util::future::join_all((0..6).map(|_| scene.test())).await;
     assert!(all.iter().all(|tested| tested["ok"] == true), "{all:?}");
     let tokens = scene.place.asked_of("POST /token");
@@ -283,7 +283,7 @@ async fn a_token_is_replaced_before_its_end_once_and_what_replaces_it_is_kept() 
     assert!(tokens[1].body.contains("refresh_token=canary-refresh-1"));
     let mut scene = scene;
     scene.t.restart().await;
-    scene.t.pass(540);
+    scene.t.advance(540);
     assert_eq!(scene.test().await["ok"], true);
     let tokens = scene.place.asked_of("POST /token");
     assert!(tokens[2].body.contains("refresh_token=canary-refresh-2"));
@@ -292,7 +292,7 @@ async fn a_token_is_replaced_before_its_end_once_and_what_replaces_it_is_kept() 
 #[tokio::test]
 async fn a_refused_refresh_forgets_the_token_and_an_unanswered_one_does_not() {
     let scene = AgentWithSigninServer::signed_in().await;
-    scene.t.pass(3_590);
+    scene.t.advance(3_590);
     // Out of order, three times.
     scene
         .place
@@ -302,16 +302,16 @@ async fn a_refused_refresh_forgets_the_token_and_an_unanswered_one_does_not() {
     assert_eq!(scene.entry().await["authStatus"], "connected");
     // Nobody else waits for it at once.
     assert_eq!(scene.test().await["ok"], true);
-    scene.t.pass(29);
+    scene.t.advance(29);
     assert_eq!(scene.test().await["ok"], true);
     assert_eq!(scene.place.asked_of("POST /token").len(), 4);
-    scene.t.pass(1);
+    scene.t.advance(1);
     scene
         .place
         .answers("/token", 400, json!({"error": "invalid_grant"}));
     let mut events = scene.t.events();
     assert_eq!(scene.test().await["needsAuth"], true);
-    let changed = events.the("mcp_server_status_changed");
+    let changed = events.single_event("mcp_server_status_changed");
     assert_eq!(
         (&changed["status"], &changed["authStatus"]),
         (&json!("needsSignIn"), &json!("needs-auth"))

@@ -35,7 +35,7 @@ async fn a_connection_shows_the_token_of_today_and_ends_with_the_sign_in() {
         asked.last().unwrap().authorization,
         "Bearer canary-access-1"
     );
-    scene.t.pass(3_541);
+    scene.t.advance(3_541);
     assert_eq!(tools(&scene).await["result"]["tools"][0]["name"], "read");
     let (asked, now) = heard(&scene.place);
     assert_eq!(
@@ -88,7 +88,7 @@ async fn a_sign_in_of_meanwhile_outlives_the_refresh_of_the_one_before() {
     let refused = (400, json!({"error": "invalid_grant"}));
     for answer in [Some(refused), None] {
         let scene = AgentWithSigninServer::signed_in().await;
-        scene.t.pass(3_590);
+        scene.t.advance(3_590);
         scene.place.holds(Some("grant_type=refresh_token"));
         let signing = async {
             let is_asked = || scene.place.asked_of("POST /token").len() == 2;

@@ -13,7 +13,7 @@ async fn people_add_and_remove_members_and_agents_never_do() {
     let room = t.channel(&owner, "Ops", &[]).await;
     let members = format!("/api/rooms/{room}/members");
     t.say(&owner, &room, "before").await;
-    t.pass(60);
+    t.advance(60);
     let mut events = t.events();
     let joined = owner
         .post(&members, json!({"agentId": ada.agent()}))

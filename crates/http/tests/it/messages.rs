@@ -178,7 +178,7 @@ async fn pages_begin_with_what_was_said_last_and_each_is_oldest_first() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
-    t.seed_said(&session, 5);
+    t.seed_agent_text(&session, 5);
     let path = format!("/api/sessions/{}/messages", session.id);
     let words = |page: &Value| -> Vec<String> {
         let messages = page["messages"].as_array().unwrap();

@@ -141,7 +141,7 @@ async fn who_shows_no_token_for_this_preview_sends_the_dev_server_nothing() {
     let two = format!("Cookie: {own}=nonsense\r\n");
     assert_eq!(shown.ask("GET /", &two).await.status, 200);
     // Its time being over, it opens nothing any more.
-    t.pass(1_800);
+    t.advance(1_800);
     assert_eq!(shown.ask("GET /", "").await.status, 401);
     assert_eq!(dev.seen().len(), 1);
 }

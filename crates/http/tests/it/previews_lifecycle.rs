@@ -123,12 +123,12 @@ async fn previews_are_closed_by_people_and_by_revoking() {
     }
     let second = OpenedPreview::of(&t, dev.port).await;
     assert_eq!(second.port, first.port);
-    events.the("preview_opened");
+    events.single_event("preview_opened");
     t.owner()
         .post("/api/workbench/revoke", json!({}))
         .await
         .ok(204);
-    assert_eq!(events.the("preview_closed")["reason"], "revoked");
+    assert_eq!(events.single_event("preview_closed")["reason"], "revoked");
     let third = OpenedPreview::of(&t, dev.port).await;
     assert_eq!(second.ask("GET /", "").await.status, 401);
     assert_eq!(third.ask("GET /", "").await.status, 200);
@@ -211,7 +211,7 @@ async fn a_port_of_another_dev_servers_pages_is_given_last_and_cleared_of_them()
         DevServerStub::saying("c").await,
     ];
     for dev in &servers {
-        t.pass(1);
+        t.advance(1);
         shown.push(OpenedPreview::of(&t, dev.port).await);
         t.owner()
             .delete(&format!("{PREVIEWS}/{}", dev.port))

@@ -251,7 +251,7 @@ async fn a_socket_ends_with_the_sign_in_and_with_the_time_of_its_address() {
     assert_eq!(read_to_end(&mut dev).await, "");
     other_dev.write_all(b"still there").await.unwrap();
     read_until(&mut other, "still there").await;
-    t.pass(1_800);
+    t.advance(1_800);
     // The clock of a test moves no timer: the next event is when the time is looked at.
     let room = json!({"kind": "channel", "title": "Later"});
     t.owner().post("/api/rooms", room).await.ok(201);

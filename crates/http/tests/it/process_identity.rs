@@ -52,16 +52,16 @@ async fn a_header_shown_by_a_process_names_its_own_agent_or_nobody() {
     let t = TestHall::open().await;
     let (ada, eve) = (t.agent("ada").await, t.agent("eve").await);
     let process = t.process_of(&ada);
-    let own = process.clone().showing(ada.token());
+    let own = process.clone().with_agent_token(ada.token());
     assert_eq!(who(&own).await, agent(&ada, "ada", "agent-token"));
     let bearer = format!("Bearer {}", eve.token());
     for (what, borrowed) in [
-        ("another's", process.clone().showing(eve.token())),
+        ("another's", process.clone().with_agent_token(eve.token())),
         (
             "another's, for MCP",
             process.clone().with("authorization", &bearer),
         ),
-        ("an unknown one", process.clone().showing("gha_x")),
+        ("an unknown one", process.clone().with_agent_token("gha_x")),
         ("an empty one", process.clone().with("x-service-agent", "")),
     ] {
         assert_eq!(who(&borrowed).await, Value::Null, "{what}");
@@ -91,7 +91,7 @@ async fn a_process_of_a_retired_agent_is_nobody() {
 async fn a_process_below_the_server_without_an_agent_is_nobody() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    for stray in [t.stray(), t.stray().showing(ada.token())] {
+    for stray in [t.stray(), t.stray().with_agent_token(ada.token())] {
         assert_eq!(who(&stray).await, Value::Null);
         let refused = stray.get("/api/rooms").await;
         refused.refused(401, "AGENT_IDENTITY_UNVERIFIED");
@@ -107,7 +107,7 @@ async fn a_connection_in_doubt_is_nobody_whatever_it_shows() {
     let key = format!("Bearer {key}");
     for doubtful in [
         t.in_doubt(),
-        t.in_doubt().showing(ada.token()),
+        t.in_doubt().with_agent_token(ada.token()),
         t.in_doubt().with("authorization", &key),
         t.in_doubt().with("cookie", "guildhall_trusted_1=x"),
     ] {
@@ -157,7 +157,7 @@ async fn an_address_that_the_owner_made_settles_the_doubt_once() {
     // Opened already.
     t.in_doubt().get(&path).await.refused(401, "TOKEN_EXPIRED");
     let late = make().await;
-    t.pass(5 * 60);
+    t.advance(5 * 60);
     t.in_doubt().get(&late).await.refused(401, "TOKEN_EXPIRED");
     // It says nothing else: another user stays another user, and an agent an agent.
     let ada = t.agent("ada").await;
@@ -226,13 +226,13 @@ async fn the_mark_of_a_server_makes_nobody_somebody() {
     let link = t.owner().post("/api/auth/open", json!({})).await.ok(201);
     let opened = t.in_doubt().get(link["path"].as_str().unwrap()).await;
     let trusted = opened.header("set-cookie").split(';').next().unwrap();
-    for nobody in [t.in_doubt(), t.nobody_knows()] {
+    for nobody in [t.in_doubt(), t.unknown_socket_caller()] {
         let marked = nobody.with("guildhall-outgoing", "1");
         for shown in [
             marked.clone(),
             marked.clone().with("authorization", &key),
             marked.clone().with("cookie", trusted),
-            marked.showing(ada.token()),
+            marked.with_agent_token(ada.token()),
         ] {
             assert_eq!(who(&shown).await, Value::Null);
             shown.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");

@@ -34,7 +34,7 @@ async fn a_reaction_is_given_once_and_taken_back_once() {
     let put = |by: &guildhall_testkit::TestCaller, path: &str| by.ask("PUT", path).send();
     let mut first_at = Vec::new();
     for path in [&thumbs, &party] {
-        t.pass(1);
+        t.advance(1);
         let given = put(&ada, path).await.ok(200);
         assert_eq!(
             events.next("entry_reactions"),
@@ -42,7 +42,7 @@ async fn a_reaction_is_given_once_and_taken_back_once() {
         );
         first_at.push(list(&given["reactions"]).last().unwrap()["firstAt"].clone());
     }
-    t.pass(1);
+    t.advance(1);
     let given = put(&owner, &thumbs).await.ok(200);
     let expected = json!({"reactions": [
         {"emoji": "👍", "authorIds": [ada.author(), owner.author()], "firstAt": first_at[0]},
@@ -207,7 +207,7 @@ async fn an_agent_adds_20_reactions_a_room_and_hour_and_taking_back_gives_none_b
         if n < 19 {
             ada.delete(&thumbs).await.ok(200);
         }
-        t.pass(60);
+        t.advance(60);
     }
     t.restart().await;
     let mut events = t.events();
@@ -222,11 +222,11 @@ async fn an_agent_adds_20_reactions_a_room_and_hour_and_taking_back_gives_none_b
         .await
         .ok(200);
     owner.ask("PUT", &party).send().await.ok(200);
-    t.pass(2_399);
+    t.advance(2_399);
     ada.ask("PUT", &party)
         .send()
         .await
         .refused(429, "REACTION_RATE_LIMITED");
-    t.pass(1);
+    t.advance(1);
     ada.ask("PUT", &party).send().await.ok(200);
 }

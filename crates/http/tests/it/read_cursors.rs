@@ -32,7 +32,7 @@ async fn a_cursor_moves_forward_and_back_only_when_asked() {
         (5, Some(true), 4, 0, 0, false),
         (0, Some(true), 0, 4, 2, true),
     ] {
-        t.pass(1);
+        t.advance(1);
         let mut ask = json!({"lastReadSeq": seq});
         if let Some(back) = back {
             ask["allowBack"] = back.into();
@@ -151,7 +151,7 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
         let path = format!("/api/rooms/{room}");
         let mut said: Vec<Value> = Vec::new();
         for step in 0..55 {
-            t.pass(1);
+            t.advance(1);
             let words = *chance.one(&["plain", "@boss", "@ada", "@boss @boss @ada", "`@boss`"]);
             let who = if chance.below(2) == 0 { &owner } else { &ada };
             match chance.below(12) {

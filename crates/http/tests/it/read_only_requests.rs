@@ -178,7 +178,7 @@ async fn health_and_readiness_say_what_runs_and_details_only_to_the_owner() {
         "logId": health["logId"], "startedAt": "2026-09-21T14:13:20.000Z", "peerCheck": "on",
     });
     assert_eq!(health, expected);
-    t.begin_to_stop();
+    t.start_stopping();
     let draining = t.stranger().get("/readyz").await.ok(503);
     assert_eq!(draining["status"], "draining");
     t.owner()

@@ -51,7 +51,7 @@ async fn a_redacted_entry_keeps_its_place_and_loses_its_text_once() {
         .await
         .ok(200);
     let mut events = t.events();
-    t.pass(3);
+    t.advance(3);
     let redacted = owner.delete(&entry_path(&entry)).await.ok(200);
     entry["text"] = "".into();
     entry["mentionSpans"] = json!([]);
@@ -63,7 +63,7 @@ async fn a_redacted_entry_keeps_its_place_and_loses_its_text_once() {
     assert_eq!(events.next("entry_redacted"), json!({"entry": entry}));
     assert_eq!(ada.get(&entry_path(&entry)).await.ok(200), entry);
     let before = t.rows();
-    t.pass(3);
+    t.advance(3);
     assert_eq!(owner.delete(&entry_path(&entry)).await.ok(200), entry);
     assert_eq!(t.rows(), before);
     events.none();

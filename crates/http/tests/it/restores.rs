@@ -206,9 +206,9 @@ async fn what_a_restore_revives_is_listed_until_each_is_decided() {
 async fn pending_approvals_can_be_decided_after_a_restore_and_late_ones_expire() {
     let mut t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let early = t.wants(&ada, json!({"secret": "early"})).await;
-    t.pass(3_600);
-    let late = t.wants(&ada, json!({"secret": "late"})).await;
+    let early = t.request_approval(&ada, json!({"secret": "early"})).await;
+    t.advance(3_600);
+    let late = t.request_approval(&ada, json!({"secret": "late"})).await;
     let backup = back_up(&owner).await;
     let card = |id: String, verb: &str| format!("/api/approvals/{id}{verb}");
     let deny = card(late.approval.id.to_string(), "/deny");
@@ -217,7 +217,7 @@ async fn pending_approvals_can_be_decided_after_a_restore_and_late_ones_expire()
         .await
         .ok(200);
     start(&owner, &backup).await;
-    t.pass(3_700);
+    t.advance(3_700);
     t.restart_after(complete).await;
 
     let state = async |id: String| {

@@ -89,7 +89,7 @@ async fn a_check_that_fails_is_an_answer_with_a_problem() {
     events.none();
     // It is there, and what starts it is not: the test has no binary of ours.
     t.install("codex-acp", "#!/bin/false\n");
-    t.pass(1);
+    t.advance(1);
     let checked = owner
         .post("/api/runtimes/codex/check", json!({}))
         .await
@@ -114,7 +114,7 @@ async fn a_check_that_fails_is_an_answer_with_a_problem() {
     events.none();
     let again = t.owner().with("idempotency-key", "once");
     let first = again.post("/api/runtimes/codex/check", json!({})).await;
-    t.pass(1);
+    t.advance(1);
     let second = again.post("/api/runtimes/codex/check", json!({})).await;
     assert_eq!(second.header("idempotency-replayed"), "true");
     let checked = first.ok(200);

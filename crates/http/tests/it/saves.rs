@@ -565,7 +565,7 @@ async fn links_modes_and_the_file_behind_a_link_stay() {
 #[tokio::test]
 async fn a_server_that_stops_takes_no_save() {
     let desk = FolderWithFile::open("old").await;
-    desk.t.begin_to_stop();
+    desk.t.start_stopping();
     let answer = desk.save("new", json!({})).await;
     assert_eq!(answer.header("retry-after"), "1");
     answer.refused(503, "SHUTTING_DOWN");

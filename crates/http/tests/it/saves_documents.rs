@@ -91,7 +91,7 @@ async fn documents_with_a_file_are_bound_to_it_and_others_to_nothing() {
     let page = canvas::open(&owner, &stage.room, 1).await;
     assert!(page.get("incarnation").is_none());
     // What is not the file changes nothing of the binding.
-    stage.t.pass(60);
+    stage.t.advance(60);
     let at = canvas::at(&stage.room, &stage.document);
     for change in [
         json!({"pinned": true}),
@@ -284,7 +284,7 @@ async fn a_save_is_held_against_the_document_and_an_id_stays_unused() {
     let page = canvas::open(&owner, &stage.room, 1).await;
     let mut of_page = stage.ask(1, "zero", "one");
     of_page["documentSave"]["documentId"] = page["id"].clone();
-    events.the("canvas_document");
+    events.single_event("canvas_document");
     owner
         .put(CONTENT, of_page)
         .await

@@ -120,7 +120,7 @@ async fn a_session_has_a_canvas_for_people_and_its_own_agent() {
     );
     ada.delete(&stage.at(&second)).await.ok(204);
     let closed = json!({"documentId": second["id"], "scope": stage.scope(), "reason": "closed"});
-    assert_eq!(events.the("canvas_document_closed"), closed);
+    assert_eq!(events.single_event("canvas_document_closed"), closed);
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn who_edits_hinders_others_and_a_closed_session_nobody() {
     assert_eq!(held["editingBy"], ada.author());
     let refused = owner.patch(&at, json!({"pinned": true})).await;
     assert_eq!(refused.refused(409, "CANVAS_BEING_EDITED"), held);
-    t.pass(45);
+    t.advance(45);
     owner.patch(&at, json!({"pinned": true})).await.ok(200);
     // There is no archive: what a closed session has open stays in use.
     owner.delete(&sessions::at(&stage.session)).await.ok(200);

@@ -350,10 +350,10 @@ async fn sessions_are_listed_newest_change_first_by_state_agent_and_folder() {
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     let mut made = Vec::new();
     for agent in [&ada, &bob, &ada, &ada] {
-        t.pass(1);
+        t.advance(1);
         made.push(text(&open(&owner, agent, json!({})).await["id"]));
     }
-    t.pass(1);
+    t.advance(1);
     owner
         .delete(&format!("/api/sessions/{}", made[0]))
         .await

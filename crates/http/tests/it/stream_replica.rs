@@ -301,7 +301,7 @@ async fn a_snapshot_with_its_events_equals_what_get_answers_after_every_step() {
             RoomReplica::begin(&t, &cleo, &room).await,
         ];
         for n in 0..60 {
-            t.pass(1);
+            t.advance(1);
             let who = *chance.one(&[&owner, &bob]);
             let somebody = *chance.one(&[&owner, &ada, &bob]);
             let seat = format!("{path}/members/{}", who.author());

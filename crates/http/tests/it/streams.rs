@@ -68,7 +68,7 @@ async fn a_stream_begins_with_a_snapshot_and_goes_on_live() {
         let snapshot = stream.expect("snapshot").await;
         assert_eq!((snapshot.id, &snapshot.data), (Some(cursor), &*data));
     }
-    t.pass(1);
+    t.advance(1);
     let said = t.say(&owner, &team, "live").await;
     let live = json!({
         "seq": cursor + 1, "type": "entry_added", "scope": scope,
@@ -220,7 +220,7 @@ async fn a_cursor_older_than_the_log_is_reset_and_the_rest_of_the_log_still_serv
         t.say(&owner, &team, &n.to_string()).await;
     }
     let last = head(&t);
-    t.pass(60);
+    t.advance(60);
     let retention = EventRetention {
         age_s: 1,
         newest: 5,

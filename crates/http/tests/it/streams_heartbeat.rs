@@ -13,8 +13,10 @@ async fn a_heartbeat_tells_the_place_behind_what_is_hidden_and_notices_a_token_t
     let hidden = t.channel(&owner, "Hidden", &[]).await;
     let mut dying = t.stream(&bob, "/api/events", None).await;
     dying.expect("snapshot").await;
-    t.pass(8 * 24 * 3_600);
-    let lively = ada.clone().showing(&t.mint(ada.agent(), "fresh").await);
+    t.advance(8 * 24 * 3_600);
+    let lively = ada
+        .clone()
+        .with_agent_token(&t.mint(ada.agent(), "fresh").await);
     let mut stream = t.stream(&lively, "/api/events", None).await;
     let mut socket = t.socket(&lively, "/api/events").await;
     let mut narrow = t.stream(&owner, "/api/events?scope=hall", None).await;

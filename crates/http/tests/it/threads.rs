@@ -29,7 +29,7 @@ async fn a_reply_stands_in_the_room_and_counts_at_its_root() {
     let root = t.say(&owner, &room, "root").await;
     let other = t.say(&owner, &room, "other").await;
     let mut events = t.events();
-    t.pass(5);
+    t.advance(5);
     let first = reply(&ada, &root, "first").await;
     assert_eq!(first["threadRootEntryId"], root["id"]);
     assert_eq!(first["threadReplyCount"], 0);
@@ -260,7 +260,7 @@ async fn ones_threads_are_those_one_wrote_in_newest_activity_first() {
     reply(&owner, &theirs, "b").await;
     reply(&ada, &foreign, "c").await;
     reply(&ada, &direct, "d").await;
-    t.pass(7);
+    t.advance(7);
     let newest = reply(&ada, &own, "e").await;
     let path = "/api/rooms/threads";
     ada.get(path).await.refused(403, "HUMANS_ONLY");

@@ -27,7 +27,7 @@ pub(crate) async fn reply(
 
 /// A channel with these agents, which answer there as told.
 pub(crate) async fn room_of(t: &TestHall, agents: &[(&TestCaller, &str)]) -> String {
-    t.hush_agents();
+    t.silence_agents();
     let members: Vec<&TestCaller> = agents.iter().map(|(agent, _)| *agent).collect();
     let room = t.channel(&t.owner(), "Ops", &members).await;
     for (agent, mode) in agents {
@@ -40,7 +40,7 @@ pub(crate) async fn room_of(t: &TestHall, agents: &[(&TestCaller, &str)]) -> Str
 
 /// Lets the time of collecting pass, and has the dispatcher look.
 pub(crate) async fn due(t: &TestHall) {
-    t.pass(1);
+    t.advance(1);
     look(t).await;
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn look(t: &TestHall) {
 /// Plays the part of a turn's session.
 pub(crate) async fn play(t: &TestHall, turn: &Value, played: SessionReport) {
     let id = TurnId::named(turn["id"].as_str().unwrap());
-    t.hall().play_turn(id, played).await.unwrap();
+    t.hall().report_turn(id, played).await.unwrap();
 }
 
 /// The agent is done and says this.
@@ -161,7 +161,7 @@ async fn a_post_says_of_every_agent_whether_it_is_meant_and_by_which_rule() {
         "engaged, and in the same turn"
     );
     assert_eq!(rules(&engaged)[1], ["not_addressed", "not_named"]);
-    t.pass(601);
+    t.advance(601);
     let later = post(&owner, &room, "still there?").await;
     assert_eq!(rules(&later)[3], ["not_addressed", "not_engaged"]);
 }
@@ -343,7 +343,7 @@ async fn an_hour_holds_so_many_turns_of_a_room_and_of_all() {
     assert_eq!(budget["globalMax"], 5_000);
     assert_eq!(budget["resetsAt"], "2026-09-21T15:13:21.000Z");
     // The window rolls on: one unit comes free.
-    t.pass(3_599);
+    t.advance(3_599);
     let turn = &post(&owner, &room, "go").await[0];
     due(&t).await;
     assert_eq!(stands(&t, turn).await, ["running", "started"]);

@@ -218,17 +218,17 @@ async fn what_takes_long_is_told_after_ten_minutes_and_ended_after_sixty() {
     let room = room_of(&t, &[(&ada, "always")]).await;
     let asked = post(&owner, &room, "go").await.remove(0);
     due(&t).await;
-    t.pass(599);
+    t.advance(599);
     look(&t).await;
     assert!(notices(&t, &room).await.is_empty());
     // The clock stands while a person is asked, however long that takes.
     play(&t, &asked, SessionReport::Awaits).await;
-    t.pass(7_200);
+    t.advance(7_200);
     look(&t).await;
     assert_eq!(stands(&t, &asked).await, ["waiting", "awaiting_person"]);
     play(&t, &asked, SessionReport::GoesOn).await;
     assert_eq!(stands(&t, &asked).await, ["running", "started"]);
-    t.pass(1);
+    t.advance(1);
     look(&t).await;
     look(&t).await;
     assert_eq!(
@@ -236,10 +236,10 @@ async fn what_takes_long_is_told_after_ten_minutes_and_ended_after_sixty() {
         ["awaiting_approval", "agent_busy"]
     );
     assert_eq!(entries(&t, &room).await[2]["text"], "ada is working late.");
-    t.pass(2_999);
+    t.advance(2_999);
     look(&t).await;
     assert_eq!(stands(&t, &asked).await[0], "running");
-    t.pass(1);
+    t.advance(1);
     look(&t).await;
     assert_eq!(stands(&t, &asked).await, ["failed", "timeout"]);
     assert_eq!(notices(&t, &room).await[2], "turn_failed");
@@ -275,7 +275,7 @@ async fn after_a_restart_what_waited_resumes_and_what_ran_has_failed() {
         .await;
     let snapshot = events.expect("snapshot").await;
     assert_eq!(snapshot.data["turns"], json!(waits));
-    t.pass(1);
+    t.advance(1);
     let mut started = 0;
     while started < 2 {
         let frame = events.next().await;
@@ -419,7 +419,7 @@ async fn a_room_hears_who_works_as_long_as_it_does() {
         .stream(&owner, &format!("/api/rooms/{room}/events"), None)
         .await;
     events.expect("snapshot").await;
-    t.pass(1);
+    t.advance(1);
     let signal = async |events: &mut guildhall_testkit::SseClient| loop {
         let frame = events.next().await;
         if frame.event == "signal" {
@@ -429,7 +429,7 @@ async fn a_room_hears_who_works_as_long_as_it_does() {
     let expected = json!({"kind": "working", "authorId": ada.author(), "on": true,
         "documentId": null, "turnId": asked["id"], "until": "2026-09-21T14:13:51.000Z"});
     assert_eq!(signal(&mut events).await, expected);
-    t.pass(10);
+    t.advance(10);
     assert_eq!(
         signal(&mut events).await["until"],
         "2026-09-21T14:14:01.000Z"

@@ -287,7 +287,7 @@ async fn an_address_is_held_against_its_rules_in_order() {
     get(&format!("{token}/app.mjs"))
         .await
         .refused(403, "OUTSIDE_BOUNDARY");
-    t.pass(1_800);
+    t.advance(1_800);
     get(&format!("{token}/%ff"))
         .await
         .refused(401, "TOKEN_EXPIRED");
@@ -304,9 +304,9 @@ async fn an_address_outlives_a_restart_and_ends_with_its_half_hour() {
     let path = sign(&t.owner(), &folder, "").await;
     t.restart().await;
     t.stranger().get(&path).await.ok(200);
-    t.pass(1_799);
+    t.advance(1_799);
     t.stranger().get(&path).await.ok(200);
-    t.pass(1);
+    t.advance(1);
     t.stranger().get(&path).await.refused(401, "TOKEN_EXPIRED");
 }
 

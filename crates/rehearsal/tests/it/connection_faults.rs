@@ -4,7 +4,7 @@ use guildhall_fake_llm::agent_client::AgentClient;
 use guildhall_rehearsal::ConnectionEnd;
 use serde_json::{Value, json};
 
-use crate::with_session::{TempFolder, opened, scene, with_agent};
+use crate::with_session::{TempFolder, opened, with_agent, with_session};
 
 #[tokio::test]
 async fn a_crash_comes_after_what_was_said_before_it() {
@@ -12,7 +12,7 @@ async fn a_crash_comes_after_what_was_said_before_it() {
     let (said, ending) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "default").await;
         let prompt = AgentClient::prompt_of(&session, "#say last words\n#crash");
-        client.begin("session/prompt", prompt).await.unwrap();
+        client.send_request("session/prompt", prompt).await.unwrap();
         let mut said = String::new();
         while let Ok(message) = client.next().await {
             said += message["params"]["update"]["content"]["text"]
@@ -28,33 +28,33 @@ async fn a_crash_comes_after_what_was_said_before_it() {
 
 #[tokio::test]
 async fn garbage_stands_between_whole_messages() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client
             .prompt(session, "#say a\n#garbage 3\n#say b")
             .await
             .unwrap();
         let garbage = client.seen.iter().filter(|message| message.is_string());
         assert_eq!(garbage.count(), 3);
-        assert_eq!(client.said(), "a\nb");
+        assert_eq!(client.message_text(), "a\nb");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_flood_is_as_large_as_it_says_and_waits_for_its_reader() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let prompt = AgentClient::prompt_of(session, "#flood 2\n#say over");
-        let id = client.begin("session/prompt", prompt).await.unwrap();
+        let id = client.send_request("session/prompt", prompt).await.unwrap();
         client.ended(id).await.unwrap().unwrap();
-        assert!(client.said().len() > 1_900_000);
-        assert!(client.said().ends_with("over"));
+        assert!(client.message_text().len() > 1_900_000);
+        assert!(client.message_text().ends_with("over"));
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_long_line_is_one_line_of_its_size() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client.prompt(session, "#longline 2").await.unwrap();
         let longest = client
             .seen
@@ -69,17 +69,17 @@ async fn a_long_line_is_one_line_of_its_size() {
 
 #[tokio::test]
 async fn a_late_agent_talks_on_before_and_after_the_end_of_a_cancelled_turn() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let prompt = AgentClient::prompt_of(session, "#late\n#say on\n#slow 600000");
-        let id = client.begin("session/prompt", prompt).await.unwrap();
+        let id = client.send_request("session/prompt", prompt).await.unwrap();
         client.next().await.unwrap();
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await
             .unwrap();
         let end = client.ended(id).await.unwrap().unwrap();
         assert_eq!(end["stopReason"], "cancelled");
-        assert_eq!(client.said(), "late before the end ");
+        assert_eq!(client.message_text(), "late before the end ");
         let after = client.next().await.unwrap();
         assert_eq!(
             after["params"]["update"]["content"]["text"],
@@ -101,7 +101,7 @@ async fn a_silent_agent_outlives_its_client() {
         client.initialize().await.unwrap();
         let session = opened(&mut client, &folder.cwd(), "default").await;
         let prompt = AgentClient::prompt_of(&session, "#say still here\n#hang");
-        client.begin("session/prompt", prompt).await.unwrap();
+        client.send_request("session/prompt", prompt).await.unwrap();
         client.next().await.unwrap();
         client.next().await.unwrap();
     };

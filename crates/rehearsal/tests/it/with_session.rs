@@ -76,7 +76,10 @@ async fn both<T>(
 }
 
 /// A session in a fresh folder with an agent that is gone afterwards.
-pub(crate) async fn scene(mode: &str, play: impl AsyncFnOnce(&mut AgentClient, &str, &TempFolder)) {
+pub(crate) async fn with_session(
+    mode: &str,
+    play: impl AsyncFnOnce(&mut AgentClient, &str, &TempFolder),
+) {
     let folder = TempFolder::new();
     let ((), ending) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), mode).await;

@@ -11,7 +11,7 @@ use rusqlite::Row;
 use super::toolkits::slug_at;
 use crate::{
     ReadTx, Tx,
-    transactions::{count, id, maybe_id, maybe_moment, moment, stored, word, word_of},
+    transactions::{count, enum_column, enum_text, id, maybe_id, maybe_moment, moment, stored},
 };
 
 /// A flow with what is secret of it.
@@ -135,9 +135,9 @@ pub fn insert(tx: &mut Tx<'_>, kept: &AuthFlowRow) -> Result<()> {
                 .as_ref()
                 .map(ConnectorConnectionId::as_bytes),
             stored(flow.generation),
-            word_of(flow.state, &FlowState::WORDS),
+            enum_text(flow.state, &FlowState::WORDS),
             flow.attempt,
-            word_of(flow.step, &FlowStepKind::WORDS),
+            enum_text(flow.step, &FlowStepKind::WORDS),
             flow.created_at.as_millis(),
             flow.expires_at.as_millis(),
         ],
@@ -150,7 +150,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &AuthFlowRow) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &AuthFlowRow) -> Result<bool> {
+pub fn transition(tx: &mut Tx<'_>, before: &Flow, after: &AuthFlowRow) -> Result<bool> {
     let flow = &after.flow;
     let is_over = flow.state.is_final();
     if is_over {
@@ -161,9 +161,9 @@ pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &AuthFlowRow) -> Result<bo
            reason = $5, completed_at = $6, ticket = $7, answer_state = $8, sealed = $9
          WHERE id = $10 AND state = $11 AND attempt = $12",
         rusqlite::params![
-            word_of(flow.state, &FlowState::WORDS),
+            enum_text(flow.state, &FlowState::WORDS),
             flow.attempt,
-            word_of(flow.step, &FlowStepKind::WORDS),
+            enum_text(flow.step, &FlowStepKind::WORDS),
             flow.connection_id
                 .as_ref()
                 .map(ConnectorConnectionId::as_bytes),
@@ -173,7 +173,7 @@ pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &AuthFlowRow) -> Result<bo
             after.answer_state.filter(|_| !is_over),
             after.sealed.as_ref().filter(|_| !is_over),
             flow.id.as_bytes(),
-            word_of(before.state, &FlowState::WORDS),
+            enum_text(before.state, &FlowState::WORDS),
             before.attempt,
         ],
     )?;
@@ -185,7 +185,7 @@ pub fn move_on(tx: &mut Tx<'_>, before: &Flow, after: &AuthFlowRow) -> Result<bo
 /// # Errors
 /// A fault when the engine refuses the row.
 pub fn reseal(tx: &mut Tx<'_>, kept: &AuthFlowRow) -> Result<bool> {
-    move_on(tx, &kept.flow, kept)
+    transition(tx, &kept.flow, kept)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<AuthFlowRow> {
@@ -197,9 +197,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<AuthFlowRow> {
             label: row.get(4)?,
             reconnect_of: maybe_id(row, 5, ConnectorConnectionId::from_bytes)?,
             generation: count(row, 6)?,
-            state: word(row, 7, &FlowState::WORDS)?,
+            state: enum_column(row, 7, &FlowState::WORDS)?,
             attempt: row.get(8)?,
-            step: word(row, 9, &FlowStepKind::WORDS)?,
+            step: enum_column(row, 9, &FlowStepKind::WORDS)?,
             connection_id: maybe_id(row, 10, ConnectorConnectionId::from_bytes)?,
             reason: row.get(11)?,
             created_at: moment(row, 12)?,

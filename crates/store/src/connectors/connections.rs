@@ -14,7 +14,7 @@ use rusqlite::Row;
 use super::toolkits::slug_at;
 use crate::{
     ReadTx, Tx,
-    transactions::{count, id, maybe_moment, moment, word, word_of},
+    transactions::{count, enum_column, enum_text, id, maybe_moment, moment},
 };
 
 /// A connection with what is secret of it.
@@ -102,10 +102,10 @@ pub fn insert(tx: &mut Tx<'_>, kept: &ConnectionRow) -> Result<()> {
             connection.toolkit.as_str(),
             connection.label,
             connection.account_label,
-            word_of(connection.lifecycle, &ConnectionLifecycle::WORDS),
-            word_of(connection.account_status, &AccountStatus::WORDS),
+            enum_text(connection.lifecycle, &ConnectionLifecycle::WORDS),
+            enum_text(connection.account_status, &AccountStatus::WORDS),
             connection.enabled,
-            word_of(connection.external_cleanup, &ExternalCleanup::WORDS),
+            enum_text(connection.external_cleanup, &ExternalCleanup::WORDS),
             connection.created_at.as_millis(),
             connection.updated_at.as_millis(),
             kept.credentials,
@@ -137,10 +137,10 @@ pub fn update(tx: &mut Tx<'_>, kept: &ConnectionRow) -> Result<()> {
         rusqlite::params![
             connection.label,
             connection.account_label,
-            word_of(connection.lifecycle, &ConnectionLifecycle::WORDS),
-            word_of(connection.account_status, &AccountStatus::WORDS),
+            enum_text(connection.lifecycle, &ConnectionLifecycle::WORDS),
+            enum_text(connection.account_status, &AccountStatus::WORDS),
             connection.enabled,
-            word_of(connection.external_cleanup, &ExternalCleanup::WORDS),
+            enum_text(connection.external_cleanup, &ExternalCleanup::WORDS),
             connection.updated_at.as_millis(),
             kept.credentials,
             kept.credentials_end.map(Timestamp::as_millis),
@@ -221,10 +221,10 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {
             toolkit: slug_at(row, 2)?,
             label: row.get(3)?,
             account_label: row.get(4)?,
-            lifecycle: word(row, 5, &ConnectionLifecycle::WORDS)?,
-            account_status: word(row, 6, &AccountStatus::WORDS)?,
+            lifecycle: enum_column(row, 5, &ConnectionLifecycle::WORDS)?,
+            account_status: enum_column(row, 6, &AccountStatus::WORDS)?,
             enabled: row.get(7)?,
-            external_cleanup: word(row, 8, &ExternalCleanup::WORDS)?,
+            external_cleanup: enum_column(row, 8, &ExternalCleanup::WORDS)?,
             created_at: moment(row, 9)?,
             updated_at: moment(row, 10)?,
         },

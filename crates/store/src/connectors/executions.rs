@@ -16,7 +16,7 @@ use rusqlite::{Row, ToSql, params_from_iter, types::ValueRef};
 
 use crate::{
     ReadTx, Tx,
-    transactions::{count, id, maybe_moment, moment, stored, word, word_of},
+    transactions::{count, enum_column, enum_text, id, maybe_moment, moment, stored},
 };
 
 /// An execution as it begins.
@@ -67,8 +67,8 @@ pub fn insert(tx: &mut Tx<'_>, new: &NewExecution, now: Timestamp) -> Result<()>
             new.agent_id.as_bytes(),
             new.connection_id.as_bytes(),
             new.revision_id.as_bytes(),
-            word_of(new.surface, &ExecutionSurface::WORDS),
-            word_of(new.classification, &Classification::WORDS),
+            enum_text(new.surface, &ExecutionSurface::WORDS),
+            enum_text(new.classification, &Classification::WORDS),
             new.author_id.as_bytes(),
             new.requester.as_bytes(),
             new.claim.map(|claim| claim.id),
@@ -114,7 +114,7 @@ pub fn end_attempt(
          WHERE execution = (SELECT number FROM connector_executions WHERE id = $4)
            AND attempt = $5 AND ended_at IS NULL",
         (
-            word_of(outcome.status(), &ExecutionStatus::WORDS),
+            enum_text(outcome.status(), &ExecutionStatus::WORDS),
             outcome.code(),
             now.as_millis(),
             execution.as_bytes(),
@@ -140,7 +140,7 @@ pub fn end(
            claim = CASE WHEN $5 THEN claim END
          WHERE id = $6 AND ended_at IS NULL",
         (
-            word_of(outcome.status(), &ExecutionStatus::WORDS),
+            enum_text(outcome.status(), &ExecutionStatus::WORDS),
             outcome.code(),
             outcome.message(),
             now.as_millis(),
@@ -195,8 +195,8 @@ pub fn open(db: &ReadTx<'_>) -> Result<Vec<UnfinishedExecution>> {
                     agent_id: id(row, 1, AgentId::from_bytes)?,
                     connection_id: id(row, 2, ConnectorConnectionId::from_bytes)?,
                     revision_id: id(row, 3, OperationRevisionId::from_bytes)?,
-                    surface: word(row, 4, &ExecutionSurface::WORDS)?,
-                    classification: word(row, 5, &Classification::WORDS)?,
+                    surface: enum_column(row, 4, &ExecutionSurface::WORDS)?,
+                    classification: enum_column(row, 5, &Classification::WORDS)?,
                     author_id: id(row, 6, AuthorId::from_bytes)?,
                     requester: id(row, 7, Requester::from_bytes)?,
                     claim: claim
@@ -241,7 +241,7 @@ pub fn of_claim(
                 Some(status) => Some(ExecutionResult {
                     id: id(row, 1, LogicalOperationId::from_bytes)?,
                     attempt_count: row.get(2)?,
-                    outcome: ExecutionOutcome::kept(status, row.get(4)?, row.get(5)?),
+                    outcome: ExecutionOutcome::from_stored(status, row.get(4)?, row.get(5)?),
                 }),
             };
             Ok(ClaimedExecution {
@@ -315,8 +315,8 @@ pub fn usage(db: &ReadTx<'_>, ask: &ConnectorUsageQuery) -> Result<Vec<Execution
             revision_id: id(row, 5, OperationRevisionId::from_bytes)?,
             operation_slug: row.get(12)?,
             title: row.get(13)?,
-            surface: word(row, 6, &ExecutionSurface::WORDS)?,
-            classification: word(row, 7, &Classification::WORDS)?,
+            surface: enum_column(row, 6, &ExecutionSurface::WORDS)?,
+            classification: enum_column(row, 7, &Classification::WORDS)?,
             status: maybe_status(row, 8)?,
             code: row.get(9)?,
             started_at: moment(row, 10)?,
@@ -328,6 +328,6 @@ pub fn usage(db: &ReadTx<'_>, ask: &ConnectorUsageQuery) -> Result<Vec<Execution
 fn maybe_status(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ExecutionStatus>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        _ => word(row, column, &ExecutionStatus::WORDS).map(Some),
+        _ => enum_column(row, column, &ExecutionStatus::WORDS).map(Some),
     }
 }

@@ -13,7 +13,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{broken, id, moment, unreadable, word, word_of},
+    transactions::{broken, enum_column, enum_text, id, moment, unreadable},
 };
 
 /// The columns of a revision, behind the table's name `v`.
@@ -75,8 +75,8 @@ pub fn add(tx: &mut Tx<'_>, revision: &OperationRevision) -> Result<()> {
             &identity.toolkit_version,
             &identity.operation_slug,
             &identity.schema_hash,
-            word_of(identity.classification, &Classification::WORDS),
-            word_of(identity.retry_policy, &RetryPolicy::WORDS),
+            enum_text(identity.classification, &Classification::WORDS),
+            enum_text(identity.retry_policy, &RetryPolicy::WORDS),
             &revision.title,
             &revision.description,
             revision.discovered_at.as_millis(),
@@ -108,7 +108,7 @@ pub(super) fn identity(row: &Row<'_>, first: usize) -> rusqlite::Result<Operatio
         toolkit_version: row.get(first + 2)?,
         operation_slug: row.get(first + 3)?,
         schema_hash: row.get(first + 4)?,
-        classification: word(row, first + 5, &Classification::WORDS)?,
-        retry_policy: word(row, first + 6, &RetryPolicy::WORDS)?,
+        classification: enum_column(row, first + 5, &Classification::WORDS)?,
+        retry_policy: enum_column(row, first + 6, &RetryPolicy::WORDS)?,
     })
 }

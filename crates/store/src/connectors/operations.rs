@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     ReadTx, Tx,
-    transactions::{word, word_of},
+    transactions::{enum_column, enum_text},
 };
 
 const COLUMNS: &str =
@@ -127,8 +127,8 @@ pub fn replace(
                 &operation.slug,
                 &operation.title,
                 &operation.description,
-                word_of(operation.classification, &Classification::WORDS),
-                word_of(operation.retry_policy, &RetryPolicy::WORDS),
+                enum_text(operation.classification, &Classification::WORDS),
+                enum_text(operation.retry_policy, &RetryPolicy::WORDS),
                 schema_hash(&operation.input_schema)?,
                 json(&operation.binding)?,
                 json(&operation.input_schema)?,
@@ -143,8 +143,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Operation> {
         slug: row.get(0)?,
         title: row.get(1)?,
         description: row.get(2)?,
-        classification: word(row, 3, &Classification::WORDS)?,
-        retry_policy: word(row, 4, &RetryPolicy::WORDS)?,
+        classification: enum_column(row, 3, &Classification::WORDS)?,
+        retry_policy: enum_column(row, 4, &RetryPolicy::WORDS)?,
         binding: parsed(row, 5)?,
         input_schema: parsed(row, 6)?,
     })

@@ -9,7 +9,7 @@ use rusqlite::Row;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, moment, stored, word, word_of},
+    transactions::{self, enum_column, enum_text, moment, stored},
 };
 
 const COLUMNS: &str = "id, kind, label, unavailable, generation, created_at, updated_at";
@@ -58,7 +58,7 @@ pub fn insert(tx: &mut Tx<'_>, provider: &Provider) -> Result<()> {
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
         (
             provider.id.as_bytes(),
-            word_of(provider.provider_type, &ProviderType::WORDS),
+            enum_text(provider.provider_type, &ProviderType::WORDS),
             &provider.label,
             &provider.unavailable,
             stored(provider.generation),
@@ -107,7 +107,7 @@ pub fn remove(tx: &mut Tx<'_>, id: ProviderId) -> Result<()> {
 fn read(row: &Row<'_>) -> rusqlite::Result<Provider> {
     Ok(Provider {
         id: transactions::id(row, 0, ProviderId::from_bytes)?,
-        provider_type: word(row, 1, &ProviderType::WORDS)?,
+        provider_type: enum_column(row, 1, &ProviderType::WORDS)?,
         label: row.get(2)?,
         unavailable: row.get(3)?,
         generation: transactions::count(row, 4)?,

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     ReadTx, Tx,
-    transactions::{self, broken, stored, unreadable, word, word_of},
+    transactions::{self, broken, enum_column, enum_text, stored, unreadable},
 };
 
 const COLUMNS: &str = "provider_id, slug, display_name, description, document_url, base_url, url,
@@ -107,7 +107,7 @@ pub fn put(tx: &mut Tx<'_>, provider: ProviderId, toolkit: &Toolkit, words: &str
             toolkit.document_url,
             toolkit.base_url,
             toolkit.url,
-            word_of(toolkit.auth.kind(), &ToolkitAuthKind::WORDS),
+            enum_text(toolkit.auth.kind(), &ToolkitAuthKind::WORDS),
             json(&toolkit.auth)?,
             account,
             toolkit.version,
@@ -203,7 +203,7 @@ pub fn catalog(
             toolkit: slug_at(row, 2)?,
             display_name: row.get(3)?,
             description: row.get(4)?,
-            auth_kind: word(row, 5, &ToolkitAuthKind::WORDS)?,
+            auth_kind: enum_column(row, 5, &ToolkitAuthKind::WORDS)?,
             operation_count: row.get(6)?,
             left_out_count: row.get(7)?,
             unavailable: row.get(8)?,

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn said_before(
+pub fn earlier_posts(
     db: &ReadTx<'_>,
     room: RoomId,
     thread: Option<EntryId>,
@@ -107,7 +107,7 @@ pub fn by_ids(db: &ReadTx<'_>, room: RoomId, ids: &[EntryId]) -> Result<Vec<Entr
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn unseen(
+pub fn unseen_entries(
     db: &ReadTx<'_>,
     room: RoomId,
     agent: AuthorId,

@@ -54,7 +54,7 @@ pub fn working(db: &ReadTx<'_>) -> Result<HashMap<RoomId, u64>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn taken(
+pub fn started_since(
     db: &ReadTx<'_>,
     room: Option<RoomId>,
     since: Timestamp,

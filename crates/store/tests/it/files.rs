@@ -40,8 +40,9 @@ async fn an_identity_is_known_as_the_files_for_seven_days_after_it_was_left() {
         }
     };
     for (from, to, day) in [("a", "b", 0), ("b", "c", 3), ("x", "y", 3), ("c", "c", 4)] {
-        let step =
-            move |tx: &mut guildhall_store::Tx<'_>| files::descend(tx, &id(from), &id(to), at(day));
+        let step = move |tx: &mut guildhall_store::Tx<'_>| {
+            files::add_identity(tx, &id(from), &id(to), at(day))
+        };
         store.write(step).await.unwrap();
     }
     assert_eq!(

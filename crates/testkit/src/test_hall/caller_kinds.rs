@@ -65,7 +65,7 @@ impl TestHall {
     }
 
     /// Somebody of whose socket the kernel says nothing.
-    pub fn nobody_knows(&self) -> TestCaller {
+    pub fn unknown_socket_caller(&self) -> TestCaller {
         TestCaller::new(self.address.clone(), UNANSWERED, String::new())
     }
 
@@ -75,7 +75,7 @@ impl TestHall {
     }
 
     /// A page in the local browser, with all that the owner shows.
-    pub fn page(&self) -> TestCaller {
+    pub fn browser_page(&self) -> TestCaller {
         self.owner().at(PAGE)
     }
 
@@ -96,7 +96,7 @@ impl TestHall {
     /// Somebody at the owner's computer who shows an agent token that stands for nobody.
     pub fn unverifiable(&self) -> TestCaller {
         let unknown = format!("gha_{}", "x".repeat(43));
-        self.owner().showing(&unknown)
+        self.owner().with_agent_token(&unknown)
     }
 
     /// The holder of the configured metrics token, as another user.

@@ -40,7 +40,7 @@ pub(super) fn steps(fields: &mut Fields) -> Vec<rules::InputStep> {
 }
 
 fn step(fields: &mut Fields) -> Option<rules::InputStep> {
-    let kind = fields.known_word("type", &InputStepKind::WORDS)?;
+    let kind = fields.known_choice("type", &InputStepKind::WORDS)?;
     let place = |fields: &mut Fields| (fields.float("x"), fields.float("y"));
     Some(match kind {
         InputStepKind::Click => {
@@ -48,7 +48,7 @@ fn step(fields: &mut Fields) -> Option<rules::InputStep> {
             rules::InputStep::Click {
                 x,
                 y,
-                button: fields.word("button", &MouseButton::WORDS, MouseButton::Left),
+                button: fields.choice("button", &MouseButton::WORDS, MouseButton::Left),
                 count: fields.number("count"),
             }
         }
@@ -58,12 +58,12 @@ fn step(fields: &mut Fields) -> Option<rules::InputStep> {
         }
         InputStepKind::MouseDown => {
             let (x, y) = place(fields);
-            let button = fields.word("button", &MouseButton::WORDS, MouseButton::Left);
+            let button = fields.choice("button", &MouseButton::WORDS, MouseButton::Left);
             rules::InputStep::MouseDown { x, y, button }
         }
         InputStepKind::MouseUp => {
             let (x, y) = place(fields);
-            let button = fields.word("button", &MouseButton::WORDS, MouseButton::Left);
+            let button = fields.choice("button", &MouseButton::WORDS, MouseButton::Left);
             rules::InputStep::MouseUp { x, y, button }
         }
         InputStepKind::Wheel => {

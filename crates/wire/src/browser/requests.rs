@@ -29,7 +29,7 @@ pub struct OpenBrowser {
 impl FromFields for OpenBrowser {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            mode: fields.word("mode", &DisplayMode::WORDS, DisplayMode::Embedded),
+            mode: fields.choice("mode", &DisplayMode::WORDS, DisplayMode::Embedded),
             session_id: maybe_session(fields, "sessionId"),
             url: fields.maybe_text("url"),
         }
@@ -126,7 +126,7 @@ impl FromFields for NavigateTab {
         let (has_url, has_action) = (fields.holds("url"), fields.holds("action"));
         let ask = Self {
             url: fields.maybe_text("url"),
-            action: fields.maybe_word("action", &TabAction::WORDS),
+            action: fields.maybe_choice("action", &TabAction::WORDS),
         };
         if has_url == has_action {
             fields.fail("exactly one of url and action must be there");

@@ -51,7 +51,7 @@ impl FromFields for StreamClientMessage {
             (ClientMessageKind::Ack, "ack"),
             (ClientMessageKind::Input, "input"),
         ];
-        match fields.known_word("type", &words) {
+        match fields.known_choice("type", &words) {
             Some(ClientMessageKind::View) => {
                 let tab = fields.patch_text("tabId").flatten();
                 let mut side = |name: &str| {

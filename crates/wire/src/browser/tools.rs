@@ -38,7 +38,7 @@ pub struct ToolDescription {
 }
 
 /// What an agent reads of a tool.
-pub fn about(tool: BrowserTool) -> ToolDescription {
+pub fn describe(tool: BrowserTool) -> ToolDescription {
     let (title, about) = words(tool);
     let (properties, required) = arguments(tool);
     let mut input = Map::new();
@@ -278,7 +278,7 @@ tool_requests! {
     Navigate = navigate;
     Click = |fields| BrowserToolCall::Click {
         on: element(fields),
-        button: fields.maybe_word("button", &MouseButton::WORDS).unwrap_or(MouseButton::Left),
+        button: fields.maybe_choice("button", &MouseButton::WORDS).unwrap_or(MouseButton::Left),
         is_double: fields.maybe_flag("double").unwrap_or(false),
     };
     Hover = |fields| BrowserToolCall::Hover(element(fields));
@@ -314,7 +314,7 @@ fn navigate(fields: &mut Fields) -> BrowserToolCall {
         fields.fail("exactly one of url and action must be there");
     }
     let url = fields.maybe_text("url");
-    match fields.maybe_word("action", &WAYS) {
+    match fields.maybe_choice("action", &WAYS) {
         Some(way) => BrowserToolCall::Turn(way),
         None => BrowserToolCall::Visit(url.unwrap_or_default()),
     }
@@ -426,7 +426,7 @@ fn maybe_tab(fields: &mut Fields) -> Option<TabId> {
 }
 
 /// The body of an answer; a picture goes beside it.
-pub fn answered(answer: &BrowserToolResult) -> Value {
+pub fn to_result(answer: &BrowserToolResult) -> Value {
     match answer {
         BrowserToolResult::Tabs(tabs) => {
             let tabs: Vec<_> = tabs.iter().map(tab_line).collect();
@@ -459,10 +459,10 @@ pub fn answered(answer: &BrowserToolResult) -> Value {
             "title": title, "status": status, "error": error, "outcome": "done",
         }),
         BrowserToolResult::Came(outcome @ ActionOutcome::Uncertain) => json!({
-            "outcome": outcome.word(), "code": ToolDenial::Timeout.code(),
+            "outcome": outcome.as_str(), "code": ToolDenial::Timeout.code(),
             "next": "It may have happened, or happen still. Look before you do it again.",
         }),
-        BrowserToolResult::Came(outcome) => json!({ "outcome": outcome.word() }),
+        BrowserToolResult::Came(outcome) => json!({ "outcome": outcome.as_str() }),
     }
 }
 
@@ -472,7 +472,7 @@ fn tab_line(tab: &TabSummary) -> Value {
 }
 
 /// The body of a refusal: its sentence, its code, and that nothing was done.
-pub fn denied(code: &str, sentence: &str) -> Value {
-    let details = json!({ "outcome": ActionOutcome::Rejected.word() });
+pub fn to_denial(code: &str, sentence: &str) -> Value {
+    let details = json!({ "outcome": ActionOutcome::Rejected.as_str() });
     json!({"error": sentence, "code": code, "details": details})
 }

@@ -131,7 +131,7 @@ impl FromFields for CreateProvider {
             (NewProviderType::Mcp, "mcp"),
         ];
         Self {
-            provider_type: fields.word("type", &TYPES, NewProviderType::Openapi),
+            provider_type: fields.choice("type", &TYPES, NewProviderType::Openapi),
             label: fields.text("label"),
         }
     }

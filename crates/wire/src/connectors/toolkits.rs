@@ -280,23 +280,25 @@ fn auth(fields: &mut Fields) -> Option<ToolkitAuth> {
         (Flow::AuthorizationCode, "authorization_code"),
         (Flow::DeviceCode, "device_code"),
     ];
-    Some(match fields.known_word("kind", &ToolkitAuthKind::WORDS)? {
-        ToolkitAuthKind::None => ToolkitAuth::None,
-        ToolkitAuthKind::ApiKey => ToolkitAuth::ApiKey {
-            r#in: fields.word("in", &PLACES, Place::Header),
-            name: fields.text("name"),
-            prefix: fields.maybe_text("prefix").unwrap_or_default(),
+    Some(
+        match fields.known_choice("kind", &ToolkitAuthKind::WORDS)? {
+            ToolkitAuthKind::None => ToolkitAuth::None,
+            ToolkitAuthKind::ApiKey => ToolkitAuth::ApiKey {
+                r#in: fields.choice("in", &PLACES, Place::Header),
+                name: fields.text("name"),
+                prefix: fields.maybe_text("prefix").unwrap_or_default(),
+            },
+            ToolkitAuthKind::Oauth2 => ToolkitAuth::Oauth2 {
+                flow: fields.choice("flow", &FLOWS, Flow::AuthorizationCode),
+                issuer: filled(fields, "issuer"),
+                authorization_url: filled(fields, "authorizationUrl"),
+                token_url: filled(fields, "tokenUrl"),
+                device_url: filled(fields, "deviceUrl"),
+                client_id: filled(fields, "clientId"),
+                scopes: fields.texts("scopes"),
+            },
         },
-        ToolkitAuthKind::Oauth2 => ToolkitAuth::Oauth2 {
-            flow: fields.word("flow", &FLOWS, Flow::AuthorizationCode),
-            issuer: filled(fields, "issuer"),
-            authorization_url: filled(fields, "authorizationUrl"),
-            token_url: filled(fields, "tokenUrl"),
-            device_url: filled(fields, "deviceUrl"),
-            client_id: filled(fields, "clientId"),
-            scopes: fields.texts("scopes"),
-        },
-    })
+    )
 }
 
 fn overrides(fields: &mut Fields) -> BTreeMap<String, OperationOverride> {

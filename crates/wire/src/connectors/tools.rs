@@ -86,7 +86,7 @@ impl ConnectorTool {
 }
 
 /// What an agent reads of a tool.
-pub fn about(tool: ConnectorTool) -> ToolDescription {
+pub fn describe(tool: ConnectorTool) -> ToolDescription {
     let (title, about) = words(tool);
     let (properties, required) = arguments(tool);
     let mut input = Map::new();
@@ -250,7 +250,7 @@ impl FromFields for AccessArguments {
         let words = [(false, "read"), (true, "read-write")];
         Self(ConnectorToolCall::RequestAccess {
             toolkit: fields.text("toolkit"),
-            wants_to_write: fields.known_word("access", &words).unwrap_or_default(),
+            wants_to_write: fields.known_choice("access", &words).unwrap_or_default(),
             purpose: fields.text("purpose"),
         })
     }

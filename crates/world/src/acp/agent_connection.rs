@@ -80,7 +80,7 @@ impl SharedConnection {
 
 impl AgentConnection {
     /// The process everything of this agent is below.
-    pub fn keeper_pid(&self) -> u32 {
+    pub fn guard_pid(&self) -> u32 {
         self.shared.keeper_pid
     }
 
@@ -176,7 +176,7 @@ impl AgentConnection {
     /// # Errors
     /// [`AgentCallError::NotOffered`] when the session has neither.
     pub async fn set_mode(&self, session: &str, native: &str) -> Result<(), AgentCallError> {
-        let Some(way) = self.shared.sessions.way_to_mode(session) else {
+        let Some(way) = self.shared.sessions.set_mode_method(session) else {
             return Err(AgentCallError::NotOffered("modes".to_owned()));
         };
         self.shared.sessions.mode_changed(session, None);
@@ -200,7 +200,11 @@ impl AgentConnection {
         category: OptionCategory,
         value: &str,
     ) -> Result<(), AgentCallError> {
-        match self.shared.sessions.way_to(session, category, Some(value)) {
+        match self
+            .shared
+            .sessions
+            .set_option_method(session, category, Some(value))
+        {
             Some(way) => self.set(session, way, value, None).await,
             None => Err(AgentCallError::NotOffered(format!("such value: {value}"))),
         }

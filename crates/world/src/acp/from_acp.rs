@@ -37,7 +37,9 @@ pub(super) fn updates(raw: Value) -> Vec<AgentUpdate> {
         // Our own message row is the record.
         SessionUpdate::UserMessageChunk(_) => Vec::new(),
         SessionUpdate::ToolCall(call) => vec![AgentUpdate::ToolCall(announced(call))],
-        SessionUpdate::ToolCallUpdate(update) => vec![AgentUpdate::ToolCall(changed(update))],
+        SessionUpdate::ToolCallUpdate(update) => {
+            vec![AgentUpdate::ToolCall(tool_call_patch(update))]
+        }
         SessionUpdate::Plan(plan) => vec![AgentUpdate::Plan(
             plan.entries.into_iter().map(plan_entry).collect(),
         )],
@@ -168,7 +170,7 @@ pub(super) fn is_call_id(id: &str) -> bool {
 
 /// A call as it is announced; fields that only have their default say nothing.
 fn announced(call: ToolCall) -> ToolCallPatch {
-    let patch = changed(call.into());
+    let patch = tool_call_patch(call.into());
     ToolCallPatch {
         status: patch.status.filter(|status| *status != ToolStatus::Pending),
         ..patch
@@ -176,7 +178,7 @@ fn announced(call: ToolCall) -> ToolCallPatch {
 }
 
 /// What is said of a tool call, in an update or a permission request.
-pub(super) fn changed(update: ToolCallUpdate) -> ToolCallPatch {
+pub(super) fn tool_call_patch(update: ToolCallUpdate) -> ToolCallPatch {
     let ToolCallUpdateFields {
         kind,
         status,
@@ -275,7 +277,7 @@ fn location(place: &ToolCallLocation) -> ToolLocation {
 pub(super) fn permission(
     request: RequestPermissionRequest,
 ) -> (String, InteractionRequest, Option<ToolCallPatch>) {
-    let call = changed(request.tool_call);
+    let call = tool_call_patch(request.tool_call);
     let options = request.options.into_iter().filter_map(|option| {
         Some(PermissionChoice {
             option_id: option.option_id.to_string(),

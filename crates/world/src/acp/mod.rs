@@ -357,7 +357,7 @@ mod tests {
             cwd: "/work".into(),
             env: secret("API_KEY"),
             keeper: GuardCommand::own(),
-            enclosure: Enclosure::off(),
+            enclosure: Enclosure::disabled(),
             agent: None,
             trees: ProcessTrees::default(),
         };

@@ -137,7 +137,7 @@ async fn run(
     let flow = Arc::new(FlowControl::default());
     let talk = talk(&shared, Arc::clone(&flow), pipes.stdin, pipes.stdout, said);
     let is_over = || shared.is_over.store(true, Ordering::Release);
-    let over = keeper.see_out(talk, is_over, &shared.tail, pipes.stderr);
+    let over = keeper.wait_until_ended(talk, is_over, &shared.tail, pipes.stderr);
     let over = over.await;
     let ended = ended(&shared, &flow, over.code);
     let ended = AgentExit {
@@ -153,7 +153,7 @@ async fn run(
 }
 
 fn ended(shared: &SharedConnection, flow: &FlowControl, code: Option<i32>) -> AgentExit {
-    let last_words = shared.tail.shown();
+    let last_words = shared.tail.plain_text();
     let told = |what: String| {
         if last_words.is_empty() {
             what
@@ -317,7 +317,7 @@ impl MessageHandler {
     async fn update(&self, any: RawSessionUpdate) {
         let session = any.session_id;
         for update in from_acp::updates(any.update) {
-            if self.shared.sessions.passes(&session, &update) {
+            if self.shared.sessions.observe_update(&session, &update) {
                 let session = session.clone();
                 self.hand_on(AgentMessage::Update { session, update }).await;
             }

@@ -95,7 +95,7 @@ impl SessionRegistry {
     }
 
     /// Whether an update goes on to whoever listens; notes what it changes.
-    pub(super) fn passes(&self, session: &str, update: &AgentUpdate) -> bool {
+    pub(super) fn observe_update(&self, session: &str, update: &AgentUpdate) -> bool {
         if let Some(mode) = update.mode() {
             self.mode_changed(session, Some(mode));
         }
@@ -120,7 +120,7 @@ impl SessionRegistry {
     }
 
     /// How to set the mode.
-    pub(super) fn way_to_mode(&self, session: &str) -> Option<SetOptionMethod> {
+    pub(super) fn set_mode_method(&self, session: &str) -> Option<SetOptionMethod> {
         let has_modes = self
             .known()
             .get(session)
@@ -128,12 +128,12 @@ impl SessionRegistry {
         if has_modes {
             Some(SetOptionMethod::Mode)
         } else {
-            self.way_to(session, OptionCategory::Mode, None)
+            self.set_option_method(session, OptionCategory::Mode, None)
         }
     }
 
     /// How to set an option of `category` to `value`, when that is offered.
-    pub(super) fn way_to(
+    pub(super) fn set_option_method(
         &self,
         session: &str,
         category: OptionCategory,

@@ -13,7 +13,7 @@ use tokio::time::{interval, timeout};
 
 use super::{
     BrowserError, Chromium, HistoryNavigation, ScreenshotOptions,
-    element_location::stale,
+    element_location::stale_ref_error,
     isolated_scripts, keys,
     target_registry::{RegisteredElement, RegisteredPage},
 };
@@ -149,16 +149,16 @@ impl Chromium {
     }
 
     /// Where in its page an element is, scrolled into view; `None` when a click does not reach it.
-    pub async fn whereabouts(&self, tab: TabId, reference: u64) -> Option<(f64, f64)> {
+    pub async fn reachable_point(&self, tab: TabId, reference: u64) -> Option<(f64, f64)> {
         let (session, element) = self.element(tab, reference).ok()?;
-        self.place(&session, &element).await.ok()
+        self.click_point(&session, &element).await.ok()
     }
 
     /// A picture of a tab for an agent, as [`Self::screenshot`].
     ///
     /// # Errors
     /// [`ToolDenial::UrlNotAllowed`], [`ToolDenial::DialogOpen`], else as [`Self::screenshot`].
-    pub async fn shown_to_agents(
+    pub async fn agent_screenshot(
         &self,
         tab: TabId,
         shot: ScreenshotOptions,
@@ -174,7 +174,7 @@ impl Chromium {
     /// # Errors
     /// [`ToolDenial::UrlNotAllowed`], [`ToolDenial::DialogOpen`], [`BrowserError::Timeout`]: it may come
     /// still.
-    pub async fn revisit(
+    pub async fn history_navigate(
         &self,
         tab: TabId,
         way: HistoryNavigation,
@@ -182,14 +182,14 @@ impl Chromium {
         self.for_agents(tab, |_| ())?;
         let gone = self.go(tab, way);
         self.unless_dialog(tab, gone).await?;
-        self.visited(tab).await
+        self.wait_for_load(tab).await
     }
 
     /// Goes to an address and waits until its page is there.
     ///
     /// # Errors
     /// [`ToolDenial::DialogOpen`], [`BrowserError::Timeout`]: it may come still.
-    pub async fn visit(
+    pub async fn navigate_and_wait(
         &self,
         tab: TabId,
         address: &BrowserAddress,
@@ -203,14 +203,14 @@ impl Chromium {
         let call = self.call(&session, "Page.navigate", to);
         self.unless_dialog(tab, async { call.await.map(|_| ()) })
             .await?;
-        self.visited(tab).await
+        self.wait_for_load(tab).await
     }
 
     /// Where a tab is, once its page is there or five seconds have passed.
     ///
     /// # Errors
     /// [`BrowserError::NoTab`].
-    pub async fn visited(&self, tab: TabId) -> Result<NavigationResult, BrowserError> {
+    pub async fn wait_for_load(&self, tab: TabId) -> Result<NavigationResult, BrowserError> {
         let look = |page: &mut RegisteredPage| (page.session.clone(), page.loading.subscribe());
         let (session, mut loading) = self.shared.book.page(tab, look)?;
         let there = async {
@@ -251,7 +251,7 @@ impl Chromium {
         is_double: bool,
     ) -> Result<DispatchOutcome, BrowserError> {
         let (session, element) = self.element(tab, reference)?;
-        let place = self.place(&session, &element).await?;
+        let place = self.click_point(&session, &element).await?;
         let count = if is_double { 2 } else { 1 };
         DispatchOutcome::of(self.click_at(tab, &session, place, button, count).await)
     }
@@ -262,7 +262,7 @@ impl Chromium {
     /// As [`Self::click`].
     pub async fn hover(&self, tab: TabId, reference: u64) -> Result<DispatchOutcome, BrowserError> {
         let (session, element) = self.element(tab, reference)?;
-        let place = self.place(&session, &element).await?;
+        let place = self.click_point(&session, &element).await?;
         DispatchOutcome::of(self.move_to(tab, &session, place).await)
     }
 
@@ -284,13 +284,13 @@ impl Chromium {
             .book
             .page(tab, |page| page.secrets.contains(&element.node))?;
         let is_secret = self.is_secret(&session, element.node).await;
-        if is_known || is_secret.map_err(stale)? {
+        if is_known || is_secret.map_err(stale_ref_error)? {
             return Err(ToolDenial::SecretField.into());
         }
         let node = json!({ "backendNodeId": element.node });
         self.call(&session, "DOM.scrollIntoViewIfNeeded", node.clone())
             .await
-            .map_err(stale)?;
+            .map_err(stale_ref_error)?;
         let focus = self.call(&session, "DOM.focus", node).await;
         let no_field =
             || BrowserError::Refused("this is no field that can be written in".to_owned());
@@ -334,7 +334,7 @@ impl Chromium {
     ) -> Result<DispatchOutcome, BrowserError> {
         let look = |page: &mut RegisteredPage| (page.session.clone(), page.target.clone());
         let (session, target) = self.for_agents(tab, look)?;
-        let is_word = keys::written(key, modifiers).is_some_and(|written| written != "\r");
+        let is_word = keys::typed_text(key, modifiers).is_some_and(|written| written != "\r");
         // Ctrl+V writes as well.
         if (is_word || modifiers != 0) && self.is_focus_secret(tab, &session, &target).await? {
             return Err(ToolDenial::SecretField.into());
@@ -397,7 +397,7 @@ impl Chromium {
         let (x, y) = match reference {
             Some(reference) => {
                 let (_, element) = self.element(tab, reference)?;
-                self.place(&session, &element).await?
+                self.click_point(&session, &element).await?
             }
             None => {
                 let view = self.view(&session).await?;
@@ -445,7 +445,7 @@ impl Chromium {
     async fn shows(&self, tab: TabId, words: &str) -> Result<bool, BrowserError> {
         let look = |page: &mut RegisteredPage| (page.session.clone(), page.target.clone());
         let (session, target) = self.for_agents(tab, look)?;
-        let world = self.world(&session, &target).await?;
+        let world = self.isolated_world(&session, &target).await?;
         let ask = json!({
             "functionDeclaration": isolated_scripts::SHOWS, "executionContextId": world,
             "arguments": [{ "value": words }], "returnByValue": true,

@@ -59,7 +59,7 @@ impl Chromium {
     /// Asks it to close, and does not wait: its end shows as that of [`super::Running`]. Kill it
     /// when that takes longer than [`limits::BROWSER_CLOSE_GRACE_S`].
     pub async fn close(&self) {
-        self.tell("", "Browser.close", json!({})).await;
+        self.send_notification("", "Browser.close", json!({})).await;
     }
 
     /// Ends it with everything it started, at once.
@@ -187,7 +187,7 @@ impl Chromium {
         };
         for session in sessions {
             let metrics = metrics(viewport);
-            self.tell(&session, "Emulation.setDeviceMetricsOverride", metrics)
+            self.send_notification(&session, "Emulation.setDeviceMetricsOverride", metrics)
                 .await;
         }
     }
@@ -265,7 +265,7 @@ impl Chromium {
         })?;
         let request = request.ok_or(BrowserError::NothingAsked)?;
         answer_auth(&self.shared.wire, &request, credentials).await;
-        self.shared.tell_changed(tab).await;
+        self.shared.push_tab_changed(tab).await;
         Ok(())
     }
 
@@ -279,7 +279,7 @@ impl Chromium {
             .shared
             .book
             .page(tab, |page| (page.session.clone(), page.target.clone()))?;
-        let world = self.world(&session, &target).await?;
+        let world = self.isolated_world(&session, &target).await?;
         let ask = json!({
             "expression": isolated_scripts::SELECTION, "contextId": world, "returnByValue": true,
         });
@@ -354,11 +354,16 @@ impl Chromium {
     }
 
     /// Takes pictures of a tab from now on, at most this many pixels wide and high. Each is told
-    /// as [`super::Happening::ScreencastFrame`]; the next one comes after [`Self::acknowledge`].
+    /// as [`super::Happening::ScreencastFrame`]; the next one comes after [`Self::acknowledge_frame`].
     ///
     /// # Errors
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].
-    pub async fn film(&self, tab: TabId, width: u32, height: u32) -> Result<(), BrowserError> {
+    pub async fn start_screencast(
+        &self,
+        tab: TabId,
+        width: u32,
+        height: u32,
+    ) -> Result<(), BrowserError> {
         self.select(tab).await?;
         let film = ScreencastSettings {
             width,
@@ -377,7 +382,7 @@ impl Chromium {
     ///
     /// # Errors
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].
-    pub async fn stop_filming(&self, tab: TabId) -> Result<(), BrowserError> {
+    pub async fn stop_screencast(&self, tab: TabId) -> Result<(), BrowserError> {
         let session = self.shared.book.page(tab, |page| {
             page.film = None;
             page.session.clone()
@@ -387,15 +392,19 @@ impl Chromium {
     }
 
     /// Says that a picture was seen.
-    pub async fn acknowledge(&self, frame: &ScreencastFrame) {
+    pub async fn acknowledge_frame(&self, frame: &ScreencastFrame) {
         // A tab that is gone takes no more pictures.
         if let Ok(session) = self.session(frame.tab) {
-            self.shared.seen(&session, frame.number).await;
+            self.shared.acknowledge_frame(&session, frame.number).await;
         }
     }
 
     /// The isolated world of a frame, where our own scripts run.
-    pub(super) async fn world(&self, session: &str, frame: &str) -> Result<i64, BrowserError> {
+    pub(super) async fn isolated_world(
+        &self,
+        session: &str,
+        frame: &str,
+    ) -> Result<i64, BrowserError> {
         let world = json!({ "frameId": frame, "worldName": isolated_scripts::WORLD });
         let world = self
             .call(session, "Page.createIsolatedWorld", world)
@@ -416,8 +425,8 @@ impl Chromium {
         self.shared.wire.call(session, method, params).await
     }
 
-    pub(super) async fn tell(&self, session: &str, method: &str, params: Value) {
-        self.shared.wire.tell(session, method, params).await;
+    pub(super) async fn send_notification(&self, session: &str, method: &str, params: Value) {
+        self.shared.wire.notify(session, method, params).await;
     }
 }
 
@@ -427,7 +436,7 @@ impl ChromiumState {
     ///
     /// Whatever comes behind that is told, so that a clock that jumped costs one picture and not
     /// all of them.
-    pub(super) async fn film_anew(&self, tab: TabId) {
+    pub(super) async fn restart_screencast(&self, tab: TabId) {
         loop {
             let look =
                 |page: &mut RegisteredPage| (page.session.clone(), page.film, page.pictures_since);
@@ -450,7 +459,7 @@ impl ChromiumState {
             };
             match self.book.page(tab, ends) {
                 // It was ended meanwhile, perhaps before it was begun anew.
-                Ok((false, _)) => return self.wire.tell(&session, STOP, json!({})).await,
+                Ok((false, _)) => return self.wire.notify(&session, STOP, json!({})).await,
                 Ok(_) if is_refused => Clock::System.wait(AGAIN_AFTER).await,
                 Ok((true, false)) => {}
                 Ok((true, true)) | Err(_) => return,
@@ -500,7 +509,7 @@ pub(super) async fn answer_auth(
         None => json!({ "response": "CancelAuth" }),
     };
     let params = json!({ "requestId": request.request, "authChallengeResponse": answer });
-    wire.tell(&request.session, "Fetch.continueWithAuth", params)
+    wire.notify(&request.session, "Fetch.continueWithAuth", params)
         .await;
 }
 

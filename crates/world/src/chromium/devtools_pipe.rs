@@ -158,7 +158,7 @@ impl DevtoolsClient {
     /// [`BrowserError::Timeout`] after [`CALL_MAX`], [`BrowserError::Refused`] with Chromium's
     /// reason, [`BrowserError::Gone`].
     pub(super) async fn call(&self, session: &str, method: &str, params: Value) -> CallResult {
-        timeout(CALL_MAX, self.ask(session, method, params))
+        timeout(CALL_MAX, self.call_with_timeout(session, method, params))
             .await
             .unwrap_or(Err(BrowserError::Timeout))
     }
@@ -168,7 +168,12 @@ impl DevtoolsClient {
     ///
     /// # Errors
     /// [`BrowserError::Refused`] with Chromium's reason, [`BrowserError::Gone`].
-    pub(super) async fn ask(&self, session: &str, method: &str, params: Value) -> CallResult {
+    pub(super) async fn call_with_timeout(
+        &self,
+        session: &str,
+        method: &str,
+        params: Value,
+    ) -> CallResult {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (tell, told) = oneshot::channel();
         match self.waiting().as_mut() {
@@ -181,7 +186,7 @@ impl DevtoolsClient {
     }
 
     /// Says something whose answer nobody needs.
-    pub(super) async fn tell(&self, session: &str, method: &str, params: Value) {
+    pub(super) async fn notify(&self, session: &str, method: &str, params: Value) {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         // Whoever is gone needs to be told nothing.
         let _ = self.send(id, session, method, params).await;
@@ -205,7 +210,7 @@ impl DevtoolsClient {
     }
 
     /// Hands an answer to who waits for it; false when the message is none.
-    pub(super) fn answered(&self, message: &DevtoolsMessage<'_>) -> bool {
+    pub(super) fn resolve(&self, message: &DevtoolsMessage<'_>) -> bool {
         let Some(id) = message.id else {
             return false;
         };

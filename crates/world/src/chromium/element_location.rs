@@ -11,7 +11,7 @@ use super::{
 
 impl Chromium {
     /// The middle of what is in view of an element, when a click there reaches it.
-    pub(super) async fn place(
+    pub(super) async fn click_point(
         &self,
         session: &str,
         element: &RegisteredElement,
@@ -25,9 +25,9 @@ impl Chromium {
             Err(BrowserError::Refused(why)) if why.contains("layout object") => {
                 return Err(ToolDenial::Covered.into());
             }
-            Err(error) => return Err(stale(error)),
+            Err(error) => return Err(stale_ref_error(error)),
         }
-        let quads = ask("DOM.getContentQuads").await.map_err(stale)?;
+        let quads = ask("DOM.getContentQuads").await.map_err(stale_ref_error)?;
         let view = self.view(session).await?;
         let quads = quads["quads"].as_array().map(Vec::as_slice);
         let quads = quads.unwrap_or_default();
@@ -56,7 +56,10 @@ impl Chromium {
         element: &RegisteredElement,
         hit: i64,
     ) -> Result<bool, BrowserError> {
-        let world = self.world(session, &element.frame).await.map_err(stale)?;
+        let world = self
+            .isolated_world(session, &element.frame)
+            .await
+            .map_err(stale_ref_error)?;
         // What is in another frame cannot be brought into this one's world.
         let hit = match self.object(session, hit, world).await {
             Ok(hit) => hit,
@@ -82,10 +85,13 @@ impl Chromium {
         script: &str,
         arguments: &[Value],
     ) -> Result<Value, BrowserError> {
-        let world = self.world(session, &element.frame).await.map_err(stale)?;
+        let world = self
+            .isolated_world(session, &element.frame)
+            .await
+            .map_err(stale_ref_error)?;
         let object = self.object(session, element.node, world).await;
         let ask = json!({
-            "objectId": object.map_err(stale)?, "functionDeclaration": script,
+            "objectId": object.map_err(stale_ref_error)?, "functionDeclaration": script,
             "arguments": arguments, "returnByValue": true,
         });
         let mut answer = self.call(session, "Runtime.callFunctionOn", ask).await?;
@@ -99,7 +105,7 @@ impl Chromium {
         session: &str,
         target: &str,
     ) -> Result<bool, BrowserError> {
-        let world = self.world(session, target).await?;
+        let world = self.isolated_world(session, target).await?;
         let ask = json!({ "expression": isolated_scripts::FOCUS, "contextId": world });
         let focus = self.call(session, "Runtime.evaluate", ask).await?;
         let object = text(&focus, "/result/objectId");
@@ -135,7 +141,7 @@ impl Chromium {
 }
 
 /// What is not there any more.
-pub(super) fn stale(error: BrowserError) -> BrowserError {
+pub(super) fn stale_ref_error(error: BrowserError) -> BrowserError {
     match error {
         BrowserError::Refused(_) => ToolDenial::StaleRef.into(),
         other => other,

@@ -133,7 +133,7 @@ impl PendingEvents {
 
 impl EventInbox {
     /// Tells something, and waits for room. Answers the picture that this one replaces.
-    pub(super) async fn tell(&self, happening: BrowserEvent) -> Option<ScreencastFrame> {
+    pub(super) async fn push(&self, happening: BrowserEvent) -> Option<ScreencastFrame> {
         loop {
             let room = self.room.notified();
             {
@@ -202,10 +202,10 @@ mod tests {
     async fn a_page_that_changes_all_the_time_takes_one_place() {
         let mailbox = Arc::new(EventInbox::default());
         let mut happenings = EventReceiver(Arc::clone(&mailbox));
-        mailbox.tell(changed(1, "first")).await;
-        mailbox.tell(changed(2, "other")).await;
+        mailbox.push(changed(1, "first")).await;
+        mailbox.push(changed(2, "other")).await;
         for number in 0..10_000 {
-            mailbox.tell(changed(1, &number.to_string())).await;
+            mailbox.push(changed(1, &number.to_string())).await;
         }
         mailbox.close();
         assert_eq!(happenings.next().await, Some(changed(1, "9999")));
@@ -228,16 +228,16 @@ mod tests {
         let mailbox = Arc::new(EventInbox::default());
         let mut happenings = EventReceiver(Arc::clone(&mailbox));
         let document = BrowserEvent::NewDocument(tab(1));
-        mailbox.tell(frame(1)).await;
-        mailbox.tell(document.clone()).await;
-        let replaced = mailbox.tell(frame(2)).await;
+        mailbox.push(frame(1)).await;
+        mailbox.push(document.clone()).await;
+        let replaced = mailbox.push(frame(2)).await;
         assert_eq!(replaced.map(BrowserEvent::Frame), Some(frame(1)));
         assert_eq!(happenings.next().await, Some(document.clone()));
         assert_eq!(happenings.next().await, Some(frame(2)));
         // One of the document before does not count as one of the next.
-        mailbox.tell(document.clone()).await;
-        mailbox.tell(frame(3)).await;
-        assert_eq!(mailbox.tell(document.clone()).await, None);
+        mailbox.push(document.clone()).await;
+        mailbox.push(frame(3)).await;
+        assert_eq!(mailbox.push(document.clone()).await, None);
         assert_eq!(happenings.next().await, Some(frame(3)));
         assert_eq!(happenings.next().await, Some(document));
     }
@@ -248,7 +248,7 @@ mod tests {
         let mut happenings = EventReceiver(Arc::clone(&mailbox));
         let tell = async {
             for _ in 0..2 * WAITING_MAX {
-                mailbox.tell(BrowserEvent::TabClosed(tab(1))).await;
+                mailbox.push(BrowserEvent::TabClosed(tab(1))).await;
             }
             mailbox.close();
         };
@@ -268,7 +268,7 @@ mod tests {
         let mailbox = Arc::new(EventInbox::default());
         drop(EventReceiver(Arc::clone(&mailbox)));
         for _ in 0..=WAITING_MAX {
-            mailbox.tell(BrowserEvent::TabClosed(tab(1))).await;
+            mailbox.push(BrowserEvent::TabClosed(tab(1))).await;
         }
     }
 }

@@ -113,7 +113,7 @@ impl Chromium {
         let held = held.into_iter().find(|button| buttons & bit(*button) != 0);
         let event = json!({
             "type": "mouseMoved", "x": x, "y": y, "buttons": buttons,
-            "button": held.map_or("none", MouseButton::word),
+            "button": held.map_or("none", MouseButton::as_str),
         });
         self.dispatch(tab, session, MOUSE, event).await
     }
@@ -161,7 +161,7 @@ impl Chromium {
         modifiers: u8,
     ) -> Result<(), BrowserError> {
         let mut event = key_event(key, code, modifiers);
-        match keys::written(key, modifiers) {
+        match keys::typed_text(key, modifiers) {
             Some(text) => {
                 event["type"] = "keyDown".into();
                 event["text"] = text.into();
@@ -237,7 +237,7 @@ fn bit(button: MouseButton) -> u8 {
 
 fn mouse(kind: &str, (x, y): (f64, f64), button: MouseButton, buttons: u8, count: u8) -> Value {
     json!({
-        "type": kind, "x": x, "y": y, "button": button.word(), "buttons": buttons,
+        "type": kind, "x": x, "y": y, "button": button.as_str(), "buttons": buttons,
         "clickCount": count,
     })
 }

@@ -70,7 +70,7 @@ pub(super) fn key(name: &str) -> KeyDefinition {
 }
 
 /// What a key writes: one character writes itself, unless Ctrl or Meta makes it a command.
-pub(super) fn written(name: &str, modifiers: u8) -> Option<&str> {
+pub(super) fn typed_text(name: &str, modifiers: u8) -> Option<&str> {
     const CTRL_AND_META: u8 = 2 | 4;
     if modifiers & CTRL_AND_META != 0 {
         return None;
@@ -98,7 +98,7 @@ mod tests {
             ("Dead", 0, 0, None),
         ] {
             assert_eq!(key(name).number, number, "{name}");
-            assert_eq!(written(name, modifiers), writes, "{name}");
+            assert_eq!(typed_text(name, modifiers), writes, "{name}");
         }
     }
 }

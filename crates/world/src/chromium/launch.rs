@@ -106,11 +106,11 @@ pub async fn launch(
             }
             drop(stdin);
         };
-        let over = process.see_out(talk, || {}, &tail, stderr).await;
+        let over = process.wait_until_ended(talk, || {}, &tail, stderr).await;
         ChromiumExit {
             code: over.code,
             is_garbage,
-            last_words: tail.shown(),
+            last_words: tail.plain_text(),
         }
     }));
     Ok((chromium, happenings, running))

@@ -222,8 +222,8 @@ async fn listen(shared: &Arc<ChromiumState>, from: impl AsyncRead + Unpin) -> bo
             continue;
         };
         garbage = 0;
-        if !shared.wire.answered(&message) {
-            listener.hear(&message).await;
+        if !shared.wire.resolve(&message) {
+            listener.handle(&message).await;
         }
     }
 }

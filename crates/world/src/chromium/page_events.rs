@@ -2,7 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use guildhall_domain::{
-    browser::{Dialog, DialogKind, shown},
+    browser::{Dialog, DialogKind, truncated},
     ids::TabId,
     limits,
 };
@@ -35,14 +35,14 @@ impl ChromiumState {
         }
         self.change(session, |page| {
             if page.load == text(params, "/requestId") {
-                page.facts.error = Some(shown(text(params, "/errorText"), ERROR_CHARS_MAX));
+                page.facts.error = Some(truncated(text(params, "/errorText"), ERROR_CHARS_MAX));
             }
         })
         .await;
     }
 
     pub(super) async fn dialog(&self, session: &str, params: &Value) {
-        let plain = |pointer| shown(text(params, pointer), limits::BROWSER_DIALOG_CHARS_MAX);
+        let plain = |pointer| truncated(text(params, pointer), limits::BROWSER_DIALOG_CHARS_MAX);
         let dialog = Dialog {
             kind: match text(params, "/type") {
                 "confirm" => DialogKind::Confirm,
@@ -68,7 +68,7 @@ impl ChromiumState {
         .await;
     }
 
-    pub(super) async fn notes(&self, session: &str, what: &str) {
+    pub(super) async fn set_page_error(&self, session: &str, what: &str) {
         self.change(session, |page| page.facts.error = Some(what.to_owned()))
             .await;
     }
@@ -95,7 +95,7 @@ impl ChromiumState {
             tab
         });
         if let Some(tab) = tab {
-            self.tell_changed(tab).await;
+            self.push_tab_changed(tab).await;
         }
     }
 
@@ -118,7 +118,7 @@ impl ChromiumState {
         let jpeg = STANDARD.decode(text(params, "/data")).unwrap_or_default();
         let fits = !jpeg.is_empty() && jpeg.len() <= limits::BROWSER_FRAME_BYTES_MAX;
         let Some(tab) = tab.filter(|_| fits && shows == Some(FramePolicy::Document)) else {
-            self.seen(session, number).await;
+            self.acknowledge_frame(session, number).await;
             return tab.filter(|_| shows == Some(FramePolicy::BeforeAndLast));
         };
         let frame = ScreencastFrame {
@@ -128,19 +128,19 @@ impl ChromiumState {
             height: side("deviceHeight"),
             number,
         };
-        if let Some(older) = self.mailbox.tell(BrowserEvent::Frame(frame)).await
+        if let Some(older) = self.mailbox.push(BrowserEvent::Frame(frame)).await
             && let Ok(session) = self.book.session(older.tab)
         {
-            self.seen(&session, older.number).await;
+            self.acknowledge_frame(&session, older.number).await;
         }
         None
     }
 
     /// Tells Chromium that a picture was seen, so that it takes the next one.
-    pub(super) async fn seen(&self, session: &str, number: i64) {
+    pub(super) async fn acknowledge_frame(&self, session: &str, number: i64) {
         let params = json!({ "sessionId": number });
         self.wire
-            .tell(session, "Page.screencastFrameAck", params)
+            .notify(session, "Page.screencastFrameAck", params)
             .await;
     }
 
@@ -155,23 +155,23 @@ impl ChromiumState {
                 value => value.to_string(),
             });
         let words: Vec<String> = words.take(20).collect();
-        self.says(session, text(params, "/type"), &words.join(" "));
+        self.append_console_line(session, text(params, "/type"), &words.join(" "));
     }
 
     pub(super) fn exception(&self, session: &str, params: &Value) {
         let details = "/exceptionDetails";
         let thrown = text(params, &format!("{details}/exception/description"));
         let said = text(params, &format!("{details}/text"));
-        self.says(session, "error", &format!("{said} {thrown}"));
+        self.append_console_line(session, "error", &format!("{said} {thrown}"));
     }
 
-    pub(super) fn says(&self, session: &str, level: &str, said: &str) {
+    pub(super) fn append_console_line(&self, session: &str, level: &str, said: &str) {
         let line = ConsoleLine {
-            level: shown(level, 20),
-            text: shown(said, limits::BROWSER_CONSOLE_CHARS_MAX),
+            level: truncated(level, 20),
+            text: truncated(said, limits::BROWSER_CONSOLE_CHARS_MAX),
         };
         if let Some((_, page)) = self.book.open().of_session(session) {
-            page.says(line);
+            page.push_console_line(line);
         }
     }
 
@@ -192,6 +192,6 @@ impl ChromiumState {
             isolated_scripts::VISIBLE => BrowserEvent::Visible(tab),
             _ => return,
         };
-        self.mailbox.tell(happening).await;
+        self.mailbox.push(happening).await;
     }
 }

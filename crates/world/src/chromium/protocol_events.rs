@@ -7,7 +7,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use guildhall_domain::{
-    browser::{DisplayMode, HttpAuthRequest, may_load, shown},
+    browser::{DisplayMode, HttpAuthRequest, may_load, truncated},
     ids::TabId,
     limits,
 };
@@ -62,7 +62,7 @@ impl ProtocolEventHandler {
     }
 
     /// Hears one event. What is not known means nothing here.
-    pub(super) async fn hear(&mut self, message: &DevtoolsMessage<'_>) {
+    pub(super) async fn handle(&mut self, message: &DevtoolsMessage<'_>) {
         let session = message.session.as_deref().unwrap_or_default();
         let Some(method) = message.method.as_deref() else {
             return;
@@ -76,7 +76,7 @@ impl ProtocolEventHandler {
                     .open()
                     .remove(text(&message.params(), "/sessionId"));
                 if let Some(tab) = gone {
-                    shared.mailbox.tell(BrowserEvent::TabClosed(tab)).await;
+                    shared.mailbox.push(BrowserEvent::TabClosed(tab)).await;
                 }
             }
             "Target.targetInfoChanged" => {
@@ -103,13 +103,16 @@ impl ProtocolEventHandler {
             "Network.loadingFailed" => shared.failed(session, &message.params()).await,
             "Page.javascriptDialogOpening" => shared.dialog(session, &message.params()).await,
             "Page.javascriptDialogClosed" => shared.dialog_closed(session).await,
-            "Page.fileChooserOpened" => shared.notes(session, "file chooser refused").await,
-            "Page.downloadWillBegin" => shared.notes(session, "download refused").await,
+            "Page.fileChooserOpened" => {
+                shared.set_page_error(session, "file chooser refused").await
+            }
+            "Page.downloadWillBegin" => shared.set_page_error(session, "download refused").await,
             "Inspector.targetCrashed" => shared.crashed(session).await,
             "Page.screencastFrame" => {
                 if let Some(tab) = shared.frame(session, &message.params()).await {
-                    self.work
-                        .push(Box::pin(async move { shared.film_anew(tab).await }));
+                    self.work.push(Box::pin(
+                        async move { shared.restart_screencast(tab).await },
+                    ));
                 }
             }
             "Runtime.consoleAPICalled" => shared.console(session, &message.params()),
@@ -155,7 +158,7 @@ impl ProtocolEventHandler {
                 shared.book.open().sessions.insert(session.clone(), tab);
                 self.work.push(Box::pin(async move {
                     if shared.guard(&session).await.is_ok() {
-                        shared.wire.tell(&session, "Page.enable", json!({})).await;
+                        shared.wire.notify(&session, "Page.enable", json!({})).await;
                         shared.go_on(&session).await;
                     }
                 }));
@@ -182,7 +185,7 @@ impl ProtocolEventHandler {
                 page.facts.can_go_back = place > 0;
                 page.facts.can_go_forward = place + 1 < entries.len();
             });
-            shared.tell_changed(tab).await;
+            shared.push_tab_changed(tab).await;
         }));
     }
 }
@@ -191,19 +194,25 @@ impl ChromiumState {
     /// Says hello, refuses what is refused to every page, and asks for all targets.
     async fn greet(&self) -> Result<(), BrowserError> {
         let wire = &self.wire;
-        let answer = wire.ask("", "Browser.getVersion", json!({})).await?;
-        let version = shown(text(&answer, "/product"), 100);
+        let answer = wire
+            .call_with_timeout("", "Browser.getVersion", json!({}))
+            .await?;
+        let version = truncated(text(&answer, "/product"), 100);
         self.book.open().version = version;
         let deny = json!({ "behavior": "deny", "eventsEnabled": true });
-        wire.ask("", "Browser.setDownloadBehavior", deny).await?;
+        wire.call_with_timeout("", "Browser.setDownloadBehavior", deny)
+            .await?;
         // Granting none refuses all others.
         let none = json!({ "permissions": [] });
-        wire.ask("", "Browser.grantPermissions", none).await?;
+        wire.call_with_timeout("", "Browser.grantPermissions", none)
+            .await?;
         let pages = json!([{ "type": "page" }, { "exclude": true }]);
         let discover = json!({ "discover": true, "filter": pages });
-        wire.ask("", "Target.setDiscoverTargets", discover).await?;
+        wire.call_with_timeout("", "Target.setDiscoverTargets", discover)
+            .await?;
         let attach = attach_to(&pages);
-        wire.ask("", "Target.setAutoAttach", attach).await?;
+        wire.call_with_timeout("", "Target.setAutoAttach", attach)
+            .await?;
         Ok(())
     }
 
@@ -222,7 +231,7 @@ impl ChromiumState {
     /// Keeps what a target and its own frames and workers ask for within bounds.
     async fn bound_requests(&self, session: &str) {
         let inner = json!([{ "type": "iframe" }, { "type": "worker" }, { "exclude": true }]);
-        let tell = async |method, params| self.wire.tell(session, method, params).await;
+        let tell = async |method, params| self.wire.notify(session, method, params).await;
         tell("Target.setAutoAttach", attach_to(&inner)).await;
         tell("Network.enable", json!({})).await;
         if self.mode == DisplayMode::Embedded {
@@ -234,13 +243,13 @@ impl ChromiumState {
 
     async fn go_on(&self, session: &str) {
         self.wire
-            .tell(session, "Runtime.runIfWaitingForDebugger", json!({}))
+            .notify(session, "Runtime.runIfWaitingForDebugger", json!({}))
             .await;
     }
 
     async fn close_target(&self, target: &str) {
         let target = json!({ "targetId": target });
-        self.wire.tell("", "Target.closeTarget", target).await;
+        self.wire.notify("", "Target.closeTarget", target).await;
     }
 
     /// Makes a new target a tab; one that cannot be guarded is closed.
@@ -251,7 +260,7 @@ impl ChromiumState {
             }
             return;
         }
-        let tell = async |method, params| self.wire.tell(session, method, params).await;
+        let tell = async |method, params| self.wire.notify(session, method, params).await;
         tell("Page.enable", json!({})).await;
         tell("Runtime.enable", json!({})).await;
         let binding = json!({
@@ -287,17 +296,17 @@ impl ChromiumState {
             is_first.then(|| entries.version.clone())
         };
         self.mailbox
-            .tell(BrowserEvent::TabOpened { tab, opener })
+            .push(BrowserEvent::TabOpened { tab, opener })
             .await;
-        self.tell_changed(tab).await;
+        self.push_tab_changed(tab).await;
         self.book.opened.notify_waiters();
         if let Some(version) = first {
-            self.mailbox.tell(BrowserEvent::Ready(version)).await;
+            self.mailbox.push(BrowserEvent::Ready(version)).await;
         }
     }
 
     /// Tells what is in a tab, when it is news.
-    pub(super) async fn tell_changed(&self, tab: TabId) {
+    pub(super) async fn push_tab_changed(&self, tab: TabId) {
         let news = self.book.page(tab, |page| {
             let is_news = page.is_told && page.told.as_ref() != Some(&page.facts);
             is_news.then(|| {
@@ -307,7 +316,7 @@ impl ChromiumState {
         });
         if let Ok(Some(page)) = news {
             self.mailbox
-                .tell(BrowserEvent::TabChanged { tab, page })
+                .push(BrowserEvent::TabChanged { tab, page })
                 .await;
         }
     }
@@ -322,7 +331,7 @@ impl ChromiumState {
             tab
         });
         if let Some(tab) = tab {
-            self.tell_changed(tab).await;
+            self.push_tab_changed(tab).await;
         }
     }
 
@@ -353,7 +362,7 @@ impl ChromiumState {
             let refused = json!({ "requestId": request, "errorReason": "BlockedByClient" });
             ("Fetch.failRequest", refused)
         };
-        self.wire.tell(session, method, params).await;
+        self.wire.notify(session, method, params).await;
     }
 
     pub(super) fn is_guarded(
@@ -369,7 +378,7 @@ impl ChromiumState {
             session: session.to_owned(),
             request: text(params, "/requestId").to_owned(),
         };
-        let plain = |pointer| shown(text(params, pointer), REALM_CHARS_MAX);
+        let plain = |pointer| truncated(text(params, pointer), REALM_CHARS_MAX);
         let asked = HttpAuthRequest {
             origin: plain("/authChallenge/origin"),
             realm: plain("/authChallenge/realm"),
@@ -387,7 +396,7 @@ impl ChromiumState {
         if let Some(older) = older {
             browser_commands::answer_auth(&self.wire, &older, None).await;
         }
-        self.tell_changed(tab).await;
+        self.push_tab_changed(tab).await;
     }
 
     /// A load begins. Chromium itself goes to some places that are not fetched, such as `chrome:`.
@@ -406,7 +415,9 @@ impl ChromiumState {
             self.is_guarded(&entries, tab) && !may_load(url, false)
         };
         if is_refused {
-            self.wire.tell(session, "Page.stopLoading", json!({})).await;
+            self.wire
+                .notify(session, "Page.stopLoading", json!({}))
+                .await;
         }
     }
 
@@ -433,12 +444,12 @@ impl ChromiumState {
             let is_refused = self.is_guarded(&entries, tab) && !is_error && !may_load(url, false);
             (tab, is_refused)
         };
-        self.mailbox.tell(BrowserEvent::NewDocument(tab)).await;
+        self.mailbox.push(BrowserEvent::NewDocument(tab)).await;
         if is_refused {
             let blank = json!({ "url": "about:blank" });
-            self.wire.tell(session, "Page.navigate", blank).await;
+            self.wire.notify(session, "Page.navigate", blank).await;
         }
-        self.tell_changed(tab).await;
+        self.push_tab_changed(tab).await;
     }
 
     async fn loads(&self, session: &str, params: &Value, is_loading: bool) {

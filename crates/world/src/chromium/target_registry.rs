@@ -6,7 +6,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    browser::{PageState, Viewport, shown},
+    browser::{PageState, Viewport, truncated},
     ids::TabId,
     limits::{self, BROWSER_CONSOLE_MAX},
 };
@@ -132,14 +132,14 @@ impl RegisteredPage {
 
     /// Takes note of what the tab is called.
     pub(super) fn is_called(&mut self, url: &str, title: &str) {
-        self.facts.url = shown(url, limits::BROWSER_URL_CHARS_MAX);
-        self.chromium_title = shown(title, limits::BROWSER_TITLE_CHARS_MAX);
+        self.facts.url = truncated(url, limits::BROWSER_URL_CHARS_MAX);
+        self.chromium_title = truncated(title, limits::BROWSER_TITLE_CHARS_MAX);
         self.set_title();
     }
 
     /// Takes note of the title that the document told itself.
     pub(super) fn has_title(&mut self, title: &str) {
-        self.document_title = Some(shown(title, limits::BROWSER_TITLE_CHARS_MAX));
+        self.document_title = Some(truncated(title, limits::BROWSER_TITLE_CHARS_MAX));
         self.set_title();
     }
 
@@ -182,7 +182,7 @@ impl RegisteredPage {
     }
 
     /// Keeps a message of its console.
-    pub(super) fn says(&mut self, line: ConsoleLine) {
+    pub(super) fn push_console_line(&mut self, line: ConsoleLine) {
         if self.console.len() == BROWSER_CONSOLE_MAX {
             self.console.pop_front();
         }

@@ -17,7 +17,12 @@ impl ConfinedFs {
     /// `None` says nothing, not even that there is no such file.
     ///
     /// Source: contract 6.1, 6.8.
-    pub fn file_at_hand(&self, folder: &str, numbers: (u64, u64), path: &str) -> Option<OpenFile> {
+    pub fn file_if_cached(
+        &self,
+        folder: &str,
+        numbers: (u64, u64),
+        path: &str,
+    ) -> Option<OpenFile> {
         #[cfg(target_os = "linux")]
         return linux::file(self, folder.as_ref(), numbers, path.as_ref());
         #[cfg(not(target_os = "linux"))]
@@ -27,7 +32,7 @@ impl ConfinedFs {
 
 impl OpenFile {
     /// These of its bytes, when all of them are in the kernel's memory.
-    pub fn read_at_hand(&self, bytes: &Range<u64>) -> Option<Vec<u8>> {
+    pub fn read_if_cached(&self, bytes: &Range<u64>) -> Option<Vec<u8>> {
         #[cfg(target_os = "linux")]
         return linux::read(self, bytes);
         #[cfg(not(target_os = "linux"))]
@@ -52,7 +57,7 @@ mod linux {
 
     use super::super::{
         ConfinedFs, OpenFile,
-        path_walk::{InodeId, PLACE, clear_below},
+        path_walk::{InodeId, PLACE, check_outside_guarded},
     };
 
     /// Straight below, on the same disk, and only through names that the kernel remembers.
@@ -78,13 +83,13 @@ mod linux {
         if here.numbers() != numbers {
             return None;
         }
-        clear_below(&folder, root.here, shunned).ok()?;
+        check_outside_guarded(&folder, root.here, shunned).ok()?;
         let (above, name) = (rest.parent()?, rest.file_name()?);
         let parent = match above.as_os_str().is_empty() {
             true => folder,
             false => {
                 let parent = open(&folder, above, PLACE)?;
-                clear_below(&parent, here, shunned).ok()?;
+                check_outside_guarded(&parent, here, shunned).ok()?;
                 parent
             }
         };
@@ -162,19 +167,19 @@ mod tests {
         ] {
             // Whether or not it was asked for before, the kernel knows the way by now.
             let expected = found.file(path).ok();
-            let file = confined.file_at_hand(folder, numbers, path);
+            let file = confined.file_if_cached(folder, numbers, path);
             assert_eq!(file.is_some(), is_plain && is_on_disk, "{path}");
             let Some(file) = file else { continue };
-            let (all, expected) = (file.figures().size, expected.unwrap());
+            let (all, expected) = (file.size_and_mtime().size, expected.unwrap());
             assert_eq!(file.path(), expected.path());
             assert_eq!(file.physical(), expected.physical());
             let text = std::fs::read(site.join(path)).unwrap();
-            assert_eq!(file.read_at_hand(&(0..all)), Some(text.clone()), "{path}");
-            assert_eq!(file.read_at_hand(&(1..all)).as_deref(), Some(&text[1..]));
-            assert_eq!(file.read_at_hand(&(1..all + 1)), None);
+            assert_eq!(file.read_if_cached(&(0..all)), Some(text.clone()), "{path}");
+            assert_eq!(file.read_if_cached(&(1..all)).as_deref(), Some(&text[1..]));
+            assert_eq!(file.read_if_cached(&(1..all + 1)), None);
         }
         let another = (numbers.0, numbers.1 + 1);
-        assert!(confined.file_at_hand(folder, another, "page").is_none());
-        assert!(confined.file_at_hand("/usr", numbers, "page").is_none());
+        assert!(confined.file_if_cached(folder, another, "page").is_none());
+        assert!(confined.file_if_cached("/usr", numbers, "page").is_none());
     }
 }

@@ -38,7 +38,7 @@ impl ContainedFolder {
     ///
     /// # Errors
     /// Those of looking at it, unless it is missing.
-    pub(crate) fn without(mut self, shunned: &Path) -> io::Result<Self> {
+    pub(crate) fn excluding(mut self, shunned: &Path) -> io::Result<Self> {
         self.shunned = match GuardedFolder::open(shunned) {
             Ok(shunned) => Some(shunned),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,

@@ -25,7 +25,7 @@ use rustix::{
 
 use super::{
     FolderContext,
-    path_refusals::{refused, refused_io},
+    path_refusals::{refusal_of_errno, refusal_of_io_error},
     path_walk::{AncestorFolders, BaseFolder, InodeId, OpenPath, WalkResult},
 };
 
@@ -125,7 +125,7 @@ impl Folder {
             .filter_map(|name| Some(name.join(rest.as_ref().ok()?)));
         let aliases: Vec<PathBuf> = aliases.chain(asked).collect();
         let own = BaseFolder::new(place.descriptor, path, aliases)
-            .map_err(|error| refused(error, Path::new(&text)))?;
+            .map_err(|error| refusal_of_errno(error, Path::new(&text)))?;
         Ok(Self {
             own: Arc::new(own),
             within,
@@ -149,7 +149,7 @@ impl Folder {
     /// # Errors
     /// Those of the file system.
     pub fn identity(&self) -> Result<PhysicalId> {
-        let no = |error: &std::io::Error| refused_io(error, &self.own.path);
+        let no = |error: &std::io::Error| refusal_of_io_error(error, &self.own.path);
         let folder = self
             .own
             .descriptor
@@ -206,7 +206,7 @@ impl Folder {
                 Self::at(place, asked, Arc::clone(base), Arc::clone(ground))
             }
             Ok(WalkResult::Other(..)) => Err(Refusal::NotADirectory.into()),
-            Err(error) => Err(refused(error, &base.path.join(rest))),
+            Err(error) => Err(refusal_of_errno(error, &base.path.join(rest))),
         }
     }
 
@@ -216,7 +216,7 @@ impl Folder {
     /// # Errors
     /// The refusals of contract 6.1, and the first of `see`.
     pub fn each(&self, mut see: impl FnMut(DirEntry) -> Result<()>) -> Result<()> {
-        let no = |error| refused(error, &self.own.path);
+        let no = |error| refusal_of_errno(error, &self.own.path);
         let suspect = self.ground.suspect_in(self.own.here);
         let names = readable(&self.own.descriptor).and_then(Dir::new);
         for entry in names.map_err(no)? {
@@ -257,7 +257,7 @@ impl Folder {
 
     /// Bytes and last change of what lies at `name`, a link itself when it is one; `None` when it
     /// is gone.
-    pub fn figures(&self, name: &str) -> Option<SizeAndMtime> {
+    pub fn size_and_mtime(&self, name: &str) -> Option<SizeAndMtime> {
         let stat = statat(&self.own.descriptor, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         Some(SizeAndMtime::of(&stat))
     }
@@ -269,7 +269,7 @@ impl Folder {
     /// where the data folder has the name.
     pub fn make(&self, name: &str) -> Result<Self> {
         let all = Mode::RWXU | Mode::RWXG | Mode::RWXO;
-        let no = |error| refused(error, &self.own.path.join(name));
+        let no = |error| refusal_of_errno(error, &self.own.path.join(name));
         match mkdirat(&self.own.descriptor, name, all) {
             Ok(()) => {}
             Err(Errno::EXIST) => {
@@ -293,7 +293,7 @@ impl Folder {
     /// The refusals of contract 6.1.
     pub fn links(&self) -> Result<LinkResolver<'_>> {
         let above = AncestorFolders::of(&self.own.descriptor, self.within.here)
-            .map_err(|error| refused(error, &self.own.path))?;
+            .map_err(|error| refusal_of_errno(error, &self.own.path))?;
         Ok(LinkResolver {
             folder: self,
             above,
@@ -315,7 +315,7 @@ impl Folder {
         match self.own.file(rest, self.ground.shunned()) {
             Ok(WalkResult::Other(place, name, FileType::RegularFile)) => Ok((place, name)),
             Ok(WalkResult::Other(..) | WalkResult::Folder(_)) => Err(Refusal::NotAFile.into()),
-            Err(error) => Err(refused(error, &self.own.path.join(rest))),
+            Err(error) => Err(refusal_of_errno(error, &self.own.path.join(rest))),
         }
     }
 
@@ -332,14 +332,14 @@ impl Folder {
         let file = match file {
             Ok(file) => File::from(file),
             Err(Errno::LOOP | Errno::NXIO) => return Err(Refusal::NotAFile.into()),
-            Err(error) => return Err(refused(error, &path)),
+            Err(error) => return Err(refusal_of_errno(error, &path)),
         };
         let file = OpenFile::new(file, path)?;
         let is_of_data = self
             .ground
             .data
             .holds(&file.metadata)
-            .map_err(|error| refused(error, Path::new(&file.path)))?;
+            .map_err(|error| refusal_of_errno(error, Path::new(&file.path)))?;
         match is_of_data {
             true => Err(Refusal::OutsideBoundary.into()),
             false => Ok(file),
@@ -350,7 +350,7 @@ impl Folder {
         &self.own
     }
 
-    pub(super) fn within(&self) -> &Arc<BaseFolder> {
+    pub(super) fn effective_root(&self) -> &Arc<BaseFolder> {
         &self.within
     }
 }
@@ -392,7 +392,9 @@ impl LinkResolver<'_> {
 
 impl OpenFile {
     pub(super) fn new(file: File, path: PathBuf) -> Result<Self> {
-        let metadata = file.metadata().map_err(|error| refused_io(&error, &path))?;
+        let metadata = file
+            .metadata()
+            .map_err(|error| refusal_of_io_error(&error, &path))?;
         if !metadata.is_file() {
             return Err(Refusal::NotAFile.into());
         }
@@ -428,7 +430,7 @@ impl OpenFile {
     }
 
     /// How large it was when it was opened, and when it was last written.
-    pub fn figures(&self) -> SizeAndMtime {
+    pub fn size_and_mtime(&self) -> SizeAndMtime {
         let (seconds, nanoseconds) = (self.metadata.mtime(), self.metadata.mtime_nsec());
         SizeAndMtime {
             size: self.metadata.size(),
@@ -485,7 +487,7 @@ impl PhysicalId {
 
     /// What it is known by after the machine was started anew, when the device's number may be
     /// another one.
-    pub fn lasting(self) -> PersistentInode {
+    pub fn to_inode(self) -> PersistentInode {
         let born = self.born.map(|born| born.to_string());
         PersistentInode::new(format!("{}:{}", self.ino, born.unwrap_or_default()))
     }

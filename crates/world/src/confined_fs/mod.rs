@@ -29,8 +29,8 @@ pub use folder::{
 
 use file_identity_tokens::FileIdentityTokens;
 use guarded_folder::GuardedFolder;
-use path_refusals::refused;
-pub(crate) use path_refusals::refused_io;
+use path_refusals::refusal_of_errno;
+pub(crate) use path_refusals::refusal_of_io_error;
 use path_walk::{BaseFolder, InodeId};
 
 /// The roots everything lies beneath, home, and the one folder nothing may lie in.
@@ -91,7 +91,7 @@ impl ConfinedFs {
         let data = GuardedFolder::open(data_dir).map_err(|error| broken(data_dir, error))?;
         let allowed = |path: &Path| {
             let base = BaseFolder::open(path).map_err(|error| broken(path, error))?;
-            let is_clear = path_walk::is_clear_of(&base.descriptor, data.here());
+            let is_clear = path_walk::is_outside(&base.descriptor, data.here());
             match is_clear.map_err(|error| Fault::broken(during, error))? {
                 true => Ok(Some(Arc::new(base))),
                 // Nothing in the data folder is reached, a root there is none.
@@ -150,7 +150,7 @@ impl ConfinedFs {
                 (home, rest)
             }
             FileScope::Folder(_) | FileScope::FolderAtHome(_) | FileScope::Own(_) => {
-                return self.reached(reach)?.folder(path);
+                return self.open_scope(reach)?.folder(path);
             }
         };
         Folder::beneath(base, rest, Some(meant.clone()), &self.ground)
@@ -161,7 +161,7 @@ impl ConfinedFs {
     ///
     /// # Errors
     /// As [`ConfinedFs::open_folder`].
-    pub fn reached(&self, reach: &FileScope) -> Result<Folder> {
+    pub fn open_scope(&self, reach: &FileScope) -> Result<Folder> {
         match reach {
             FileScope::Roots => Err(Refusal::OutsideBoundary.into()),
             FileScope::Home => {
@@ -235,10 +235,10 @@ impl ConfinedFs {
             FileScope::Home
             | FileScope::Folder(_)
             | FileScope::FolderAtHome(_)
-            | FileScope::Own(_) => self.reached(reach)?,
+            | FileScope::Own(_) => self.open_scope(reach)?,
         };
         let target = folder.target(path)?;
-        Ok((target, folder.within().here))
+        Ok((target, folder.effective_root().here))
     }
 
     /// The longest root that holds `path`, as written or as canonical, and the rest of the path.
@@ -269,10 +269,10 @@ impl ConfinedFs {
     /// The folder at `path`, which lies anywhere but in the data folder.
     fn own(&self, path: &Path) -> Result<Folder> {
         let opened = BaseFolder::open_without_links(path).and_then(|base| {
-            let is_clear = path_walk::is_clear_of(&base.descriptor, self.ground.data.here())?;
+            let is_clear = path_walk::is_outside(&base.descriptor, self.ground.data.here())?;
             is_clear.then_some(base).ok_or(Errno::XDEV)
         });
-        let base = opened.map_err(|error| refused(error, path))?;
+        let base = opened.map_err(|error| refusal_of_errno(error, path))?;
         Folder::beneath(&Arc::new(base), Path::new(""), None, &self.ground)
     }
 }

@@ -9,7 +9,7 @@ use guildhall_domain::{
 use rustix::io::Errno;
 
 /// Says why `path` cannot be used; the path itself is for the log alone.
-pub(crate) fn refused(errno: Errno, path: &Path) -> Error {
+pub(crate) fn refusal_of_errno(errno: Errno, path: &Path) -> Error {
     let invalid = |name| Refusal::InvalidPath(name).into();
     match errno {
         Errno::XDEV => Refusal::OutsideBoundary.into(),
@@ -24,8 +24,8 @@ pub(crate) fn refused(errno: Errno, path: &Path) -> Error {
 }
 
 /// The same of an error of the standard library.
-pub(crate) fn refused_io(error: &io::Error, path: &Path) -> Error {
-    refused(Errno::from_io_error(error).unwrap_or(Errno::IO), path)
+pub(crate) fn refusal_of_io_error(error: &io::Error, path: &Path) -> Error {
+    refusal_of_errno(Errno::from_io_error(error).unwrap_or(Errno::IO), path)
 }
 
 fn fault(kind: FaultKind, errno: Errno, path: &Path) -> Error {

@@ -168,7 +168,7 @@ impl BaseFolder {
     pub(super) fn folder(&self, rest: &Path, shunned: Option<InodeId>) -> Result<WalkResult> {
         require_short(rest)?;
         if let Some(place) = self.quick(rest) {
-            clear_below(&place.descriptor, self.here, shunned)?;
+            check_outside_guarded(&place.descriptor, self.here, shunned)?;
             return Ok(WalkResult::Folder(place));
         }
         self.walk(Vec::new(), rest, shunned)
@@ -184,7 +184,7 @@ impl BaseFolder {
         {
             let kind = file_type(&stat);
             if kind != FileType::Symlink && kind != FileType::Directory {
-                clear_below(&place.descriptor, self.here, shunned)?;
+                check_outside_guarded(&place.descriptor, self.here, shunned)?;
                 return Ok(WalkResult::Other(place, name.to_owned(), kind));
             }
         }
@@ -340,7 +340,7 @@ impl AncestorFolders {
     /// Those of `folder` below the base that is `stop`.
     pub(super) fn of(folder: &OwnedFd, stop: InodeId) -> Result<Self> {
         let mut folders = Vec::new();
-        climb(folder, stop, |folder, here| {
+        walk_up(folder, stop, |folder, here| {
             if here != stop {
                 folders.push(folder.try_clone_to_owned().map_err(|_| Errno::MFILE)?);
             }
@@ -353,7 +353,7 @@ impl AncestorFolders {
 
 /// Shows each folder from `folder` up to the one that is `stop`, which must be met: else the
 /// folder was taken out of it, and that is outside.
-pub(super) fn climb(
+pub(super) fn walk_up(
     folder: &OwnedFd,
     stop: InodeId,
     mut see: impl FnMut(BorrowedFd<'_>, InodeId) -> Result<()>,
@@ -377,15 +377,19 @@ pub(super) fn climb(
 }
 
 /// Refuses what lies in the folder that is `shunned`, or no longer below the one that is `stop`.
-pub(super) fn clear_below(folder: &OwnedFd, stop: InodeId, shunned: Option<InodeId>) -> Result<()> {
-    climb(folder, stop, |_, here| refuse(shunned, here))
+pub(super) fn check_outside_guarded(
+    folder: &OwnedFd,
+    stop: InodeId,
+    shunned: Option<InodeId>,
+) -> Result<()> {
+    walk_up(folder, stop, |_, here| refuse(shunned, here))
 }
 
 /// Whether no folder from `folder` up to the top of the file system is `shunned`.
-pub(super) fn is_clear_of(folder: &OwnedFd, shunned: InodeId) -> Result<bool> {
+pub(super) fn is_outside(folder: &OwnedFd, shunned: InodeId) -> Result<bool> {
     let top = InodeId::of(openat(CWD, "/", PLACE, Mode::empty())?)?;
     let mut is_clear = true;
-    climb(folder, top, |_, here| {
+    walk_up(folder, top, |_, here| {
         is_clear &= here != shunned;
         Ok(())
     })?;

@@ -23,7 +23,7 @@ use super::{
 pub(super) fn of(folder: &Folder, stop: InodeId) -> TreeKind {
     let mut tree = None;
     // What cannot be looked into is no sign of a repository.
-    let _ = path_walk::climb(&folder.own().descriptor, stop, |folder, _| {
+    let _ = path_walk::walk_up(&folder.own().descriptor, stop, |folder, _| {
         tree = at(folder);
         match tree {
             None => Ok(()),
@@ -37,9 +37,9 @@ pub(super) fn of(folder: &Folder, stop: InodeId) -> TreeKind {
 /// The `.gitignore` of each folder above `folder`, nearest first, up to the top of its repository;
 /// none where that is not seen from the effective root. What is read is taken off `budget`.
 pub(crate) fn ignored_above(folder: &Folder, budget: &mut u64) -> Vec<Option<String>> {
-    let (own, within) = (folder.own(), folder.within());
+    let (own, within) = (folder.own(), folder.effective_root());
     let mut found = Vec::new();
-    let top = path_walk::climb(&own.descriptor, within.here, |above, here| {
+    let top = path_walk::walk_up(&own.descriptor, within.here, |above, here| {
         if here != own.here {
             found.push(ignored_in(above, budget));
         }

@@ -88,7 +88,7 @@ fn once(confined: &ConfinedFs, base: &Path, round: u64) -> Result<()> {
         1 => {
             let (folder, path) = (confined.open_folder(&reach, &work)?, format!("{name}/file"));
             let PhysicalId { dev, ino, .. } = folder.identity()?;
-            if let Some(file) = confined.file_at_hand(&work, (dev, ino), &path) {
+            if let Some(file) = confined.file_if_cached(&work, (dev, ino), &path) {
                 require_inside(&file);
             }
             require_inside(&folder.file(&path)?);

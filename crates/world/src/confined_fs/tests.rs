@@ -272,7 +272,7 @@ fn the_data_folder_is_neither_named_nor_reached_whatever_leads_to_it() {
     // A working folder in the data folder is none.
     let own = FileScope::Own(at("root/.data/run").to_str().unwrap().to_owned());
     assert_eq!(
-        confined.reached(&own).map(|_| ()).map_err(in_words),
+        confined.open_scope(&own).map(|_| ()).map_err(in_words),
         Err("OutsideBoundary".to_owned())
     );
 }
@@ -429,7 +429,7 @@ fn an_agents_own_folder_is_not_replaced_by_a_link() {
     let confined = ConfinedFs::open(&[], None, &at("data")).unwrap();
     let ada = at("any/ada").to_str().unwrap().to_owned();
     let own = FileScope::Own(ada.clone());
-    assert!(confined.reached(&own).unwrap().is_root());
+    assert!(confined.open_scope(&own).unwrap().is_root());
     let src = format!("{ada}/src");
     let found = confined.open_folder(&own, &src).unwrap();
     assert_eq!((found.path(), found.is_root()), (src.as_str(), false));
@@ -532,7 +532,7 @@ fn no_other_name_of_a_file_leads_into_the_data_folder() {
     }
     let folders = ConfinedFs::open(std::slice::from_ref(&root), None, &data).unwrap();
     let reach = FileScope::Folder(root.to_str().unwrap().to_owned());
-    let folder = folders.reached(&reach).unwrap();
+    let folder = folders.open_scope(&reach).unwrap();
     for (name, is_there) in [
         ("database", false),
         ("secret", false),
@@ -547,7 +547,7 @@ fn no_other_name_of_a_file_leads_into_the_data_folder() {
         };
         assert_eq!((read, written), (expected.clone(), expected), "{name}");
         let beneath = contained_folder::ContainedFolder::open(&root).unwrap();
-        let beneath = beneath.without(&data).unwrap();
+        let beneath = beneath.excluding(&data).unwrap();
         let read = beneath.file(Path::new(name));
         assert_eq!(read.is_ok(), is_there, "{name}");
     }

@@ -51,7 +51,7 @@ impl ServiceClients {
             message: message.to_owned(),
         };
         let base = sending.toolkit.base_url.as_deref().unwrap_or_default();
-        let written = match http_requests::write(binding, base, sending.arguments) {
+        let written = match http_requests::build(binding, base, sending.arguments) {
             Ok(written) => written,
             Err(why) => return SendResult::NotSent { message: why },
         };
@@ -69,7 +69,7 @@ impl ServiceClients {
             HttpMethod::Get | HttpMethod::Head => CONNECTOR_REDIRECTS_MAX,
             HttpMethod::Post | HttpMethod::Put | HttpMethod::Patch | HttpMethod::Delete => 0,
         };
-        match ask(way, request, redirects, until).await {
+        match send_request(way, request, redirects, until).await {
             Ok(answer) => said(answer, until, sending.credentials).await,
             Err(undone) => undone.into(),
         }
@@ -164,7 +164,7 @@ pub(super) fn signed(
 }
 
 /// Sends a request and follows where it is sent on to, within its origin.
-pub(super) async fn ask(
+pub(super) async fn send_request(
     way: &HttpClient,
     request: Request<Bytes>,
     redirects: usize,
@@ -262,11 +262,11 @@ fn reason(status: StatusCode, said: &Value) -> String {
     };
     let text = text.map(str::trim).filter(|text| !text.is_empty());
     let text = text.or(status.canonical_reason()).unwrap_or("it said no");
-    shown(text)
+    plain_reason(text)
 }
 
 /// Text of a service as a person may be shown it.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn plain_reason(text: &str) -> String {
     plain(text, CONNECTOR_REASON_CHARS_MAX)
 }
 

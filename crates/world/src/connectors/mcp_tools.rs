@@ -13,7 +13,7 @@ use url::Url;
 
 use super::{
     AccountCredentials, OutgoingOperation, ServiceClients, hidden,
-    http_execution::{AccountCredential, shown, signed},
+    http_execution::{AccountCredential, plain_reason, signed},
 };
 use crate::mcp::{
     self, ClientCallbacks, ConnectOptions, ConnectedServer, InitializeMode, McpError,
@@ -70,8 +70,8 @@ impl ServiceClients {
             running,
         } = connected;
         let left = until.saturating_duration_since(Instant::now());
-        let listing = mcp::settled(&client, &notices, |_| false, left);
-        Ok(mcp::during(&client, running, listing).await?.tools)
+        let listing = mcp::list_until_settled(&client, &notices, |_| false, left);
+        Ok(mcp::drive_while(&client, running, listing).await?.tools)
     }
 
     pub(super) async fn call(&self, tool: &str, sending: &OutgoingOperation<'_>) -> SendResult {
@@ -92,7 +92,7 @@ impl ServiceClients {
             ..RequestOptions::default()
         };
         let call = client.call(tool, sending.arguments.clone(), asking);
-        let answer = mcp::during(&client, running, call).await;
+        let answer = mcp::drive_while(&client, running, call).await;
         answered(answer, sending.credentials)
     }
 
@@ -216,7 +216,7 @@ fn no(error: &McpError) -> Option<SendResult> {
     };
     Some(SendResult::Refused {
         status,
-        message: shown(&error.to_string()),
+        message: plain_reason(&error.to_string()),
         retry_after_s: None,
     })
 }
@@ -244,7 +244,7 @@ fn answered(answer: Result<Value, McpError>, credentials: &AccountCredentials) -
             let texts: Vec<_> = parts.filter_map(|part| part["text"].as_str()).collect();
             let message = match texts.is_empty() {
                 true => "the tool said no".to_owned(),
-                false => shown(&texts.join(" ")),
+                false => plain_reason(&texts.join(" ")),
             };
             SendResult::Refused {
                 status: None,

@@ -111,9 +111,7 @@ impl ServiceClients {
         match sending.binding {
             OperationBinding::Http(binding) => self.request(binding, &sending).await,
             OperationBinding::Mcp { tool } => self.call(tool, &sending).await,
-            OperationBinding::Rehearsal { deed } => {
-                scripted_toolkit::play(*deed, sending.arguments)
-            }
+            OperationBinding::Rehearsal { deed } => scripted_toolkit::run(*deed, sending.arguments),
         }
     }
 

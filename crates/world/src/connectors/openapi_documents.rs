@@ -20,7 +20,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::{AGENT, ServiceClients, http_execution::ask};
+use super::{AGENT, ServiceClients, http_execution::send_request};
 use crate::{
     http_client::read,
     yaml::{self, YamlLimits},
@@ -47,7 +47,7 @@ impl ServiceClients {
     ///
     /// # Errors
     /// See [`DocumentError`].
-    pub async fn document(&self, url: &str) -> Result<Value, DocumentError> {
+    pub async fn fetch_document(&self, url: &str) -> Result<Value, DocumentError> {
         let unreachable = |why: &dyn std::fmt::Display| DocumentError::Unreachable(why.to_string());
         let parsed = Url::parse(url).map_err(|error| unreachable(&error))?;
         let way = self.way(&parsed);
@@ -61,7 +61,7 @@ impl ServiceClients {
             .body(Bytes::new())
             .map_err(|error| unreachable(&error))?;
         let until = Instant::now() + WAIT;
-        let asked = ask(way, request, CONNECTOR_REDIRECTS_MAX, until).await;
+        let asked = send_request(way, request, CONNECTOR_REDIRECTS_MAX, until).await;
         let answer = asked.map_err(|undone| unreachable(&undone))?;
         if !answer.status().is_success() {
             let status = answer.status().as_u16();

@@ -95,7 +95,7 @@ impl Mechanism {
     }
 
     /// What it takes.
-    pub fn takes(self) -> &'static str {
+    pub fn requirement(self) -> &'static str {
         match self {
             Self::Ports => "Keeping them from its ports takes Linux 6.7 with Landlock.",
             Self::Files => {
@@ -137,7 +137,7 @@ impl AvailableMechanisms {
     }
 
     /// Whether one is there.
-    pub fn has(self, part: Mechanism) -> bool {
+    pub fn has_mechanism(self, part: Mechanism) -> bool {
         match part {
             Mechanism::Ports => self.ports,
             Mechanism::Files => self.files,
@@ -150,7 +150,7 @@ impl AvailableMechanisms {
     pub fn missing(self) -> impl Iterator<Item = Mechanism> {
         Mechanism::ALL
             .into_iter()
-            .filter(move |part| !self.has(*part))
+            .filter(move |part| !self.has_mechanism(*part))
     }
 }
 
@@ -321,7 +321,7 @@ impl fmt::Debug for Enclosure {
 
 impl Enclosure {
     /// No enclosure.
-    pub fn off() -> Self {
+    pub fn disabled() -> Self {
         Self {
             walls: None,
             hidden: Vec::new(),
@@ -371,7 +371,7 @@ impl Enclosure {
                 failures,
                 rules: OnceCell::new(),
             })),
-            ..Self::off()
+            ..Self::disabled()
         }
     }
 
@@ -384,7 +384,7 @@ impl Enclosure {
             let parts = walls.parts;
             parts.ports && parts.files
         }) else {
-            return Self::off();
+            return Self::disabled();
         };
         let own = [walls.around.port];
         Self {
@@ -401,7 +401,7 @@ impl Enclosure {
                 failures: Vec::new(),
                 rules: OnceCell::new(),
             })),
-            ..Self::off()
+            ..Self::disabled()
         }
     }
 
@@ -423,7 +423,7 @@ impl Enclosure {
     }
 
     /// Whether what is enclosed cannot connect to the server's own listeners, as its owner does.
-    pub(crate) fn keeps_from_ports(&self) -> bool {
+    pub(crate) fn blocks_own_ports(&self) -> bool {
         let parts = self.parts();
         // Those of the local browser are let through to it.
         let is_let_through = self
@@ -515,7 +515,7 @@ impl Enclosure {
     fn lacking(&self) -> Option<&'static str> {
         match self.parts().missing().next() {
             Some(_) if self.is_required && self.is_off() => Some("This agent's is switched off."),
-            Some(part) if self.is_required => Some(part.takes()),
+            Some(part) if self.is_required => Some(part.requirement()),
             Some(_) | None => None,
         }
     }

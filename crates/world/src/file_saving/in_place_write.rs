@@ -52,7 +52,8 @@ fn journaled(
 ) -> Result<(), SaveError> {
     let is_there =
         || Ok::<_, SaveError>(inode_at(save.place.folder, save.place.name)? == Some(*id0));
-    save.journals.keep(save.mark, (old, save.content), at)?;
+    save.journals
+        .write_journal(save.mark, (old, save.content), at)?;
     at(SaveStep::Journaled)?;
     // That took its time, in which others may have come.
     if !is_there()? {

@@ -40,7 +40,7 @@ impl Journals {
 
     /// Sets the bytes aside that a file holds and those it is to hold, so that a crash of the
     /// machine does not lose them: what a write that was cut off leaves is known by both.
-    pub(super) fn keep(
+    pub(super) fn write_journal(
         &self,
         mark: &SaveId,
         (old, new): (&[u8], &[u8]),

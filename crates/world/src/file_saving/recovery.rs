@@ -42,7 +42,7 @@ pub(super) struct ObservedFile {
 ///
 /// # Errors
 /// Those of the file system; it can be done again then.
-pub fn settle(
+pub fn recover(
     place: FileLocation<'_>,
     mark: &SaveId,
     meant: &SaveIntent,
@@ -51,7 +51,10 @@ pub fn settle(
     // What is still written lies there, and nothing else.
     remove(place.folder, &mark.temp(place.name))?;
     let swap = mark.swap(place.name);
-    let (target, temp) = (see(place.folder, place.name)?, see(place.folder, &swap)?);
+    let (target, temp) = (
+        observe(place.folder, place.name)?,
+        observe(place.folder, &swap)?,
+    );
     let set_aside = journals.read(mark, meant)?;
     let left = SaveRemains {
         target: target.as_ref().map(ObservedFile::found),
@@ -62,7 +65,7 @@ pub fn settle(
             (Some(_), _) => JournalState::OfOther,
         },
     };
-    let settlement = rules::settle(meant, &left);
+    let settlement = rules::plan_recovery(meant, &left);
     match (settlement.temp, &target) {
         (TempFileAction::Remove, _) => remove(place.folder, &swap)?,
         (
@@ -107,7 +110,7 @@ pub(super) fn restore(
 }
 
 /// What lies under a name of a folder; `None` when nothing does.
-pub(super) fn see(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<ObservedFile>> {
+pub(super) fn observe(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<ObservedFile>> {
     if let Some(file) = regular(folder, name)? {
         let (physical, hash) = (PhysicalId::of(&file.metadata()?), hash_of_text(&file)?);
         let file = Some((file, hash));
@@ -137,7 +140,7 @@ fn regular(folder: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<File>> {
 impl ObservedFile {
     fn found(&self) -> FoundFile {
         FoundFile {
-            inode: self.physical.lasting(),
+            inode: self.physical.to_inode(),
             hash: self.file.as_ref().and_then(|(_, hash)| *hash),
         }
     }

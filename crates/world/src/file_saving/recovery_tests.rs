@@ -7,7 +7,7 @@ use super::*;
 impl FileToSave {
     /// What a start does with what was left.
     fn recover(&self, meant: &SaveIntent) -> RecoveryResult {
-        let settled = settle(self.place(), &self.mark, meant, &self.journals).unwrap();
+        let settled = recover(self.place(), &self.mark, meant, &self.journals).unwrap();
         if settled != RecoveryResult::Open {
             self.journals.sweep(&[]).unwrap();
         }
@@ -23,7 +23,7 @@ fn killed_at(stage: &FileToSave, step: SaveStep) {
     let half = &NEW[..NEW.len() / 2];
     let set_aside = |at: StepHook<'_>| {
         let bytes = (OLD.as_bytes(), NEW.as_bytes());
-        stage.journals.keep(mark, bytes, at)
+        stage.journals.write_journal(mark, bytes, at)
     };
     let write = |content: &str| {
         let file = fs::OpenOptions::new().write(true).open(stage.path());
@@ -168,7 +168,7 @@ fn a_file_is_known_again_when_its_devices_number_is_another() {
         dev: physical.dev + 1,
         ..physical
     };
-    assert_eq!(physical.lasting(), moved.lasting());
+    assert_eq!(physical.to_inode(), moved.to_inode());
     for other in [
         PhysicalId {
             ino: physical.ino + 1,
@@ -179,7 +179,7 @@ fn a_file_is_known_again_when_its_devices_number_is_another() {
             ..physical
         },
     ] {
-        assert_ne!(physical.lasting(), other.lasting());
+        assert_ne!(physical.to_inode(), other.to_inode());
     }
 }
 
@@ -189,7 +189,7 @@ fn old_bytes_are_written_back_into_the_torn_file_alone() {
     let meant = stage.meant();
     killed_at(&stage, SaveStep::HalfWritten);
     let set_aside = stage.journals.read(&stage.mark, &meant).unwrap().unwrap();
-    let seen = recovery::see(stage.place().folder, stage.place().name);
+    let seen = recovery::observe(stage.place().folder, stage.place().name);
     let seen = seen.unwrap().unwrap();
     // Between the look and the writing others come in, by a rename and in place.
     let torn = stage.content();
@@ -198,7 +198,7 @@ fn old_bytes_are_written_back_into_the_torn_file_alone() {
     assert_eq!(stage.content(), torn);
     let stage = FileToSave::linked();
     killed_at(&stage, SaveStep::HalfWritten);
-    let seen = recovery::see(stage.place().folder, stage.place().name);
+    let seen = recovery::observe(stage.place().folder, stage.place().name);
     fs::write(stage.path(), "theirs").unwrap();
     recovery::restore(stage.place(), &seen.unwrap().unwrap(), &set_aside).unwrap_err();
     assert_eq!(stage.content(), "theirs");

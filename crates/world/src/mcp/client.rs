@@ -84,7 +84,7 @@ impl McpClient {
     }
 
     /// The process everything of a program is below.
-    pub fn keeper_pid(&self) -> Option<u32> {
+    pub fn guard_pid(&self) -> Option<u32> {
         self.inner.keeper_pid
     }
 

@@ -277,7 +277,7 @@ async fn listen(peer: &Peer<RoleClient>, ear: &RawMessageTap) {
         if let Ok(mut subscription) = peer.listen(filter.clone()).await {
             if is_again {
                 // Nobody knows what changed meanwhile.
-                ear.heard(r#"{"method":"notifications/tools/list_changed"}"#);
+                ear.observe(r#"{"method":"notifications/tools/list_changed"}"#);
             }
             // What is said is heard already, in its order.
             while let Ok(Some(_)) = subscription.next().await {}
@@ -488,7 +488,7 @@ async fn over_pipes(
             // Whoever still writes gives up, because the stop is told.
             input.lock().await.take();
         };
-        let over = process.see_out(talk, || own.ear.is_over(), &tail, pipes.stderr);
+        let over = process.wait_until_ended(talk, || own.ear.is_over(), &tail, pipes.stderr);
         let over = over.await;
         let ended = ConnectionEnd {
             code: over.code,

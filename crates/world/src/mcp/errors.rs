@@ -106,7 +106,7 @@ impl McpError {
     }
 
     pub(super) fn protocol(what: impl AsRef<str>) -> Self {
-        Self::Protocol(shown(what.as_ref()))
+        Self::Protocol(plain_upstream(what.as_ref()))
     }
 
     pub(super) fn ended() -> Self {
@@ -119,7 +119,7 @@ impl McpError {
     pub(super) fn of_answer(error: &ErrorData) -> Self {
         Self::Refused {
             code: error.code.0,
-            message: shown(&error.message),
+            message: plain_upstream(&error.message),
             data: error.data.clone(),
         }
     }
@@ -205,15 +205,15 @@ impl From<HttpClientError> for McpError {
     fn from(error: HttpClientError) -> Self {
         match error {
             HttpClientError::TooLarge => Self::TooLarge,
-            HttpClientError::Unreachable(why) => Self::Unreachable(shown(&why)),
+            HttpClientError::Unreachable(why) => Self::Unreachable(plain_upstream(&why)),
             HttpClientError::Elsewhere(_) | HttpClientError::Circles => {
-                Self::Unreachable(shown(&error.to_string()))
+                Self::Unreachable(plain_upstream(&error.to_string()))
             }
         }
     }
 }
 
 /// Text of a server as a person may be shown it.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn plain_upstream(text: &str) -> String {
     plain(text, MCP_UPSTREAM_CHARS_MAX)
 }

@@ -35,14 +35,14 @@ use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) use self::server_check::during;
+pub(crate) use self::server_check::drive_while;
 pub use self::{
     client::McpClient,
     connect::connect,
     elicitation_forms::form,
     errors::McpError,
     raw_message_tap::{ProgressUpdate, RawNotification, RawNotifications},
-    server_check::{check, settled},
+    server_check::{check, list_until_settled},
 };
 use crate::{
     enclosure::Enclosure, http_client::HttpClient, process_guard::GuardCommand,
@@ -192,7 +192,7 @@ pub enum InitializeMode {
 
 impl InitializeMode {
     /// The word it is stored under.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
             Self::Direct => "direct",
@@ -200,10 +200,10 @@ impl InitializeMode {
     }
 
     /// The one of this word.
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         [Self::Handshake, Self::Direct]
             .into_iter()
-            .find(|lifecycle| lifecycle.word() == word)
+            .find(|lifecycle| lifecycle.as_str() == word)
     }
 }
 
@@ -393,7 +393,7 @@ mod tests {
             env: secret("API_KEY"),
             cwd: "/work".into(),
             keeper: GuardCommand::own(),
-            enclosure: Enclosure::off(),
+            enclosure: Enclosure::disabled(),
             agent: None,
             trees: ProcessTrees::default(),
         };
@@ -415,8 +415,8 @@ mod tests {
     #[test]
     fn a_lifecycle_is_found_by_its_word() {
         for lifecycle in [InitializeMode::Handshake, InitializeMode::Direct] {
-            assert_eq!(InitializeMode::of_word(lifecycle.word()), Some(lifecycle));
+            assert_eq!(InitializeMode::parse(lifecycle.as_str()), Some(lifecycle));
         }
-        assert_eq!(InitializeMode::of_word("other"), None);
+        assert_eq!(InitializeMode::parse("other"), None);
     }
 }

@@ -164,7 +164,7 @@ struct ProgressParams {
 
 impl RawMessageTap {
     /// Takes note of a question on its way to the server.
-    pub(super) fn sending(&self, message: &ClientJsonRpcMessage) {
+    pub(super) fn track_request(&self, message: &ClientJsonRpcMessage) {
         let ClientJsonRpcMessage::Request(request) = message else {
             return;
         };
@@ -182,7 +182,7 @@ impl RawMessageTap {
     }
 
     /// Looks at a message as it was written, before anybody else does.
-    pub(super) fn heard(&self, text: &str) {
+    pub(super) fn observe(&self, text: &str) {
         let Ok(peek) = serde_json::from_str::<MessageEnvelope<'_>>(text) else {
             return;
         };

@@ -24,7 +24,7 @@ fn ask(
     let token = rmcp::model::ProgressToken(NumberOrString::Number(id));
     custom.get_meta_mut().set_progress_token(token);
     let request = ClientRequest::CustomRequest(custom);
-    ear.sending(&ClientJsonRpcMessage::request(
+    ear.track_request(&ClientJsonRpcMessage::request(
         request,
         NumberOrString::Number(id),
     ));
@@ -35,8 +35,8 @@ fn ask(
 fn a_result_is_kept_as_it_was_written_for_whoever_asked() {
     let ear = ear();
     let asked = ask(&ear, 7, 1, None);
-    ear.heard(r#"{"jsonrpc":"2.0","id":"7","result":{"b":1.50,"a":[]}}"#);
-    ear.heard(r#"{"jsonrpc":"2.0","id":8,"result":{}}"#);
+    ear.observe(r#"{"jsonrpc":"2.0","id":"7","result":{"b":1.50,"a":[]}}"#);
+    ear.observe(r#"{"jsonrpc":"2.0","id":8,"result":{}}"#);
     let raw = asked.take().unwrap();
     assert_eq!(raw.get(), r#"{"b":1.50,"a":[]}"#);
 }
@@ -70,7 +70,7 @@ async fn progress_goes_to_its_own_question_in_its_order() {
     let asked = ask(&ear, 5, 1, Some(tell));
     for (token, progress) in [(5, 1), (6, 9), (5, 2)] {
         let params = json!({"progressToken": token, "progress": progress, "message": "m"});
-        ear.heard(&json!({"method": "notifications/progress", "params": params}).to_string());
+        ear.observe(&json!({"method": "notifications/progress", "params": params}).to_string());
     }
     for expected in [1, 2] {
         let progress = told.recv().await.unwrap();
@@ -85,7 +85,7 @@ async fn a_change_of_a_list_is_never_lost_and_told_once() {
     let ear = ear();
     let notices = RawNotifications::of(&ear);
     let say = |method: &str, number: usize| {
-        ear.heard(&json!({"method": method, "params": {"n": number}}).to_string());
+        ear.observe(&json!({"method": method, "params": {"n": number}}).to_string());
     };
     say("notifications/tools/list_changed", 0);
     for number in 0..NOTICES_MAX * 2 {

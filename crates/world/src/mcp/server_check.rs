@@ -20,7 +20,7 @@ const SETTLE_WAIT: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Those of [`McpClient::listing`].
-pub async fn settled(
+pub async fn list_until_settled(
     client: &McpClient,
     notices: &RawNotifications,
     is_known: impl Fn(&ToolListing) -> bool,
@@ -72,10 +72,10 @@ pub async fn check(
     } = connected;
     let left = greeting.within.saturating_sub(begun.elapsed());
     let listing = async {
-        let listed = settled(&client, &notices, |_| false, left).await;
+        let listed = list_until_settled(&client, &notices, |_| false, left).await;
         (listed.map(|listing| listing.tools), begun.elapsed())
     };
-    let (tools, duration) = during(&client, running, listing).await;
+    let (tools, duration) = drive_while(&client, running, listing).await;
     CheckResult {
         tools,
         server: Some(client.server().clone()),
@@ -85,7 +85,7 @@ pub async fn check(
 
 /// What `work` comes to, which asks over the connection of `client`; the connection is driven
 /// meanwhile, and let go behind it.
-pub(crate) async fn during<T>(
+pub(crate) async fn drive_while<T>(
     client: &McpClient,
     mut running: ConnectionDriver,
     work: impl Future<Output = T>,
@@ -97,7 +97,7 @@ pub(crate) async fn during<T>(
         _ = &mut running => (work.await, true),
     };
     client.stop();
-    if !is_over && client.keeper_pid().is_none() {
+    if !is_over && client.guard_pid().is_none() {
         // A session is closed; a program ends by itself once it is let go.
         let _ = timeout(CLOSE_WAIT, running).await;
     }

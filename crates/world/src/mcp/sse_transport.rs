@@ -91,7 +91,7 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         item: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.ear.sending(&item);
+        self.ear.track_request(&item);
         let mut request = self.site.request(Method::POST, &self.post);
         let outgoing = self.site.outgoing.clone();
         async move {
@@ -113,7 +113,7 @@ impl Transport<RoleClient> for SseTransport {
             // A stream that breaks off is over: this transport cannot take one up again.
             let message = match self.stream.next().await.ok()?? {
                 SseRead::Event(event) if event.kind == "message" => {
-                    self.ear.heard(&event.data);
+                    self.ear.observe(&event.data);
                     serde_json::from_str(&event.data).ok()
                 }
                 SseRead::Event(_) => None,

@@ -81,7 +81,7 @@ impl<R: AsyncRead + Unpin + Send, W> StdioTransport<R, W> {
     fn read(&mut self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
         let text = std::str::from_utf8(line).ok().map(str::trim);
         let message = text.and_then(|text| {
-            self.ear.heard(text);
+            self.ear.observe(text);
             serde_json::from_str(text).ok()
         });
         let Some(message) = message else {
@@ -130,7 +130,7 @@ where
         &mut self,
         item: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        self.ear.sending(&item);
+        self.ear.track_request(&item);
         if let ClientJsonRpcMessage::Request(request) = &item
             && matches!(request.request, ClientRequest::DiscoverRequest(_))
         {

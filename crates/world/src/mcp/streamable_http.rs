@@ -87,7 +87,7 @@ impl HttpTransportClient {
         session: Option<Arc<str>>,
         headers: Headers,
     ) -> Result<StreamableHttpPostResponse, StreamableFailure> {
-        self.ear.sending(&message);
+        self.ear.track_request(&message);
         let asked = question(&message);
         let is_probe = is_probe(&message) && session.is_none();
         let mut request = self.request(Method::POST, session.as_deref(), headers)?;
@@ -131,7 +131,7 @@ impl HttpTransportClient {
             Ok(body) => {
                 let text = std::str::from_utf8(&body);
                 let text = text.map_err(|_| protocol("its answer is no JSON"))?;
-                self.ear.heard(text);
+                self.ear.observe(text);
                 let message = serde_json::from_str(text);
                 message.map_err(|_| protocol("its answer is no message"))?
             }
@@ -156,7 +156,7 @@ impl HttpTransportClient {
                 Ok(None) => return None,
                 Err(error) => return Some((Err(SseError::Body(Box::new(error))), None)),
                 Ok(Some(SseRead::Event(event))) => {
-                    ear.heard(&event.data);
+                    ear.observe(&event.data);
                     Sse {
                         event: Some(event.kind),
                         data: Some(event.data),

@@ -28,7 +28,7 @@ pub struct IssuerClient {
 
 impl IssuerClient {
     /// One that a person typed: it counts where the server sends to first, and only there.
-    pub fn typed(client: ManualOauthClient) -> Self {
+    pub fn manual_client(client: ManualOauthClient) -> Self {
         Self {
             client: OauthClient {
                 method: match client.secret {

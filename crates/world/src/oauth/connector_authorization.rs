@@ -67,7 +67,7 @@ impl OauthHttpClient {
     ///
     /// # Errors
     /// See [`PreparationError`].
-    pub async fn arrange(
+    pub async fn prepare_connector(
         &self,
         authority: AuthorizationServerSource<'_>,
         (resource, scopes): (Option<&Url>, &[String]),

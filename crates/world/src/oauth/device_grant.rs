@@ -60,7 +60,7 @@ impl OauthHttpClient {
     ///
     /// # Errors
     /// See [`PreparationError`].
-    pub async fn ask_device(
+    pub async fn request_device_code(
         &self,
         arranged: &PreparedTokenEndpoint,
         more: &[(&str, &str)],

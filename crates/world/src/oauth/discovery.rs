@@ -6,7 +6,7 @@ use guildhall_domain::mcp_signins::{
     SigninFailure,
     metadata::{
         AuthChallenge, AuthorizationServerMetadata, ProtectedResourceMetadata, TokenAuthMethod,
-        is_at_origin, is_of, is_same_issuer, issuer_places, resource_places,
+        is_at_origin, is_of, is_same_issuer, issuer_metadata_urls, resource_metadata_urls,
     },
 };
 use http::{HeaderValue, Method, StatusCode, header::ACCEPT, header::WWW_AUTHENTICATE};
@@ -95,7 +95,7 @@ impl OauthHttpClient {
         let told = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
         let places = match told {
             Some(told) => vec![self.checked(told)?],
-            None => resource_places(server),
+            None => resource_metadata_urls(server),
         };
         for place in &places {
             let Some(body) = self.json(place).await? else {
@@ -119,7 +119,7 @@ impl OauthHttpClient {
         url: &Url,
         is_theirs: impl Fn(&str) -> bool,
     ) -> Result<Option<AuthorizationServerMetadata>, SigninFailure> {
-        for place in issuer_places(url) {
+        for place in issuer_metadata_urls(url) {
             let Some(body) = self.json(&place).await? else {
                 continue;
             };
@@ -181,7 +181,7 @@ impl OauthHttpClient {
             "redirect_uris": Vec::from_iter(redirect_uri),
             "grant_types": [grant, "refresh_token"],
             "response_types": responses,
-            "token_endpoint_auth_method": metadata.wished_method().word(),
+            "token_endpoint_auth_method": metadata.registration_auth_method().as_str(),
             "application_type": if is_native { "native" } else { "web" },
         });
         if let Some(scope) = scope {

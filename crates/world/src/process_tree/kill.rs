@@ -49,7 +49,7 @@ impl LeftoverProcesses {
             stat.is_some_and(|stat| stat.state != ProcessState::Ended)
                 && process.pid != std::process::id()
                 && (stat.is_some_and(|stat| stat.group == self.group)
-                    || process.carries(&self.mark))
+                    || process.has_environment_entry(&self.mark))
         };
         table.processes().filter(is_left).collect()
     }

@@ -237,7 +237,7 @@ impl ProcessTrees {
     ///
     /// # Errors
     /// Where that cannot be recorded.
-    pub fn enter(
+    pub fn register(
         &self,
         keeper: u32,
         whose: impl Into<TreeOwner>,

@@ -129,7 +129,7 @@ impl Process {
 
     /// Whether it was started with exactly this entry (`NAME=value`) in its environment; one that
     /// cannot be read is not ours, or has ended.
-    pub(super) fn carries(self, entry: &str) -> bool {
+    pub(super) fn has_environment_entry(self, entry: &str) -> bool {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         environment
             .split(|byte| *byte == 0)

@@ -65,7 +65,7 @@ impl TranscriptFollower {
     ///
     /// # Errors
     /// Those of the file system; `NotFound` when the file is gone.
-    pub fn read_on(&mut self) -> io::Result<ReadProgress> {
+    pub fn read_new_lines(&mut self) -> io::Result<ReadProgress> {
         let file = ContainedFolder::open(&self.found.root)?.file(&self.found.path)?;
         let metadata = file.metadata()?;
         let is_anew = !self.goes_on_in(&file, &metadata)?;

@@ -121,14 +121,14 @@ fn wherever_a_transcript_is_cut_reading_on_gives_the_tasks_of_the_whole() {
         .collect();
     let path = home.claude(&text);
     let mut whole = home.follower();
-    assert!(whole.read_on().unwrap().is_anew);
+    assert!(whole.read_new_lines().unwrap().is_anew);
     let text = text.as_bytes();
     for cut in (0..text.len()).step_by(41) {
         fs::write(&path, &text[..cut]).unwrap();
         let mut follower = home.follower();
-        let first = follower.read_on().unwrap();
+        let first = follower.read_new_lines().unwrap();
         append(&path, &text[cut..]);
-        let second = follower.read_on().unwrap();
+        let second = follower.read_new_lines().unwrap();
         assert_eq!(follower.tasks(), whole.tasks(), "{cut}");
         // Bytes after the last whole line, and no others, are read twice.
         let lines = text[..cut].iter().rposition(|byte| *byte == b'\n');
@@ -138,7 +138,7 @@ fn wherever_a_transcript_is_cut_reading_on_gives_the_tasks_of_the_whole() {
             (text.len() + again) as u64,
             "{cut}"
         );
-        let third = follower.read_on().unwrap();
+        let third = follower.read_new_lines().unwrap();
         assert_eq!((third.bytes, third.is_anew), (0, false), "{cut}");
     }
 }
@@ -150,27 +150,27 @@ fn an_unfinished_last_line_waits_and_one_that_is_too_long_is_skipped() {
     let mut follower = home.follower();
     let b = todo("b");
     append(&path, &b.as_bytes()[..b.len() - 1]);
-    follower.read_on().unwrap();
+    follower.read_new_lines().unwrap();
     assert_eq!(subjects(&mut follower), ["a"]);
     append(&path, b"\n");
-    follower.read_on().unwrap();
+    follower.read_new_lines().unwrap();
     assert_eq!(subjects(&mut follower), ["b"]);
 
     let long = todo(&"x".repeat(9 << 20));
     let half = long.len() - 5;
     append(&path, &long.as_bytes()[..half]);
-    follower.read_on().unwrap();
+    follower.read_new_lines().unwrap();
     assert_eq!(follower.skipped(), 0);
     append(&path, &long.as_bytes()[half..]);
     append(&path, todo("c").as_bytes());
-    let read = follower.read_on().unwrap();
+    let read = follower.read_new_lines().unwrap();
     assert_eq!(read.bytes, (5 + todo("c").len()) as u64);
     assert_eq!(
         (subjects(&mut follower), follower.skipped()),
         (vec!["c".to_owned()], 1)
     );
     let mut at_once = home.follower();
-    at_once.read_on().unwrap();
+    at_once.read_new_lines().unwrap();
     assert_eq!(
         (subjects(&mut at_once), at_once.skipped()),
         (vec!["c".to_owned()], 1)
@@ -182,13 +182,13 @@ fn a_file_that_is_shorter_or_another_is_read_anew() {
     let home = AgentHome::new();
     let path = home.claude(todo("a") + &todo("b"));
     let mut follower = home.follower();
-    follower.read_on().unwrap();
+    follower.read_new_lines().unwrap();
     fs::write(&path, todo("c")).unwrap();
-    assert!(follower.read_on().unwrap().is_anew);
+    assert!(follower.read_new_lines().unwrap().is_anew);
     assert_eq!(subjects(&mut follower), ["c"]);
     // Cut and grown again meanwhile.
     fs::write(&path, "x".repeat(40) + "\n" + &todo("d")).unwrap();
-    assert!(follower.read_on().unwrap().is_anew);
+    assert!(follower.read_new_lines().unwrap().is_anew);
     assert_eq!(
         (subjects(&mut follower), follower.skipped()),
         (vec!["d".to_owned()], 1)
@@ -196,10 +196,10 @@ fn a_file_that_is_shorter_or_another_is_read_anew() {
     // Another file by the same name.
     let new = home.write("new", "\n".repeat(4_000) + &todo("e"));
     fs::rename(new, &path).unwrap();
-    assert!(follower.read_on().unwrap().is_anew);
+    assert!(follower.read_new_lines().unwrap().is_anew);
     assert_eq!(subjects(&mut follower), ["e"]);
     fs::remove_file(&path).unwrap();
-    let gone = follower.read_on().unwrap_err();
+    let gone = follower.read_new_lines().unwrap_err();
     assert_eq!(gone.kind(), std::io::ErrorKind::NotFound);
 }
 

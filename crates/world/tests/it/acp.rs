@@ -17,7 +17,7 @@ impl FakeAgentProcess {
     /// What it asks next, past everything else.
     async fn asked(&mut self) -> (InteractionRequest, ResponseSlot) {
         loop {
-            if let AgentMessage::Ask { asked, reply, .. } = self.hear().await {
+            if let AgentMessage::Ask { asked, reply, .. } = self.receive().await {
                 return (asked, reply);
             }
         }
@@ -74,7 +74,7 @@ async fn a_mode_and_a_model_are_set_as_the_session_offers() {
     let mut puppet = FakeAgentProcess::open().await;
     soon(puppet.link.set_mode("one", "plan")).await.unwrap();
     puppet.prompt("mode").await.unwrap();
-    assert_eq!(puppet.hear_text().await, "plan");
+    assert_eq!(puppet.receive_text().await, "plan");
     let refused = soon(puppet.link.set_mode("one", "broken"))
         .await
         .unwrap_err();
@@ -134,7 +134,7 @@ async fn the_answer_to_a_permission_reaches_the_agent() {
                 Some(answer) => reply.send(answer),
                 None => drop(reply),
             }
-            puppet.hear_text().await
+            puppet.receive_text().await
         };
         let prompt = link.prompt(
             "one",
@@ -170,7 +170,7 @@ async fn the_values_of_a_form_reach_the_agent() {
         let mut values = serde_json::Map::new();
         values.insert("colour".to_owned(), json!("red"));
         reply.send(InteractionResponse::Accepted(values));
-        puppet.hear_text().await
+        puppet.receive_text().await
     };
     let prompt = link.prompt(
         "one",
@@ -188,7 +188,7 @@ async fn the_values_of_a_form_reach_the_agent() {
 async fn what_we_did_not_offer_is_refused_to_the_agent() {
     let mut puppet = FakeAgentProcess::open().await;
     puppet.prompt("read").await.unwrap();
-    assert_eq!(puppet.hear_text().await, "-32601");
+    assert_eq!(puppet.receive_text().await, "-32601");
 }
 
 #[tokio::test]
@@ -209,13 +209,13 @@ async fn a_replay_is_dropped_when_it_is_not_wanted() {
         .open_session(OpenMode::Resume("old".to_owned()))
         .await
         .unwrap();
-    assert_eq!(puppet.hear_text().await, "told after");
+    assert_eq!(puppet.receive_text().await, "told after");
     puppet
         .open_session(OpenMode::Load("old".to_owned()))
         .await
         .unwrap();
-    assert_eq!(puppet.hear_text().await, "told before");
-    assert_eq!(puppet.hear_text().await, "told after");
+    assert_eq!(puppet.receive_text().await, "told before");
+    assert_eq!(puppet.receive_text().await, "told after");
 }
 
 #[tokio::test]
@@ -299,7 +299,7 @@ async fn a_flood_waits_for_whoever_listens_and_loses_nothing() {
     ))];
     let listen = async {
         for _ in 0..COUNT {
-            assert_eq!(puppet.hear_text().await.len(), 1_000);
+            assert_eq!(puppet.receive_text().await.len(), 1_000);
         }
     };
     let (end, ()) = soon(async { tokio::join!(link.prompt("one", flood), listen) }).await;
@@ -349,7 +349,7 @@ async fn the_environment_is_exactly_the_one_given() {
     puppet.greet().await;
     puppet.new_session().await;
     puppet.prompt("env").await.unwrap();
-    assert_eq!(puppet.hear_text().await, "ONE TWO");
+    assert_eq!(puppet.receive_text().await, "ONE TWO");
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ pub(crate) fn launch_of(program: PathBuf, args: &[&str]) -> AgentLaunch {
             program: puppet(),
             args: vec!["keeper".into()],
         },
-        enclosure: Enclosure::off(),
+        enclosure: Enclosure::disabled(),
         agent: None,
         trees: ProcessTrees::default(),
     }
@@ -96,19 +96,19 @@ impl FakeAgentProcess {
     }
 
     /// What it says next; an `Ask` is the test's own to wait for.
-    pub(crate) async fn hear(&mut self) -> AgentMessage {
+    pub(crate) async fn receive(&mut self) -> AgentMessage {
         soon(self.heard.recv())
             .await
             .expect("the agent says something")
     }
 
     /// The next text, past everything else.
-    pub(crate) async fn hear_text(&mut self) -> String {
+    pub(crate) async fn receive_text(&mut self) -> String {
         loop {
             if let AgentMessage::Update {
                 update: AgentUpdate::Text(text),
                 ..
-            } = self.hear().await
+            } = self.receive().await
             {
                 return text;
             }

@@ -43,7 +43,8 @@ async fn how_a_server_begins_is_found_out_and_can_be_remembered() {
     for (word, lifecycle, revision) in cases {
         for known in [None, Some(lifecycle)] {
             let talk =
-                DrivenMcpConnection::greeted(&tools(word), ClientCallbacks::default(), known).await;
+                DrivenMcpConnection::connected(&tools(word), ClientCallbacks::default(), known)
+                    .await;
             let talk = talk.unwrap();
             let said = talk.client.server();
             assert_eq!(
@@ -93,7 +94,7 @@ async fn what_was_remembered_wrongly_is_found_out_anew() {
     ];
     for (word, known, found) in cases {
         let talk =
-            DrivenMcpConnection::greeted(&tools(word), ClientCallbacks::default(), Some(known))
+            DrivenMcpConnection::connected(&tools(word), ClientCallbacks::default(), Some(known))
                 .await;
         assert_eq!(talk.unwrap().client.server().lifecycle, found, "{word}");
     }
@@ -365,7 +366,7 @@ async fn a_server_counts_as_its_agent_and_ends_with_all_it_started() {
     let talk = DrivenMcpConnection::with(&target, ClientCallbacks::default())
         .await
         .unwrap();
-    let keeper = talk.client.keeper_pid().unwrap();
+    let keeper = talk.client.guard_pid().unwrap();
     assert_eq!(talk.text("token", json!({})).await, "nobody's");
     let child: u32 = talk.text("child", json!({})).await.parse().unwrap();
     assert!(lives(child) && !trees.is_empty());
@@ -383,7 +384,7 @@ async fn a_server_counts_as_its_agent_and_ends_with_all_it_started() {
 #[tokio::test]
 async fn a_server_that_reads_nothing_any_more_is_ended_all_the_same() {
     let talk = talk("greeted").await;
-    let keeper = talk.client.keeper_pid().unwrap();
+    let keeper = talk.client.guard_pid().unwrap();
     assert_eq!(talk.text("deafen", json!({})).await, "bye");
     // More than a pipe holds, so that it waits to be written.
     let arguments = map(json!({"text": "x".repeat(1 << 20)}));

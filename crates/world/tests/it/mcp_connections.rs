@@ -31,11 +31,11 @@ impl DrivenMcpConnection {
         target: &ServerTarget,
         hooks: ClientCallbacks,
     ) -> Result<Self, McpError> {
-        Self::greeted(target, hooks, None).await
+        Self::connected(target, hooks, None).await
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
-    pub(crate) async fn greeted(
+    pub(crate) async fn connected(
         target: &ServerTarget,
         hooks: ClientCallbacks,
         lifecycle: Option<InitializeMode>,
@@ -103,7 +103,7 @@ pub(crate) fn stdio_in(
             program: puppet(),
             args: vec!["keeper".into()],
         },
-        enclosure: Enclosure::off(),
+        enclosure: Enclosure::disabled(),
         agent,
         trees,
     }

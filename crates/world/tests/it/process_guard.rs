@@ -131,7 +131,7 @@ fn a_killed_server_leaves_nothing_alive() {
 #[tokio::test]
 async fn the_end_of_an_agent_is_noticed_whoever_brings_it_about() {
     let puppet = FakeAgentProcess::open().await;
-    let keeper = puppet.link.keeper_pid();
+    let keeper = puppet.link.guard_pid();
     kill(child_of(keeper));
     let ended = puppet.ended().await;
     assert_eq!((ended.kind, ended.code), (ExitCause::Exited, Some(137)));
@@ -145,7 +145,7 @@ async fn a_killed_keeper_leaves_nothing_alive_that_carries_the_agents_token() {
     ask.env.push(("GUILDHALL_AGENT_TOKEN".to_owned(), token));
     let puppet = FakeAgentProcess::start(ask).await;
     puppet.greet().await;
-    let keeper = puppet.link.keeper_pid();
+    let keeper = puppet.link.guard_pid();
     let agent = child_of(keeper);
     kill(keeper);
     let ended = puppet.ended().await;
@@ -159,7 +159,7 @@ async fn a_keeper_that_nobody_drives_any_more_stands_in_the_trees_until_its_end(
     ask.agent = Some(AgentId::from_bytes([1; 16]));
     let trees = ask.trees.clone();
     let (link, heard, running) = launch(ask).await.unwrap();
-    let keeper = link.keeper_pid();
+    let keeper = link.guard_pid();
     drop((link, heard, running));
     assert!(!trees.is_empty(), "its agent may live for two graces");
     wait_for_end_of(keeper);

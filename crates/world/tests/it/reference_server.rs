@@ -279,7 +279,7 @@ async fn a_server_that_is_killed_ends_what_was_asked_of_it() {
     let talk = DrivenMcpConnection::with(&server.target, ClientCallbacks::default())
         .await
         .unwrap();
-    let keeper = talk.client.keeper_pid().unwrap();
+    let keeper = talk.client.guard_pid().unwrap();
     let arguments = map(json!({"duration": 60, "steps": 1}));
     let name = "trigger-long-running-operation";
     let call = talk.client.call(name, arguments, RequestOptions::default());

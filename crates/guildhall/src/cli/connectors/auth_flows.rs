@@ -10,7 +10,7 @@ use crate::cli::{
     cli_context::CliContext,
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::given,
+    request_bodies::only_given,
     request_target::RequestTarget,
     terminal_input,
 };
@@ -117,13 +117,13 @@ const FLOW: TableLayout = TableLayout {
 };
 
 pub(super) async fn connect(desk: &CliContext, ask: ConnectArgs) -> Result<(), Failure> {
-    let body = given(json!({
+    let body = only_given(json!({
         "providerInstanceId": ask.provider,
         "toolkit": ask.toolkit,
         "label": ask.label,
         "idempotencyKey": ask.key.text(),
     }));
-    begun(
+    start_and_print(
         desk,
         &RequestTarget::new("/api/connectors/connections"),
         &body,
@@ -132,12 +132,12 @@ pub(super) async fn connect(desk: &CliContext, ask: ConnectArgs) -> Result<(), F
 }
 
 /// Begins a sign-in and shows it.
-pub(super) async fn begun(
+pub(super) async fn start_and_print(
     desk: &CliContext,
     target: &RequestTarget,
     body: &Value,
 ) -> Result<(), Failure> {
-    let answer = desk.post_anew(target, Some(body)).await?;
+    let answer = desk.post_with_new_key(target, Some(body)).await?;
     desk.output.show(&answer, &FLOW)
 }
 
@@ -157,8 +157,8 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         }
         Verb::Key(ask) => {
             let body = json!({"secret": terminal_input::text_of(&ask.secret_file)?});
-            let target = target(&ask.flow).then("credential");
-            let answer = desk.post_anew(&target, Some(&body)).await?;
+            let target = target(&ask.flow).push_segment("credential");
+            let answer = desk.post_with_new_key(&target, Some(&body)).await?;
             desk.output.show(&answer, &FLOW)?;
             let flow: Value = answer.json()?;
             Ok(u8::from(flow["state"] != "connected"))
@@ -175,5 +175,5 @@ fn all() -> RequestTarget {
 }
 
 fn target(ask: &FlowArg) -> RequestTarget {
-    all().then(&ask.flow)
+    all().push_segment(&ask.flow)
 }

@@ -3,12 +3,12 @@
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::json;
 
-use super::auth_flows::{StartKeyArgs, begun};
+use super::auth_flows::{StartKeyArgs, start_and_print};
 use crate::cli::{
     cli_context::CliContext,
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::{changes, given},
+    request_bodies::{changes, only_given},
     request_target::RequestTarget,
 };
 
@@ -124,22 +124,28 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
         Verb::List => return desk.output.show(&desk.get(&all()).await?, &LIST),
         Verb::Reconnect(ask) => {
             let body = json!({"idempotencyKey": ask.key.text()});
-            let target = target(&ask.connection).then("reconnect");
-            return begun(desk, &target, &body).await;
+            let target = target(&ask.connection).push_segment("reconnect");
+            return start_and_print(desk, &target, &body).await;
         }
         Verb::Remove(ask) => {
-            let target = target(&ask).then("remove");
-            desk.post_anew(&target, None).await?;
+            let target = target(&ask).push_segment("remove");
+            desk.post_with_new_key(&target, None).await?;
             return desk.output.done("The connection is removed.");
         }
         Verb::Show(ask) => desk.get(&target(&ask)).await?,
         Verb::Update(ask) => {
-            let body = given(json!({"label": ask.label, "enabled": ask.enabled}));
+            let body = only_given(json!({"label": ask.label, "enabled": ask.enabled}));
             let body = changes(body, "connections update")?;
             desk.patch(&target(&ask.connection), &body, None).await?
         }
-        Verb::Pause(ask) => desk.post_anew(&target(&ask).then("pause"), None).await?,
-        Verb::Resume(ask) => desk.post_anew(&target(&ask).then("resume"), None).await?,
+        Verb::Pause(ask) => {
+            desk.post_with_new_key(&target(&ask).push_segment("pause"), None)
+                .await?
+        }
+        Verb::Resume(ask) => {
+            desk.post_with_new_key(&target(&ask).push_segment("resume"), None)
+                .await?
+        }
         Verb::Disconnect(ask) => desk.delete(&target(&ask), None).await?,
     };
     desk.output.show(&answer, &CONNECTION)
@@ -150,5 +156,5 @@ fn all() -> RequestTarget {
 }
 
 fn target(ask: &ConnectionArg) -> RequestTarget {
-    all().then(&ask.connection)
+    all().push_segment(&ask.connection)
 }

@@ -96,7 +96,7 @@ pub(super) async fn run(desk: &CliContext, path: &str, ask: ExecuteArgs) -> Resu
     let gated = gated(&ask.waiting, Some(&ask.once), None)?;
     let target = RequestTarget::new(path);
     let answer = desk
-        .gated(Method::POST, &target, Some(&body), gated)
+        .send_gated(Method::POST, &target, Some(&body), gated)
         .await?;
     desk.output.show(&answer, &EXECUTION)?;
     let execution: Value = answer.json()?;

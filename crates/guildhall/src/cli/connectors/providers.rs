@@ -10,7 +10,7 @@ use crate::cli::{
     common_args::{self, IdempotencyArgs},
     failure::Failure,
     output::{CellSource, TableLayout},
-    request_bodies::{changes, given},
+    request_bodies::{changes, only_given},
     request_target::RequestTarget,
     terminal_input,
 };
@@ -229,7 +229,7 @@ pub(super) async fn run(desk: &CliContext, verb: ProviderVerb) -> Result<(), Fai
             desk.output.show(&answer, &PROVIDER)
         }
         ProviderVerb::Update(ask) => {
-            let body = given(json!({"label": ask.label}));
+            let body = only_given(json!({"label": ask.label}));
             let body = changes(body, "connections providers update")?;
             let answer = desk.patch(&of(&ask.provider), &body, None).await?;
             desk.output.show(&answer, &PROVIDER)
@@ -254,12 +254,13 @@ pub(super) async fn run_toolkit(desk: &CliContext, verb: ToolkitVerb) -> Result<
         }
         ToolkitVerb::Credential(CredentialVerb::Set(ask)) => {
             let secret = terminal_input::text_of(&ask.secret_file)?;
-            let target = toolkit(&ask.toolkit).then("credential");
+            let target = toolkit(&ask.toolkit).push_segment("credential");
             let answer = desk.put(&target, Some(&json!({"secret": secret}))).await?;
             desk.output.show(&answer, &SAVED)
         }
         ToolkitVerb::Credential(CredentialVerb::Remove(ask)) => {
-            desk.delete(&toolkit(&ask).then("credential"), None).await?;
+            desk.delete(&toolkit(&ask).push_segment("credential"), None)
+                .await?;
             desk.output.done("The client secret is erased.")
         }
     }
@@ -287,7 +288,7 @@ fn body(ask: &PutToolkitArgs) -> Result<Value, Failure> {
         None => Map::new(),
     };
     let document = ask.document.as_deref().map(object).transpose()?;
-    let said = given(json!({
+    let said = only_given(json!({
         "displayName": ask.name,
         "description": ask.description,
         "document": document,
@@ -321,9 +322,11 @@ fn all() -> RequestTarget {
 }
 
 fn of(provider: &ProviderArg) -> RequestTarget {
-    all().then(&provider.provider)
+    all().push_segment(&provider.provider)
 }
 
 fn toolkit(ask: &ToolkitArg) -> RequestTarget {
-    of(&ask.provider).then("toolkits").then(&ask.toolkit)
+    of(&ask.provider)
+        .push_segment("toolkits")
+        .push_segment(&ask.toolkit)
 }

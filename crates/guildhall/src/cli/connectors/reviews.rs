@@ -197,8 +197,8 @@ const OF_SESSION: TableLayout = TableLayout {
 pub(super) async fn reviews(desk: &CliContext, verb: ReviewVerb) -> Result<(), Failure> {
     match verb {
         ReviewVerb::Open(ask) => {
-            let target = connection(&ask).then("reviews");
-            let answer = desk.post_anew(&target, None).await?;
+            let target = connection(&ask).push_segment("reviews");
+            let answer = desk.post_with_new_key(&target, None).await?;
             desk.output.show(&answer, &REVIEW)
         }
         ReviewVerb::Apply(ask) => {
@@ -212,8 +212,10 @@ pub(super) async fn reviews(desk: &CliContext, verb: ReviewVerb) -> Result<(), F
                 .map(|(agent, ids)| json!({"agentId": agent, "operationRevisionIds": ids}))
                 .collect();
             let body = json!({"grants": grants, "everyAgent": ask.every_agent});
-            let target = RequestTarget::new("/api/connectors/reviews").then(&ask.review);
-            let answer = desk.post_anew(&target.then("apply"), Some(&body)).await?;
+            let target = RequestTarget::new("/api/connectors/reviews").push_segment(&ask.review);
+            let answer = desk
+                .post_with_new_key(&target.push_segment("apply"), Some(&body))
+                .await?;
             desk.output.show(&answer, &GRANTS)
         }
     }
@@ -222,7 +224,7 @@ pub(super) async fn reviews(desk: &CliContext, verb: ReviewVerb) -> Result<(), F
 pub(super) async fn grants(desk: &CliContext, verb: GrantVerb) -> Result<(), Failure> {
     match verb {
         GrantVerb::Show(ask) => {
-            let answer = desk.get(&connection(&ask).then("grants")).await?;
+            let answer = desk.get(&connection(&ask).push_segment("grants")).await?;
             desk.output.show(&answer, &GRANTS)
         }
         GrantVerb::Of(ask) => {
@@ -234,8 +236,8 @@ pub(super) async fn grants(desk: &CliContext, verb: GrantVerb) -> Result<(), Fai
         GrantVerb::Operations(ask) => {
             let agent = desk.agent_id(&ask.of.agent).await?;
             let target = RequestTarget::new("/api/connectors/accessible")
-                .then(&ask.connection.connection)
-                .then("operations")
+                .push_segment(&ask.connection.connection)
+                .push_segment("operations")
                 .query("agentId", Some(agent));
             desk.output.show(&desk.get(&target).await?, &OPERATIONS)
         }
@@ -254,7 +256,7 @@ pub(super) async fn sessions(desk: &CliContext, verb: SessionVerb) -> Result<(),
                 SessionSetting::Off => json!(false),
                 SessionSetting::Default => Value::Null,
             };
-            let target = of_session(&ask.session).then(&ask.connection.connection);
+            let target = of_session(&ask.session).push_segment(&ask.connection.connection);
             let answer = desk.put(&target, Some(&json!({ "on": on }))).await?;
             desk.output.show(&answer, &SWITCHED)
         }
@@ -262,12 +264,12 @@ pub(super) async fn sessions(desk: &CliContext, verb: SessionVerb) -> Result<(),
 }
 
 fn of_session(ask: &ConnectionSessionArg) -> RequestTarget {
-    let session = RequestTarget::new("/api/sessions").then(&ask.session);
-    session.then("connections")
+    let session = RequestTarget::new("/api/sessions").push_segment(&ask.session);
+    session.push_segment("connections")
 }
 
 fn connection(ask: &GrantConnectionArg) -> RequestTarget {
-    RequestTarget::new("/api/connectors/connections").then(&ask.connection)
+    RequestTarget::new("/api/connectors/connections").push_segment(&ask.connection)
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ApprovalWaitArgs;
 use crate::cli::{
     approval_cards,
-    approvals::{beginning, seen_as},
+    approvals::{check_digest, parse_digest_prefix},
     cli_context::CliContext,
     failure::Failure,
     http_client::{ApprovalOptions, HttpResponse},
@@ -26,7 +26,7 @@ pub(crate) struct TerminalApprovalArgs {
     #[arg(
         long,
         value_name = "DIGEST",
-        value_parser = beginning,
+        value_parser = parse_digest_prefix,
         help_heading = "When a person must approve it"
     )]
     pub(super) yes: Option<String>,
@@ -44,17 +44,17 @@ impl GatedChange<'_> {
     /// Sends it, and holds it where somebody else says yes to it.
     ///
     /// # Errors
-    /// Those of [`CliContext::gated`].
+    /// Those of [`CliContext::send_gated`].
     pub(super) async fn send(&self, desk: &CliContext) -> Result<HttpResponse, Failure> {
         let (method, gated) = (self.method.clone(), self.gated.clone());
-        desk.gated(method, self.target, self.body, gated).await
+        desk.send_gated(method, self.target, self.body, gated).await
     }
 
     /// Sends it, with the yes of the person at this terminal where it needs one and the caller is
     /// who can say it.
     ///
     /// # Errors
-    /// Those of [`CliContext::gated`]; [`Failure::Unapproved`] when nobody said yes,
+    /// Those of [`CliContext::send_gated`]; [`Failure::Unapproved`] when nobody said yes,
     /// [`Failure::Usage`] when it was said to another card, or no was.
     pub(super) async fn send_with_card(
         mut self,
@@ -72,37 +72,39 @@ impl GatedChange<'_> {
         let required: Value = asked.json()?;
         let word = |name: &str| required[name].as_str().unwrap_or_default();
         self.gated.token = Some(word("approvalToken").to_owned());
-        let ask = RequestTarget::new("/api/approvals").then(word("approvalId"));
+        let ask = RequestTarget::new("/api/approvals").push_segment(word("approvalId"));
         let card = desk.get(&ask).await?;
         let approval: Value = card.json()?;
         if let Some(seen) = yes {
-            seen_as(&approval, seen)?;
+            check_digest(&approval, seen)?;
         }
         // Somebody may have said yes to it at another screen.
         if approval["state"] != "granted" {
-            if yes.is_none() && !terminal_input::can_be_asked() {
+            if yes.is_none() && !terminal_input::is_interactive() {
                 let page = format!("{}/asks/{}", desk.client.address()?, word("approvalId"));
                 let card = Box::new(card);
                 let unapproved = Failure::Unapproved { card, page };
                 let Some(seconds) = wait else {
                     return Err(unapproved);
                 };
-                output::say(&String::from_utf8_lossy(&unapproved.message(false)));
+                output::write_stderr(&String::from_utf8_lossy(&unapproved.message(false)));
                 self.gated.wait = Some(seconds);
                 return self.send(desk).await;
             }
             if yes.is_none() {
                 approval_cards::of_approval(&approval)
                     .iter()
-                    .for_each(|line| output::say(&format!("{line}\n")));
-                if let Err(no) = terminal_input::agreement("Approve?", "--yes") {
+                    .for_each(|line| output::write_stderr(&format!("{line}\n")));
+                if let Err(no) = terminal_input::confirm("Approve?", "--yes") {
                     // Taken back and not denied: whoever asked may change their mind at once.
-                    desk.post_anew(&ask.then("withdraw"), None).await?;
+                    desk.post_with_new_key(&ask.push_segment("withdraw"), None)
+                        .await?;
                     return Err(no);
                 }
             }
             let seen = json!({"digest": approval["digest"]});
-            desk.post_anew(&ask.then("grant"), Some(&seen)).await?;
+            desk.post_with_new_key(&ask.push_segment("grant"), Some(&seen))
+                .await?;
         }
         self.send(desk).await
     }

@@ -232,7 +232,7 @@ impl<'a> AttackTargets<'a> {
     }
 
     /// What waits for a person, and the modes in force.
-    pub(crate) fn glance(&self) -> Value {
+    pub(crate) fn snapshot(&self) -> Value {
         let mut asks = self.t.asks();
         for ask in &mut asks {
             ask.as_object_mut().unwrap().remove("remainingMs");
@@ -243,7 +243,7 @@ impl<'a> AttackTargets<'a> {
     }
 
     /// All that an agent must not be able to change, as a person sees it.
-    pub(crate) fn picture(&self) -> Value {
+    pub(crate) fn protected_state(&self) -> Value {
         let agents = self.get("/api/agents")["agents"]
             .as_array()
             .unwrap()
@@ -259,7 +259,7 @@ impl<'a> AttackTargets<'a> {
             json!([part(&json!([agent]), &fields), tokens])
         });
         let authors = self.get("/api/rooms/authors");
-        json!({"glance": self.glance(), "agents": agents.collect::<Vec<_>>(),
+        json!({"glance": self.snapshot(), "agents": agents.collect::<Vec<_>>(),
             "keys": part(&self.get("/api/auth/keys")["keys"], &["id"]),
             "settings": self.get("/api/settings"),
             "authors": part(&authors["authors"], &["id", "handle", "displayName"])})

@@ -50,7 +50,7 @@ pub(super) fn it_is_the_pinned_version_and_every_mode_is_known(stage: &mut RealA
 /// Row 12: for Claude Code against the list it keeps itself. Codex offers its tool for plans to
 /// no model it does not know, so its own record of the session is written on in its shape.
 pub(super) fn its_list_of_tasks_is_told(stage: &mut RealAgentServer) {
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     if stage.facts.tasks.is_empty() {
         talk.send(&["#say Hello."]);
         assert_eq!(talk.end()["outcome"], "end_turn");
@@ -222,7 +222,7 @@ pub(super) fn its_commands_and_those_of_the_folder_are_merged(stage: &mut RealAg
         "---\ndescription: Greets\n---\nSay hello.\n",
     )
     .unwrap();
-    let mut talk = stage.talk_in(&folder);
+    let mut talk = stage.open_session_in(&folder);
     talk.send(&["#say Hello."]);
     let changed = talk.until(|name, data| (name == "commands_changed").then(|| data.clone()));
     assert_eq!(changed["runtime"], stage.agent.name.as_str());

@@ -37,7 +37,7 @@ async fn let_it_expire(agent: &RealAgent, llm: &FakeLlm) {
     owner.post(&messages, ask).await.ok(202);
 
     next(&mut stream, "interaction_opened").await;
-    t.pass(LONGEST);
+    t.advance(LONGEST);
     let resolved = next(&mut stream, "interaction_resolved").await;
     assert_eq!(resolved["resolution"], "expired", "{resolved}");
     let end = next(&mut stream, "turn_ended").await;

@@ -35,7 +35,7 @@ done
 /// and in a session of its own without its variables.
 pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut RealAgentServer) {
     let t = stage.t();
-    let mut asking = stage.talk();
+    let mut asking = stage.open_session();
     asking.send(&[&stage.agent.shell("touch sneaked.txt")]);
     let card = asking.card();
     let (_, me) = t.server.ask("GET", "/api/auth/whoami", None);
@@ -58,7 +58,7 @@ pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut RealAgentServer
     let agents = t.server.agent_url();
     let agents = agents.rsplit(':').next().unwrap();
     t.write("knock.sh", &format!("PORTS='{main} {agents}'\n{KNOCK}"));
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     let line = "bash knock.sh > plain.out 2>&1; setsid -w bash knock.sh > away.out 2>&1; \
                 setsid -w env -i bash knock.sh > bare.out 2>&1; echo knocked";
     talk.run(&stage.agent.shell(line));
@@ -94,7 +94,7 @@ pub(super) fn its_shell_cannot_decide_rename_or_mint(stage: &mut RealAgentServer
 /// Row 17.
 pub(super) fn its_shell_sees_only_what_is_listed(stage: &mut RealAgentServer) {
     let t = stage.t();
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.run(&stage.agent.shell("env > env.txt"));
     let seen = t.file("env.txt").unwrap();
     let seen: BTreeMap<_, _> = seen
@@ -143,7 +143,7 @@ pub(super) fn its_shell_sees_only_what_is_listed(stage: &mut RealAgentServer) {
 
 /// Row 18: the server stops, and with it everything it started.
 pub(super) fn nothing_is_left(stage: &mut RealAgentServer) {
-    stage.talk().send(&["#say Last."]);
+    stage.open_session().send(&["#say Last."]);
     let before = stage.home_before.clone();
     let t = stage.take();
     let (port, pid) = (t.server.port(), t.server.pid());

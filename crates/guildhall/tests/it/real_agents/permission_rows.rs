@@ -11,7 +11,7 @@ use crate::workspace::ServerWithFolder;
 
 /// Row 2.
 pub(super) fn an_approved_call_happens(stage: &mut RealAgentServer) {
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.send(&[&stage.agent.shell("touch yes.txt")]);
     let card = talk.card();
     assert!(
@@ -30,7 +30,7 @@ pub(super) fn an_approved_call_happens(stage: &mut RealAgentServer) {
 
 /// Row 3.
 pub(super) fn a_denied_call_does_not_happen(stage: &mut RealAgentServer) {
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.send(&[&stage.agent.shell("touch no.txt")]);
     let card = talk.card();
     talk.decide("deny", &card, &json!({}));
@@ -49,7 +49,7 @@ pub(super) fn a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue(
     stage: &mut RealAgentServer,
 ) {
     for keep in [false, true] {
-        let mut talk = stage.talk();
+        let mut talk = stage.open_session();
         talk.send(&[&stage.agent.shell("touch cancelled.txt")]);
         talk.card();
         assert_eq!(talk.send(&["#say Next."])["outcome"], "queued");
@@ -74,7 +74,7 @@ pub(super) fn a_cancelled_turn_runs_nothing_and_keeps_or_drops_the_queue(
 pub(super) fn an_ask_outlives_the_server_and_is_granted_once(stage: &mut RealAgentServer) {
     let once = stage.agent.shell("echo ran >> once.txt");
     let other = stage.agent.shell("echo other >> once.txt");
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.send(&[&once]);
     let card = talk.card();
     let known = talk.keep();
@@ -111,7 +111,7 @@ pub(super) fn an_ask_outlives_the_server_and_is_granted_once(stage: &mut RealAge
 
 /// Row 7.
 pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut RealAgentServer) {
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.send(&["#say One."]);
     talk.end();
     stage.until_remembered("One.");
@@ -150,7 +150,7 @@ pub(super) fn a_killed_agent_goes_on_with_its_history(stage: &mut RealAgentServe
 /// Row 8: in a folder of its own, since an agent may keep the rule there.
 pub(super) fn always_covers_the_equal_call_alone(stage: &mut RealAgentServer) {
     let folder = stage.folder("always");
-    let mut talk = stage.talk_in(&folder);
+    let mut talk = stage.open_session_in(&folder);
     // A call that makes no file, since Claude Code takes an `always` there for its whole folder;
     // and another program afterwards, since opencode takes it for all of a program.
     let first = stage.agent.shell("node -e 'console.log(1)'");
@@ -277,7 +277,7 @@ fn has_no_wide_mode(stage: &RealAgentServer) {
         mode["stop"] == "autonomy" || (mode["asks"] == "never" && mode["reach"] != "read")
     };
     assert_eq!(modes.iter().find(is_wide), None);
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     let body = json!({"permissionMode": "autopilot", "acknowledgedAutonomy": true});
     let path = format!("/api/sessions/{}", talk.id);
     let (status, refused) = stage.t().server.ask("PATCH", &path, Some(&body));
@@ -293,7 +293,7 @@ fn has_no_wide_mode(stage: &RealAgentServer) {
 
 /// Row 15, of Claude Code.
 pub(super) fn a_question_is_answered(stage: &mut RealAgentServer) {
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     let form = json!({"questions": [{"question": "Which colour?", "header": "Colour",
         "multiSelect": false, "options": [
             {"label": "Red", "description": "As a rose"},

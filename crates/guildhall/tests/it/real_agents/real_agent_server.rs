@@ -81,12 +81,12 @@ impl RealAgentServer {
     }
 
     /// A session in the main folder, in the mode that asks.
-    pub(super) fn talk(&self) -> SessionReader<'_> {
+    pub(super) fn open_session(&self) -> SessionReader<'_> {
         SessionReader::open(self.t(), &self.agent.name, &self.t().folder, &json!({}))
     }
 
     /// A session in another folder.
-    pub(super) fn talk_in(&self, folder: &Path) -> SessionReader<'_> {
+    pub(super) fn open_session_in(&self, folder: &Path) -> SessionReader<'_> {
         SessionReader::open(self.t(), &self.agent.name, folder, &json!({}))
     }
 

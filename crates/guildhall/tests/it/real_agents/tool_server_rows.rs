@@ -10,7 +10,7 @@ pub(super) fn it_posts_with_the_houses_own_tools(stage: &mut RealAgentServer) {
     let (_, listed) = stage.t().server.ask("GET", "/api/rooms", None);
     let mut rooms = listed["rooms"].as_array().unwrap().iter();
     let team = rooms.find(|room| room["wellKnown"] == "team").unwrap()["id"].clone();
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     let post = json!({"roomId": team, "text": format!("{} was here", stage.agent.name)});
     let tool = (stage.facts.tool)("guildhall", "room_post");
     talk.send(&[&format!("#call {tool} {post}")]);
@@ -40,7 +40,7 @@ pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut RealAgentSe
     let script = stage.t().folder.join("notes-server.js");
     std::fs::write(&script, crate::mcp_gateway::SERVER).unwrap();
     let heard = stage.t().scratch.path().join("notes-heard");
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.send(&["#say Ready."]);
     assert_eq!(talk.end()["outcome"], "end_turn", "{}", talk.words());
     let agent = talk.look()["agentId"].as_str().unwrap().to_owned();
@@ -56,7 +56,7 @@ pub(super) fn it_calls_a_tool_of_a_server_that_was_added(stage: &mut RealAgentSe
     let told = std::fs::read_to_string(heard).unwrap();
     assert!(told.lines().any(|line| line == "tools/call"), "{told}");
 
-    let mut other = stage.talk();
+    let mut other = stage.open_session();
     assert_eq!(asked_in(&mut other, &format!("#call {tool} {words}")), 0);
     let asking = format!("#call {tool} {}", json!({"ask": true}));
     assert_eq!(asked_in(&mut talk, &asking), 1);
@@ -73,7 +73,7 @@ pub(super) fn it_fills_a_form_in_a_shared_tab(stage: &mut RealAgentServer) {
         "<title>form</title><form method=post action=/told><input name=name aria-label=Name>\
          <button>Send</button></form>",
     );
-    let mut talk = stage.talk();
+    let mut talk = stage.open_session();
     talk.send(&["#say Ready."]);
     assert_eq!(talk.end()["outcome"], "end_turn", "{}", talk.words());
     let open = json!({"mode": "embedded", "sessionId": talk.id, "url": site.url("/")});

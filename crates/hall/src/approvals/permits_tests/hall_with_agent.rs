@@ -54,7 +54,7 @@ async fn open(scratch: &Path, clock: &Clock) -> Hall {
             agent_url: String::new(),
             environment: BTreeMap::new(),
             keeper: nothing,
-            enclosure: Enclosure::off(),
+            enclosure: Enclosure::disabled(),
             bridge: "/nonexistent".into(),
         },
         places: AgentFolders::new(None, None, None),

@@ -12,7 +12,7 @@ use crate::browser::agent_access::{ControlTurn, TabAccess, WaitingAction};
 
 impl Actor {
     /// What the agent of a session may look at.
-    pub(super) fn look(
+    pub(super) fn tab_access(
         &self,
         session: SessionId,
         tab: Option<TabId>,
@@ -39,13 +39,13 @@ impl Actor {
     }
 
     /// Has the agent of a session wait for its turn.
-    pub(super) fn act(
+    pub(super) fn queue_action(
         &mut self,
         session: SessionId,
         tab: Option<TabId>,
         reply: oneshot::Sender<Result<(TabAccess, ControlTurn), ToolDenial>>,
     ) {
-        let allowed = self.look(session, tab).and_then(|look| {
+        let allowed = self.tab_access(session, tab).and_then(|look| {
             if !self.rate.take(self.begun.elapsed()) {
                 return Err(ToolDenial::RateLimited);
             }
@@ -61,7 +61,7 @@ impl Actor {
                     reply,
                 };
                 self.acting.waiting.insert(ticket, waiting);
-                let next = self.control.asks(ticket, self.begun.elapsed());
+                let next = self.control.request(ticket, self.begun.elapsed());
                 self.give_turns(next);
             }
             Err(denied) => {
@@ -90,7 +90,7 @@ impl Actor {
                 reply,
             }) => {
                 // What was shared when it was asked for need not be so any more.
-                let look = self.look(session, Some(tab));
+                let look = self.tab_access(session, Some(tab));
                 // A turn that nobody takes, or may take, is over as it is dropped.
                 let turn = ControlTurn { ticket, over };
                 let _ = reply.send(look.map(|look| (look, turn)));
@@ -108,7 +108,7 @@ impl Actor {
             return Err(ToolDenial::NotShared);
         }
         self.tabs.adopt(tab).map_err(|_| ToolDenial::TabNotFound)?;
-        self.guard();
+        self.set_url_guard();
         Ok(())
     }
 

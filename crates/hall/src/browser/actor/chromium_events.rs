@@ -27,11 +27,11 @@ impl Actor {
             .as_mut()
             .and_then(|process| process.happenings.next().now_or_never())
         {
-            self.hear(happening);
+            self.handle_event(happening);
         }
     }
 
-    pub(super) fn hear(&mut self, happening: BrowserEvent) {
+    pub(super) fn handle_event(&mut self, happening: BrowserEvent) {
         let process = self.process.as_ref().map(|process| process.id);
         if process.is_none() || self.machine.connection() != process {
             // One that was given up, and is on its way out.
@@ -41,32 +41,33 @@ impl Actor {
             BrowserEvent::Ready(version) => {
                 self.due.push_back(MachineEvent::Attached(version));
                 self.alarms.ping = Some(Instant::now() + PING_EVERY);
-                self.measure();
+                self.measure_window();
             }
             BrowserEvent::TabOpened { tab, opener } => self.tab_opened(tab, opener),
             BrowserEvent::TabChanged { tab, page } => self.tab_changed(tab, page),
-            BrowserEvent::NewDocument(tab) => self.document_came(tab),
+            BrowserEvent::NewDocument(tab) => self.document_replaced(tab),
             BrowserEvent::TabClosed(tab) => self.tab_closed(tab),
             BrowserEvent::Frame(frame) => {
-                self.cinema.show(frame, self.hall.now(), Instant::now());
+                self.cinema
+                    .publish_frame(frame, self.hall.now(), Instant::now());
             }
             BrowserEvent::HumanInput(_) => {
                 // What an agent does in a window looks the same.
                 if self.control.holder() != ControlHolder::Agent {
-                    self.human();
+                    self.record_human_input();
                 }
             }
             BrowserEvent::Visible(tab) => {
                 // One that is gone again was visible for nobody.
                 let _ = self.tabs.select(tab);
-                self.measure();
+                self.measure_window();
             }
         }
     }
 
     pub(super) fn tab_opened(&mut self, tab: TabId, opener: Option<TabId>) {
         if self.tabs.has_room().is_err() {
-            self.have(|chromium| jobs::close_tab(chromium, tab).boxed());
+            self.spawn_job(|chromium| jobs::close_tab(chromium, tab).boxed());
             return;
         }
         let is_from_shown = opener.is_some() && opener == self.tabs.selected();
@@ -74,7 +75,7 @@ impl Actor {
         if is_from_shown && !self.is_window() {
             self.select(tab);
         }
-        self.guard();
+        self.set_url_guard();
     }
 
     pub(super) fn tab_changed(&mut self, tab: TabId, page: PageState) {
@@ -89,18 +90,18 @@ impl Actor {
     }
 
     /// What people meant for the document before never reaches this one.
-    fn document_came(&mut self, tab: TabId) {
-        self.film.renew(tab);
-        for waits in self.typing.forget_words(tab) {
-            self.say_typed(waits, Err(Refusal::BrowserStale.into()));
+    fn document_replaced(&mut self, tab: TabId) {
+        self.film.document_replaced(tab);
+        for waits in self.typing.drop_stale_input(tab) {
+            self.report_input(waits, Err(Refusal::BrowserStale.into()));
         }
         let Some(connection) = self.machine.connection() else {
             return;
         };
-        let (held, unseen) = self.cinema.renew(tab, connection);
-        self.let_go(tab, &held);
+        let (held, unseen) = self.cinema.document_replaced(tab, connection);
+        self.release_held(tab, &held);
         for frame in unseen {
-            self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
+            self.spawn_job(|chromium| jobs::acknowledge(chromium, frame).boxed());
         }
     }
 
@@ -111,7 +112,7 @@ impl Actor {
         self.questions.remove(&tab);
         self.cinema.forget(tab);
         for waits in self.typing.forget(tab) {
-            self.say_typed(waits, Err(Refusal::NotFound(ResourceKind::Tab).into()));
+            self.report_input(waits, Err(Refusal::NotFound(ResourceKind::Tab).into()));
         }
         if gone.was_last_shared {
             self.due.push_back(MachineEvent::SharedTabsGone);
@@ -120,7 +121,7 @@ impl Actor {
             return;
         }
         if gone.was_last {
-            self.have(|chromium| jobs::new_tab(chromium).boxed());
+            self.spawn_job(|chromium| jobs::new_tab(chromium).boxed());
         } else if let Some(next) = gone.selects {
             self.select(next);
         }
@@ -129,19 +130,19 @@ impl Actor {
     /// Shows a tab of an embedded browser, also to Chromium.
     pub(super) fn select(&mut self, tab: TabId) {
         if self.tabs.select(tab).is_ok() {
-            self.have(|chromium| jobs::select(chromium, tab).boxed());
+            self.spawn_job(|chromium| jobs::select(chromium, tab).boxed());
         }
     }
 
     /// The size of a window is what it is.
-    pub(super) fn measure(&mut self) {
+    pub(super) fn measure_window(&mut self) {
         if let Some(tab) = self.tabs.selected().filter(|_| self.is_window()) {
-            self.have(|chromium| jobs::measure(chromium, tab).boxed());
+            self.spawn_job(|chromium| jobs::measure(chromium, tab).boxed());
         }
     }
 
     /// Has filmed what is looked at, and nothing else.
-    pub(super) fn direct(&mut self) {
+    pub(super) fn update_capture(&mut self) {
         let is_embedded = self.machine.connected().is_ok() && !self.is_window();
         let wanted = self.cinema.wanted(self.tabs.selected());
         let wanted = wanted.filter(|_| is_embedded);
@@ -151,6 +152,6 @@ impl Actor {
         let Some(change) = self.film.change(wanted, Instant::now()) else {
             return;
         };
-        self.have(|chromium| jobs::film(chromium, id, change).boxed());
+        self.spawn_job(|chromium| jobs::change_capture(chromium, id, change).boxed());
     }
 }

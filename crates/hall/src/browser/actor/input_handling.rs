@@ -18,12 +18,12 @@ use crate::browser::{
 impl Actor {
     pub(super) fn leave(&mut self, viewer: ViewerId) {
         if let Some((tab, steps)) = self.cinema.leave(viewer) {
-            self.let_go(tab, &steps);
+            self.release_held(tab, &steps);
         }
     }
 
     /// Lets go of what somebody held down who is gone.
-    pub(super) fn let_go(&mut self, tab: TabId, steps: &[InputStep]) {
+    pub(super) fn release_held(&mut self, tab: TabId, steps: &[InputStep]) {
         let everywhere = Viewport {
             width: u32::MAX,
             height: u32::MAX,
@@ -32,21 +32,21 @@ impl Actor {
         for some in steps.chunks(*limits::BROWSER_STEPS.end()) {
             if let Ok(steps) = InputSteps::checked(some.to_vec(), everywhere) {
                 let waits = InputWaiter::Nobody;
-                self.take_typed(tab, QueuedInput { steps, waits });
+                self.queue_input(tab, QueuedInput { steps, waits });
             }
         }
     }
 
-    pub(super) fn take_typed(&mut self, tab: TabId, typed: QueuedInput) {
-        self.human();
+    pub(super) fn queue_input(&mut self, tab: TabId, typed: QueuedInput) {
+        self.record_human_input();
         match self.typing.add(tab, typed) {
-            Ok(Some(now)) => self.do_typed(tab, now),
+            Ok(Some(now)) => self.run_input(tab, now),
             Ok(None) => {}
-            Err((waits, error)) => self.say_typed(waits, Err(error)),
+            Err((waits, error)) => self.report_input(waits, Err(error)),
         }
     }
 
-    pub(super) fn do_typed(&mut self, tab: TabId, typed: QueuedInput) {
+    pub(super) fn run_input(&mut self, tab: TabId, typed: QueuedInput) {
         let QueuedInput { steps, waits } = typed;
         match &self.process {
             Some(process) => {
@@ -54,11 +54,11 @@ impl Actor {
                 self.jobs
                     .push(jobs::input(chromium, tab, steps, waits).boxed());
             }
-            None => self.say_typed(waits, Err(Refusal::BrowserNotConnected.into())),
+            None => self.report_input(waits, Err(Refusal::BrowserNotConnected.into())),
         }
     }
 
-    pub(super) fn say_typed(&self, waits: InputWaiter, answer: Result<()>) {
+    pub(super) fn report_input(&self, waits: InputWaiter, answer: Result<()>) {
         match waits {
             InputWaiter::Nobody => {}
             InputWaiter::Route(reply) => {
@@ -72,18 +72,18 @@ impl Actor {
                     Err(_) => Some(Refusal::BrowserTimeout),
                 };
                 self.cinema
-                    .tell(viewer, ViewerUpdate::Typed { id, refused });
+                    .send(viewer, ViewerUpdate::Typed { id, refused });
             }
         }
     }
 
     /// The person did something.
-    pub(super) fn human(&mut self) {
-        let next = self.control.human(self.begun.elapsed());
+    pub(super) fn record_human_input(&mut self) {
+        let next = self.control.human_input(self.begun.elapsed());
         self.give_turns(next);
     }
 
-    pub(super) fn may_type(
+    pub(super) fn require_may_type(
         &self,
         tab: TabId,
         connection: Option<BrowserConnectionId>,
@@ -99,7 +99,7 @@ impl Actor {
         Ok(())
     }
 
-    pub(super) fn viewer_types(
+    pub(super) fn viewer_input(
         &mut self,
         viewer: ViewerId,
         (id, view): (u32, u32),
@@ -107,15 +107,15 @@ impl Actor {
     ) {
         let waits = InputWaiter::Viewer(viewer, id);
         let checked = self.cinema.tab_of(viewer, view).and_then(|tab| {
-            self.may_type(tab, self.machine.connection())?;
+            self.require_may_type(tab, self.machine.connection())?;
             Ok((tab, InputSteps::checked(steps, self.viewport)?))
         });
         match checked {
             Ok((tab, steps)) => {
-                self.cinema.note(viewer, steps.all());
-                self.take_typed(tab, QueuedInput { steps, waits });
+                self.cinema.record_input(viewer, steps.all());
+                self.queue_input(tab, QueuedInput { steps, waits });
             }
-            Err(refusal) => self.say_typed(waits, Err(refusal.into())),
+            Err(refusal) => self.report_input(waits, Err(refusal.into())),
         }
     }
 }

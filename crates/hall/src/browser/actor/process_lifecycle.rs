@@ -16,9 +16,9 @@ use super::{Actor, BrowserProcess};
 use crate::{
     Hall,
     browser::{
+        as_refusal,
         jobs::{self, JobOutcome},
         launch::{self, LaunchOutcome},
-        refused,
     },
 };
 
@@ -28,7 +28,7 @@ pub(super) const PING_EVERY: Duration = Duration::from_secs(5);
 
 impl Actor {
     /// Begins the start that is due, once the process before has ended.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn launch(&mut self) {
         if self.process.is_some() || self.beginning.is_some() {
             return;
         }
@@ -38,7 +38,7 @@ impl Actor {
         }
     }
 
-    pub(super) fn begun(&mut self, begun: LaunchOutcome) {
+    pub(super) fn launched(&mut self, begun: LaunchOutcome) {
         self.beginning = None;
         match begun {
             LaunchOutcome::Found => self.due.push_back(MachineEvent::Prepared),
@@ -68,7 +68,7 @@ impl Actor {
 
     /// Nobody speaks at the other end any more. That is a crash whatever its exit code is, but of
     /// a window, which a person may have closed; so it shows before everything it started is gone.
-    pub(super) fn fell_silent(&mut self) {
+    pub(super) fn pipe_closed(&mut self) {
         let process = self.process.as_ref().map(|process| process.id);
         if process.is_some() && self.machine.connection() == process && !self.is_window() {
             self.due.push_back(MachineEvent::Silent);
@@ -108,13 +108,13 @@ impl Actor {
         self.questions.clear();
         self.cinema.forget_all();
         for waits in self.typing.forget_all() {
-            self.say_typed(waits, Err(Refusal::BrowserNotConnected.into()));
+            self.report_input(waits, Err(Refusal::BrowserNotConnected.into()));
         }
     }
 
     pub(super) fn next_alarm(&self) -> Option<Instant> {
         let idle = self.hall.inner.browser.how.idle;
-        let control = self.control.next_moment().map(|at| self.begun + at);
+        let control = self.control.next_deadline().map(|at| self.begun + at);
         let questions = self.questions.values();
         let questions = questions.flat_map(|one| [one.dialog, one.auth]).flatten();
         [
@@ -123,7 +123,7 @@ impl Actor {
             self.alarms.kill,
             self.alarms.ping,
             self.alarms.lonely.map(|since| since + idle),
-            self.film.next_try(),
+            self.film.next_retry(),
             control,
         ]
         .into_iter()
@@ -133,7 +133,7 @@ impl Actor {
     }
 
     /// Looks what is due.
-    pub(super) async fn look_around(&mut self) {
+    pub(super) async fn run_timers(&mut self) {
         let now = Instant::now();
         let is_due = |alarm: Option<Instant>| alarm.is_some_and(|at| at <= now);
         if is_due(self.alarms.launch) {
@@ -147,7 +147,7 @@ impl Actor {
         if is_due(self.alarms.ping) {
             self.alarms.ping = None;
             if let Some(id) = self.process.as_ref().map(|process| process.id) {
-                self.have(|chromium| jobs::ping(chromium, id).boxed());
+                self.spawn_job(|chromium| jobs::ping(chromium, id).boxed());
             }
         }
         let idle = self.hall.inner.browser.how.idle;
@@ -155,16 +155,16 @@ impl Actor {
             self.alarms.lonely = None;
             self.due.push_back(MachineEvent::Close(CloseReason::Idle));
         }
-        let next = self.control.passed(self.begun.elapsed());
+        let next = self.control.advance(self.begun.elapsed());
         self.give_turns(next);
-        self.end_questions(now);
+        self.decline_overdue_prompts(now);
         if is_due(self.alarms.flush) {
             self.flush().await;
         }
     }
 
     /// Answers for the person what waited too long.
-    pub(super) fn end_questions(&mut self, now: Instant) {
+    pub(super) fn decline_overdue_prompts(&mut self, now: Instant) {
         let is_due = |alarm: Option<Instant>| alarm.is_some_and(|at| at <= now);
         let mut over = Vec::new();
         for (tab, questions) in &mut self.questions {
@@ -178,7 +178,7 @@ impl Actor {
             }
         }
         for (tab, question) in over {
-            self.have(|chromium| jobs::decline(chromium, tab, question).boxed());
+            self.spawn_job(|chromium| jobs::decline(chromium, tab, question).boxed());
         }
     }
 
@@ -186,7 +186,7 @@ impl Actor {
         match answer {
             Ok(()) => {
                 self.alarms.ping = Some(Instant::now() + PING_EVERY);
-                self.measure();
+                self.measure_window();
             }
             // Its end is told by itself.
             Err(BrowserError::Gone) => {}
@@ -194,7 +194,7 @@ impl Actor {
         }
     }
 
-    pub(super) fn done(&mut self, done: JobOutcome) {
+    pub(super) fn job_done(&mut self, done: JobOutcome) {
         // What a job's end means rests on what happened before.
         self.catch_up();
         match done {
@@ -219,15 +219,15 @@ impl Actor {
             JobOutcome::Filmed(of, filmed) => {
                 let is_present = self.process.as_ref().map(|process| process.id) == Some(of);
                 let filmed = if is_present { filmed } else { Ok(None) };
-                self.film.changed(filmed, Instant::now());
+                self.film.capture_changed(filmed, Instant::now());
             }
             JobOutcome::Typed(tab, waits, answer) => {
                 if self.tabs.get(tab).is_ok() {
-                    self.human();
+                    self.record_human_input();
                 }
-                self.say_typed(waits, answer.map_err(typed_refused));
+                self.report_input(waits, answer.map_err(typed_refused));
                 if let Some(next) = self.typing.next(tab) {
-                    self.do_typed(tab, next);
+                    self.run_input(tab, next);
                 }
             }
         }
@@ -238,6 +238,6 @@ fn typed_refused(error: BrowserError) -> Error {
     match error {
         // A page about a certificate takes no input.
         BrowserError::Refused(_) => Refusal::BrowserStale.into(),
-        other => refused(other),
+        other => as_refusal(other),
     }
 }

@@ -19,21 +19,21 @@ use crate::browser::{
 };
 
 impl Actor {
-    pub(super) async fn answer(&mut self, ask: ActorRequest) {
+    pub(super) async fn handle(&mut self, ask: ActorRequest) {
         self.catch_up();
         match ask {
             ActorRequest::Do { deed, by, reply } => {
-                let done = self.deed(deed, by).await;
+                let done = self.perform(deed, by).await;
                 self.follow_up().await;
                 let answer = match done {
                     Ok(()) => Ok(self.flush().await),
                     Err(error) => Err(error),
                 };
-                give(reply, answer);
+                send_reply(reply, answer);
             }
             ActorRequest::Reach { need, reply } => {
-                let reached = self.reach(need);
-                give(reply, reached);
+                let reached = self.chromium_access(need);
+                send_reply(reply, reached);
             }
             ActorRequest::Settle { shows, gone, reply } => {
                 if let Some(tab) = gone {
@@ -46,31 +46,31 @@ impl Actor {
                 self.alarms.lonely = None;
                 self.follow_up().await;
                 let state = self.flush().await;
-                give(reply, Ok(state));
+                send_reply(reply, Ok(state));
             }
             ActorRequest::Input {
                 tab,
                 connection,
                 steps,
                 reply,
-            } => match self.may_type(tab, connection) {
+            } => match self.require_may_type(tab, connection) {
                 Ok(()) => {
                     let waits = InputWaiter::Route(reply);
-                    self.take_typed(tab, QueuedInput { steps, waits });
+                    self.queue_input(tab, QueuedInput { steps, waits });
                 }
-                Err(refusal) => give(reply, Err(refusal.into())),
+                Err(refusal) => send_reply(reply, Err(refusal.into())),
             },
             ActorRequest::Enter { reply } => {
                 for viewer in self.cinema.absent() {
                     self.leave(viewer);
                 }
                 let entered = self.cinema.enter();
-                give(reply, entered.map_err(Into::into));
+                send_reply(reply, entered.map_err(Into::into));
             }
-            ActorRequest::View(viewer, ask) => self.turn(viewer, ask),
+            ActorRequest::View(viewer, ask) => self.set_view(viewer, ask),
             ActorRequest::Seen(viewer, sequence) => {
-                for frame in self.cinema.seen(viewer, sequence, Instant::now()) {
-                    self.have(|chromium| jobs::acknowledge(chromium, frame).boxed());
+                for frame in self.cinema.acknowledge(viewer, sequence, Instant::now()) {
+                    self.spawn_job(|chromium| jobs::acknowledge(chromium, frame).boxed());
                 }
             }
             ActorRequest::Typed {
@@ -78,24 +78,24 @@ impl Actor {
                 id,
                 view,
                 steps,
-            } => self.viewer_types(viewer, (id, view), steps),
+            } => self.viewer_input(viewer, (id, view), steps),
             ActorRequest::SessionEnded(session) => {
                 self.due.push_back(MachineEvent::SessionEnded(session))
             }
-            ActorRequest::Cursor(said) => self.cinema.tell_all(&said),
+            ActorRequest::Cursor(said) => self.cinema.broadcast_cursor(&said),
             ActorRequest::Look {
                 session,
                 tab,
                 reply,
             } => {
                 // Who asked may be gone.
-                let _ = reply.send(self.look(session, tab));
+                let _ = reply.send(self.tab_access(session, tab));
             }
             ActorRequest::Act {
                 session,
                 tab,
                 reply,
-            } => self.act(session, tab, reply),
+            } => self.queue_action(session, tab, reply),
             ActorRequest::Adopt {
                 session,
                 tab,
@@ -107,7 +107,7 @@ impl Actor {
         }
     }
 
-    pub(super) async fn deed(&mut self, deed: BrowserAction, by: AuthorId) -> Result<()> {
+    pub(super) async fn perform(&mut self, deed: BrowserAction, by: AuthorId) -> Result<()> {
         let event = match deed {
             BrowserAction::Open(ask) => {
                 let open = OpenRequest {
@@ -160,7 +160,7 @@ impl Actor {
         .collect()
     }
 
-    pub(super) fn reach(&mut self, need: ChromiumNeed) -> Result<ChromiumAccess> {
+    pub(super) fn chromium_access(&mut self, need: ChromiumNeed) -> Result<ChromiumAccess> {
         if let ChromiumNeed::Tab(tab) | ChromiumNeed::Size(tab, _) = need {
             self.tabs.get(tab)?;
         }
@@ -185,7 +185,7 @@ impl Actor {
         })
     }
 
-    pub(super) fn turn(&mut self, viewer: ViewerId, ask: Option<ViewRequest>) {
+    pub(super) fn set_view(&mut self, viewer: ViewerId, ask: Option<ViewRequest>) {
         let connection = self.machine.connected().ok();
         let known = ask.filter(|ask| self.tabs.get(ask.tab).is_ok());
         let view = known.zip(connection).filter(|_| !self.is_window());
@@ -195,13 +195,13 @@ impl Actor {
             // Only what is in front can be filmed. It is there: it was looked up just now.
             let _ = self.tabs.select(tab);
         }
-        if let Some((tab, steps)) = self.cinema.turn(viewer, view, Instant::now()) {
-            self.let_go(tab, &steps);
+        if let Some((tab, steps)) = self.cinema.set_view(viewer, view, Instant::now()) {
+            self.release_held(tab, &steps);
         }
     }
 }
 
-fn give<T>(reply: ReplySender<T>, answer: Result<T>) {
+fn send_reply<T>(reply: ReplySender<T>, answer: Result<T>) {
     // Who asked may be gone.
     let _ = reply.send(answer);
 }

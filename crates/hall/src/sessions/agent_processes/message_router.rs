@@ -46,7 +46,7 @@ impl MessageRouter {
                 }
                 said = self.said.recv() => match said {
                     Some(said) => {
-                        self.hand_on(said).await;
+                        self.forward(said).await;
                         handed_on += 1;
                     }
                     None => return,
@@ -55,7 +55,7 @@ impl MessageRouter {
         }
     }
 
-    async fn hand_on(&self, said: AgentMessage) {
+    async fn forward(&self, said: AgentMessage) {
         let (native, update) = match &said {
             AgentMessage::Update { session, update } => (session, Some(update)),
             AgentMessage::Ask { session, .. } => (session, None),
@@ -64,15 +64,18 @@ impl MessageRouter {
             let mut seats = lock(&self.seats);
             let session = seats.session_of(native);
             if let (None, Some(AgentUpdate::Commands(commands))) = (session, update) {
-                seats.keep_early(native, commands);
+                seats.store_early_commands(native, commands);
             }
             let listener = seats.inboxes.get(native);
             (session, listener.map(|(_, inbox)| inbox.clone()))
         };
         if let (Some(session), Some(AgentUpdate::Commands(commands))) = (session, update) {
-            let noted =
-                self.hall
-                    .note_agent_commands(session, &self.runtime, &self.cwd, commands.clone());
+            let noted = self.hall.record_agent_commands(
+                session,
+                &self.runtime,
+                &self.cwd,
+                commands.clone(),
+            );
             if let Err(error) = noted.await {
                 tracing::warn!(?error, "an agent's commands could not be told");
             }
@@ -84,7 +87,7 @@ impl MessageRouter {
             None => {
                 let is_switch = update.is_some_and(|update| update.mode().is_some());
                 if let Some(session) = session.filter(|_| is_switch) {
-                    self.overhear(session).await;
+                    self.check_mode_between_turns(session).await;
                 }
             }
         }
@@ -92,7 +95,7 @@ impl MessageRouter {
 
     /// Between turns an agent that switches its mode is set back at once, unless a person's word
     /// allows the mode.
-    async fn overhear(&self, session: SessionId) {
+    async fn check_mode_between_turns(&self, session: SessionId) {
         let Some(process) = self.hall.inner.processes.running(self.agent) else {
             return;
         };
@@ -100,7 +103,7 @@ impl MessageRouter {
             return;
         };
         let mut is_first = false;
-        process.amend_seat(session, |seat| {
+        process.update_session(session, |seat| {
             is_first = !std::mem::replace(&mut seat.is_set_back, true);
         });
         if !is_first {
@@ -109,8 +112,8 @@ impl MessageRouter {
         // In a task of its own: what the agent answers must pass this desk.
         let (hall, now) = (self.hall.clone(), self.hall.now());
         self.hall.tasks().spawn("mode", now, async move {
-            hall.set_back(&process, session).await;
-            process.amend_seat(session, |seat| seat.is_set_back = false);
+            hall.restore_mode(&process, session).await;
+            process.update_session(session, |seat| seat.is_set_back = false);
         });
     }
 }

@@ -189,7 +189,7 @@ impl AgentProcesses {
     }
 
     /// What whoever has the agent's place is to do next.
-    pub(super) fn look(&self, agent: AgentId) -> AcquireStep {
+    pub(super) fn next_step(&self, agent: AgentId) -> AcquireStep {
         let mut slots = lock(&self.slots);
         let Some(slot) = slots.get_mut(&agent) else {
             return AcquireStep::Wait;
@@ -254,7 +254,7 @@ pub(super) struct ProcessLifetime {
 
 impl ProcessLifetime {
     /// Says how the start ended; only the first word counts.
-    pub(super) fn tell(&self, started: StartResult) {
+    pub(super) fn report_start(&self, started: StartResult) {
         self.tell.send_if_modified(|told| {
             let is_news = told.is_none();
             if is_news {
@@ -286,7 +286,7 @@ mod tests {
 
     /// A start that somebody makes in this place.
     fn start(processes: &AgentProcesses, agent: AgentId) -> PendingStart {
-        match processes.look(agent) {
+        match processes.next_step(agent) {
             AcquireStep::Start(start, _) => start,
             AcquireStep::Take(_) | AcquireStep::Hear(_) | AcquireStep::Wait => {
                 panic!("nothing is to be started")
@@ -316,7 +316,7 @@ mod tests {
         let (processes, ada) = (AgentProcesses::default(), agent(1));
         assert!(processes.enter(ada) && processes.enter(ada));
         let start = start(&processes, ada);
-        assert!(matches!(processes.look(ada), AcquireStep::Hear(_)));
+        assert!(matches!(processes.next_step(ada), AcquireStep::Hear(_)));
         processes.leave(ada);
         assert!(!*start.stop.borrow(), "another waits for it");
     }
@@ -328,7 +328,7 @@ mod tests {
         let start_ = start(&processes, ada);
         processes.stop(ada);
         assert!(*start_.stop.borrow());
-        assert!(matches!(processes.look(ada), AcquireStep::Wait));
+        assert!(matches!(processes.next_step(ada), AcquireStep::Wait));
         gone(&processes, ada);
         start(&processes, ada);
     }

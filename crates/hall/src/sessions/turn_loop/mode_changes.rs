@@ -10,7 +10,7 @@ use super::{
 };
 impl TurnLoop {
     /// Puts mode, model and effort in force as they are wanted now, while the agent goes on.
-    pub(super) fn reconsider(&mut self) {
+    pub(super) fn apply_settings(&mut self) {
         if self.applying.is_some() {
             self.applies_again = true;
             return;
@@ -38,7 +38,7 @@ impl TurnLoop {
             Err(why) => return self.stop(why).await,
         }
         if std::mem::take(&mut self.applies_again) {
-            self.reconsider();
+            self.apply_settings();
             return Ok(());
         }
         // The agent may have switched it while it was being set.
@@ -54,7 +54,7 @@ impl TurnLoop {
         let is_allowed = self.hall.agent_switched(process, id).await?;
         // One that has to stop is set back before its next turn.
         if !is_allowed && self.stopping.is_none() {
-            self.reconsider();
+            self.apply_settings();
         }
         Ok(())
     }

@@ -19,8 +19,8 @@ const PRIVILEGES_UNAVAILABLE: &str = "A program tried to run as another user, as
 
 impl TurnLoop {
     /// Says it when a call is the first of this process that failed for it.
-    pub(super) async fn tell_of_rights(&mut self, call: &ToolCall) -> WriteResult<()> {
-        if !call.lacks_rights() || !self.stage.process.claim_privileges_notice() {
+    pub(super) async fn notice_privileges(&mut self, call: &ToolCall) -> WriteResult<()> {
+        if !call.was_denied_privileges() || !self.stage.process.claim_privileges_notice() {
             return Ok(());
         }
         // The call first, then what is said about it.
@@ -45,6 +45,6 @@ impl TurnLoop {
             let code = "privileges_unavailable";
             sessions::notice(tx, session, code, PRIVILEGES_UNAVAILABLE, now)
         };
-        self.hall.insist(say).await
+        self.hall.write_until_accepted(say).await
     }
 }

@@ -276,7 +276,7 @@ async fn turns(t: &TestHall, facts: &Facts) {
         facts.id("turn room"),
         facts.id("turn")
     );
-    t.pass(1);
+    t.advance(1);
     look(t).await;
     let over = async {
         loop {
@@ -311,7 +311,7 @@ async fn cloud(t: &mut TestHall, services: &Services) {
 /// needs no more time to happen.
 async fn within_a_minute(t: &TestHall, what: &str, is_so: impl AsyncFn() -> bool) {
     for _ in 0..60 {
-        t.pass(1);
+        t.advance(1);
         if is_so().await {
             return;
         }
@@ -337,7 +337,7 @@ async fn typed_code(t: &TestHall, facts: &Facts, services: &Services) {
 
 /// Tokens that are too old are renewed with the ones that came with them.
 async fn renewed_tokens(t: &TestHall, facts: &Facts, services: &Services) {
-    t.pass(TOKENS_OLD_S);
+    t.advance(TOKENS_OLD_S);
     let path = format!("{}/web/test", at(&facts.caller(t, "ada")));
     let tested = t.owner().post(&path, json!({})).await.ok(200);
     assert_eq!(tested["ok"], true, "{tested}");

@@ -203,7 +203,7 @@ fn arguments_are_read_within_their_limits() {
 #[test]
 fn every_argument_is_described_and_bounded() {
     for (tool, name) in BrowserTool::NAMES {
-        let ToolDescription { about, input, .. } = about(tool);
+        let ToolDescription { about, input, .. } = describe(tool);
         assert!(about.len() > 20, "{name}");
         let properties = input["properties"].as_object().unwrap();
         for (argument, shape) in properties {
@@ -226,11 +226,11 @@ fn every_argument_is_described_and_bounded() {
 
 #[test]
 fn what_is_uncertain_says_that_it_is_looked_at_first() {
-    let answer = answered(&BrowserToolResult::Came(ActionOutcome::Uncertain));
+    let answer = to_result(&BrowserToolResult::Came(ActionOutcome::Uncertain));
     assert_eq!(answer["outcome"], "uncertain");
     assert_eq!(answer["code"], "BROWSER_TIMEOUT");
-    let done = answered(&BrowserToolResult::Came(ActionOutcome::Done));
+    let done = to_result(&BrowserToolResult::Came(ActionOutcome::Done));
     assert_eq!(done, json!({"outcome": "done"}));
-    let denied = denied("PAUSED", "Wait.");
+    let denied = to_denial("PAUSED", "Wait.");
     assert_eq!(denied["details"], json!({"outcome": "rejected"}));
 }

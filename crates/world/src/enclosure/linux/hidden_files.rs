@@ -107,7 +107,7 @@ fn cover(folder: &Path) -> io::Result<()> {
 ///
 /// It must be the folder that is known: another may have been put in its place.
 fn hide_data(known: &FolderIdentity, pins: &mut PinnedFolders) -> io::Result<()> {
-    let others = mounts::other_places(&known.path)?;
+    let others = mounts::other_mount_paths(&known.path)?;
     if !hide_known(known, &known.path, pins)? {
         return Err(io::Error::other("it was moved or replaced"));
     }

@@ -19,7 +19,7 @@ struct MountEntry {
 }
 
 /// The other paths at which the folder at `path` may be seen.
-pub(super) fn other_places(path: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn other_mount_paths(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(places(&fs::read("/proc/self/mountinfo")?, path))
 }
 

@@ -264,7 +264,11 @@ async fn a_navigation_tells_where_it_led() {
     };
     let visit = async |path: &str| {
         let address = BrowserAddress::typed(&site.url(path)).unwrap();
-        browser.chromium.visit(tab, &address).await.unwrap()
+        browser
+            .chromium
+            .navigate_and_wait(tab, &address)
+            .await
+            .unwrap()
     };
     let visited = visit("/other").await;
     assert_eq!(
@@ -274,7 +278,11 @@ async fn a_navigation_tells_where_it_led() {
     let missing = visit("/missing").await;
     assert_eq!((missing.status, missing.error), (Some(404), None));
     let closed = BrowserAddress::typed("127.0.0.1:9").unwrap();
-    let refused = browser.chromium.visit(tab, &closed).await.unwrap();
+    let refused = browser
+        .chromium
+        .navigate_and_wait(tab, &closed)
+        .await
+        .unwrap();
     assert!(refused.error.is_some(), "{refused:?}");
     browser.close().await;
 }

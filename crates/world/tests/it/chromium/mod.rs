@@ -79,7 +79,7 @@ fn launch_in(home: &Path, program: PathBuf, trees: &ProcessTrees) -> ChromiumLau
         env: process_environment::of_browser(&server),
         is_unsandboxed: !chromium::can_be_sandboxed(),
         walled_port: None,
-        enclosure: Enclosure::off(),
+        enclosure: Enclosure::disabled(),
         keeper: GuardCommand {
             program: puppet(),
             args: vec!["keeper".into()],

@@ -83,7 +83,7 @@ async fn a_tab_tells_where_it_is_and_goes_back_and_forth() {
         .go(tab, HistoryNavigation::Forward)
         .await
         .unwrap();
-    browser.chromium.visited(tab).await.unwrap();
+    browser.chromium.wait_for_load(tab).await.unwrap();
     assert_eq!(site.asked.recv().unwrap().path, "/b");
     browser.close().await;
 }
@@ -400,14 +400,18 @@ async fn pictures_come_as_fast_as_they_are_acknowledged() {
     let size = Viewport::checked(640, 480, 1.0).unwrap();
     browser.chromium.set_viewport(size).await;
     browser.visit(tab, &site.url("/"), "moving").await;
-    browser.chromium.film(tab, 320, 240).await.unwrap();
+    browser
+        .chromium
+        .start_screencast(tab, 320, 240)
+        .await
+        .unwrap();
     for _ in 0..5 {
         let frame = browser.until(|browser| browser.frames.pop()).await;
         assert_eq!((frame.tab, frame.width, frame.height), (tab, 640, 480));
         assert_eq!(size_of(&frame.jpeg), (320, 240));
-        browser.chromium.acknowledge(&frame).await;
+        browser.chromium.acknowledge_frame(&frame).await;
     }
-    browser.chromium.stop_filming(tab).await.unwrap();
+    browser.chromium.stop_screencast(tab).await.unwrap();
     browser.close().await;
 }
 

@@ -305,7 +305,7 @@ async fn a_picture_of_the_document_before_is_left_out_and_the_film_begins_anew()
     let Some(BrowserEvent::TabOpened { tab, .. }) = happenings.next().await else {
         panic!("no tab");
     };
-    chromium.film(tab, 640, 480).await.unwrap();
+    chromium.start_screencast(tab, 640, 480).await.unwrap();
     peer.is_asked("Page.startScreencast").await;
     let picture = |number: u32, taken_at: f64| {
         let metadata = json!({ "deviceWidth": 800, "deviceHeight": 600, "timestamp": taken_at });
