@@ -93,6 +93,11 @@ pub enum Kind {
     Ports,
     /// The address of a cloud service, empty unless it is set.
     Service,
+    /// The absolute path of a folder, empty unless it is set.
+    Folder {
+        /// Characters at most.
+        max: usize,
+    },
     /// A line of text, empty unless it is set.
     Text {
         /// Characters at most.
@@ -209,6 +214,8 @@ settings! {
         "Proxies before this server, by address or network: what they add to X-Forwarded-For, -Proto and -Host or to Forwarded says where a request comes from, and how it was asked.";
     BACKUP_BYTES_MAX = "storage.backupBytesMax", number(0, 1 << 50, 5 << 30), false,
         "Bytes that backups may take together, without the files of attachments beside them; the newest one is always kept.";
+    BACKUP_FOLDER = "storage.backupFolder", Kind::Folder { max: limits::CWD_CHARS_MAX }, false,
+        "A second folder, on another disk, to which every backup is copied with its attachments; empty for none.";
     WORKBENCH_PEOPLE = "workbench.people", Kind::Word { words: &["none", "previews"] }, false,
         "Whether people other than the owner see dev servers of this computer, whose programs they reach as its user does: none, or previews.";
     PREVIEW_PORTS = "workbench.previewPorts", Kind::Ports, false,
@@ -228,7 +235,7 @@ impl Setting {
             Kind::Number { default, .. } => Value::Number(default),
             Kind::Word { words } => Value::Text(words.first().copied().unwrap_or("").to_owned()),
             Kind::Ports => Value::Text(PreviewPorts::DEFAULT.to_owned()),
-            Kind::Text { .. } | Kind::Service => Value::Text(String::new()),
+            Kind::Text { .. } | Kind::Folder { .. } | Kind::Service => Value::Text(String::new()),
             Kind::Networks { .. } | Kind::Origins { .. } | Kind::Texts { .. } => {
                 Value::Texts(Vec::new())
             }
@@ -262,6 +269,12 @@ impl Setting {
             (Kind::Service, Value::Text(text)) if text.is_empty() => Ok(()),
             (Kind::Service, Value::Text(text)) => CloudUrl::parse(text).map(|_| ()),
             (Kind::Text { max }, Value::Text(text)) => line(text, max),
+            (Kind::Folder { .. }, Value::Text(text))
+                if !text.is_empty() && !text.starts_with('/') =>
+            {
+                Err("must be an absolute path".to_owned())
+            }
+            (Kind::Folder { max }, Value::Text(text)) => line(text, max),
             (
                 Kind::Networks { max, count }
                 | Kind::Origins { max, count }
@@ -284,7 +297,9 @@ impl Setting {
             (Kind::Number { .. }, _) => {
                 Err("must be a whole number that is not negative".to_owned())
             }
-            (Kind::Text { .. } | Kind::Ports | Kind::Service, _) => Err("must be text".to_owned()),
+            (Kind::Text { .. } | Kind::Folder { .. } | Kind::Ports | Kind::Service, _) => {
+                Err("must be text".to_owned())
+            }
             (Kind::Networks { .. } | Kind::Origins { .. } | Kind::Texts { .. }, _) => {
                 Err("must be a list of texts".to_owned())
             }
@@ -366,9 +381,9 @@ impl Current {
 pub type SettingsPatch = Vec<(String, Option<Value>)>;
 
 /// Whether only the owner at a screen changes a setting: what agents are kept from is opened by no
-/// program.
+/// program, and neither is a place named to which everything is copied.
 pub fn takes_person(key: &str) -> bool {
-    key.starts_with("agents.")
+    key.starts_with("agents.") || key == BACKUP_FOLDER.key
 }
 
 /// Checks a change as a whole.
@@ -452,6 +467,9 @@ mod tests {
                 false,
             ),
             (&DEFAULT_RUNTIME, text(&"x".repeat(65)), false),
+            (&BACKUP_FOLDER, text("/media/backups"), true),
+            (&BACKUP_FOLDER, text("backups"), false),
+            (&BACKUP_FOLDER, text("/media/\n"), false),
             (&PREVIEW_PORTS, text("5000-5010"), true),
             (&PREVIEW_PORTS, text("5010-5000"), false),
             (&PREVIEW_PORTS, Value::Number(5000), false),

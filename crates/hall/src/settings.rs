@@ -11,8 +11,8 @@ use guildhall_domain::{
     revisions::{Precondition, Revised},
     rooms::Room,
     settings::{
-        self as rules, Current, DEFAULT_AGENT, DEFAULT_RUNTIME, FILES_ROOTS, Setting,
-        SettingsPatch, Value,
+        self as rules, BACKUP_FOLDER, Current, DEFAULT_AGENT, DEFAULT_RUNTIME, FILES_ROOTS,
+        Setting, SettingsPatch, Value,
     },
 };
 use guildhall_store::{
@@ -65,10 +65,13 @@ impl Hall {
             OwnerDecider::admit(*by.caller())?;
         }
         require_folders(&patch).await?;
+        self.require_backup_folder(&patch).await?;
+        let names_backup_folder = patch.iter().any(|(key, _)| *key == BACKUP_FOLDER.key);
         self.look_for_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (by, now) = (*by.caller(), self.now());
-        self.store()
+        let changed = self
+            .store()
             .write(move |tx| {
                 callers::require(tx, &by, now)?;
                 require_known(tx, &registry, &patch)?;
@@ -85,7 +88,11 @@ impl Hall {
                 tell_changes(tx, Some(by.author), &before, &rooms, now)?;
                 revised(tx)
             })
-            .await
+            .await?;
+        if names_backup_folder {
+            self.copy_backups();
+        }
+        Ok(changed)
     }
 }
 
