@@ -1,10 +1,12 @@
 //! `guildhall backup`.
 
+pub(super) mod outside;
+
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::Nothing,
+    args::{FromFolder, Nothing},
     attachments::download,
     desk::Desk,
     downloads::Place,
@@ -22,12 +24,14 @@ pub(crate) enum Verb {
     Now(Nothing),
     /// Lists the backups there are, the newest first
     #[command(
-        after_help = "While no server runs, `guildhall restore` lists them.\n\nExample:\n  guildhall backup list"
+        after_help = "While no server runs, `guildhall restore` lists them.\n\nExamples:\n  guildhall backup list\n  guildhall backup list --from /media/backups"
     )]
-    List(Nothing),
+    List(FromFolder),
     /// Unpacks a backup and checks it from end to end; exit code 4 when something is wrong with it
-    #[command(after_help = "Example:\n  guildhall backup verify latest")]
-    Verify(Which),
+    #[command(
+        after_help = "Examples:\n  guildhall backup verify latest\n  guildhall backup verify latest --from /media/backups"
+    )]
+    Verify(Verify),
     /// Downloads a backup's copy of the data, without the files of attachments; whoever has it
     /// reads every room
     #[command(
@@ -55,6 +59,15 @@ pub(crate) struct Which {
     /// The backup's id, or `latest`
     #[arg(value_name = "BACKUP", value_parser = NonEmptyStringValueParser::new())]
     backup: String,
+}
+
+/// One backup, and where it is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    from: FromFolder,
 }
 
 /// One backup, and where it goes.
@@ -113,7 +126,7 @@ const MADE: View = View {
     ],
 };
 
-const VERIFIED: View = View {
+pub(super) const VERIFIED: View = View {
     list: None,
     id: "/backup/id",
     columns: &[
@@ -121,7 +134,9 @@ const VERIFIED: View = View {
         ("Created", Cell::At("/backup/createdAt")),
         ("Whole", Cell::At("/isWhole")),
         ("Problem", Cell::At("/problem")),
+        ("Attachments checked", Cell::At("/attachmentsChecked")),
         ("Damaged attachments", Cell::At("/attachmentsDamaged")),
+        ("Missing of these", Cell::At("/attachmentsMissing")),
     ],
 };
 
@@ -171,6 +186,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             let answer = desk.post_anew(&backups(), None).await?;
             desk.output.show(&answer, &MADE)?;
         }
+        Verb::List(FromFolder { from: Some(folder) }) => outside::list(&desk.output, &folder)?,
         Verb::List(_) => {
             let answer = desk.get(&backups()).await?;
             desk.output.show(&answer, &LIST)?;
@@ -179,8 +195,13 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
                 desk.output
                     .note(&format!("The last backup could not be made: {problem}"));
             }
+            note_second_folder(desk, &list["secondFolder"]);
         }
-        Verb::Verify(which) => {
+        Verb::Verify(Verify {
+            which,
+            from: FromFolder { from: Some(folder) },
+        }) => return outside::verify(&desk.output, &folder, &which.backup),
+        Verb::Verify(Verify { which, .. }) => {
             let target = target(desk, &which).await?.then("verify");
             let answer = desk.post_anew(&target, None).await?;
             desk.output.show(&answer, &VERIFIED)?;
@@ -198,6 +219,19 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Decide(ask) => decide(desk, &ask).await?,
     }
     Ok(0)
+}
+
+/// Says what became of the copies in the second folder, where one is set.
+fn note_second_folder(desk: &Desk, second: &Value) {
+    let Some(folder) = second["folder"].as_str() else {
+        return;
+    };
+    let said = match second["problem"].as_str() {
+        Some(problem) => problem.to_owned(),
+        None if second["isCopying"] == true => format!("copying to {folder}"),
+        None => format!("all copied to {folder}"),
+    };
+    desk.output.note(&format!("second folder: {said}"));
 }
 
 async fn restore(desk: &Desk, ask: &Restore) -> Result<(), Failure> {

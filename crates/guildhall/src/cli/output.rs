@@ -131,6 +131,20 @@ impl Output {
         self.show_with_tag(value, None, view)
     }
 
+    /// Prints what no server answered, in every form.
+    pub(super) fn show_own(&self, value: &Value, view: &View) -> Result<(), Failure> {
+        match (self.form, view.list) {
+            (Form::People | Form::Ids, _) => self.show_value(value, view),
+            (Form::JsonLines, Some(list)) => {
+                let items = value[list].as_array().into_iter().flatten();
+                items
+                    .into_iter()
+                    .try_for_each(|item| self.json_line(&item.to_string()))
+            }
+            (Form::Json | Form::JsonLines, _) => self.json_line(&value.to_string()),
+        }
+    }
+
     /// The same, with the tag that came with it.
     pub(super) fn show_with_tag(
         &self,

@@ -96,6 +96,7 @@ const STORAGE: View = View {
         ("Reserve given back", Cell::At("/isReserveReleased")),
         ("Attachments checked", Cell::At("/attachmentsCheckedAt")),
         ("Damaged attachments", Cell::Of(damaged)),
+        ("Second backup folder", Cell::Of(second_folder)),
     ],
 };
 
@@ -151,6 +152,15 @@ fn show_storage(desk: &Desk, storage: &Value) -> Result<(), Failure> {
             .note("There are more files than are counted; the parts take more than this.");
     }
     Ok(())
+}
+
+fn second_folder(storage: &Value) -> String {
+    let second = &storage["secondBackupFolder"];
+    match (second["folder"].as_str(), second["problem"].as_str()) {
+        (None, _) => "none".to_owned(),
+        (Some(_), Some(problem)) => problem.to_owned(),
+        (Some(folder), None) => folder.to_owned(),
+    }
 }
 
 fn damaged(storage: &Value) -> String {
