@@ -65,6 +65,28 @@ pub struct Backup {
     pub holds: SnapshotContents,
 }
 
+/// What verifying a backup found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedBackup {
+    /// The backup.
+    pub backup: Backup,
+    /// What is wrong with its copy of the store; `None` when that is whole.
+    pub problem: Option<String>,
+    /// Attachments it names, each of which was looked for and read.
+    pub attachments_checked: u64,
+    /// Those whose files are missing or hold other bytes.
+    pub attachments_damaged: u64,
+    /// Those whose files are missing.
+    pub attachments_missing: u64,
+}
+
+impl VerifiedBackup {
+    /// Whether the backup can be restored with all it names.
+    pub fn is_whole(&self) -> bool {
+        self.problem.is_none() && self.attachments_damaged == 0
+    }
+}
+
 /// Seconds for which every backup is kept.
 const EVERY_S: i64 = 24 * 3_600;
 const DAY_S: i64 = 24 * 3_600;

@@ -93,6 +93,11 @@ pub enum SettingKind {
     Ports,
     /// The address of a cloud service, empty unless it is set.
     Service,
+    /// The absolute path of a folder, empty unless it is set.
+    Folder {
+        /// Characters at most.
+        max: usize,
+    },
     /// A line of text, empty unless it is set.
     Text {
         /// Characters at most.
@@ -209,6 +214,8 @@ settings! {
         "Proxies before this server, by address or network: what they add to X-Forwarded-For, -Proto and -Host or to Forwarded says where a request comes from, and how it was asked.";
     BACKUP_BYTES_MAX = "storage.backupBytesMax", number(0, 1 << 50, 5 << 30), false,
         "Bytes that backups may take together, without the files of attachments beside them; the newest one is always kept.";
+    BACKUP_FOLDER = "storage.backupFolder", SettingKind::Folder { max: limits::CWD_CHARS_MAX }, false,
+        "A second folder, on another disk, to which every backup is copied with its attachments; empty for none.";
     WORKBENCH_PEOPLE = "workbench.people", SettingKind::Word { words: &["none", "previews"] }, false,
         "Whether people other than the owner see dev servers of this computer, whose programs they reach as its user does: none, or previews.";
     PREVIEW_PORTS = "workbench.previewPorts", SettingKind::Ports, false,
@@ -229,6 +236,13 @@ impl Setting {
             SettingKind::Word { words } => {
                 SettingValue::Text(words.first().copied().unwrap_or("").to_owned())
             }
+            SettingKind::Ports => SettingValue::Text(PreviewPorts::DEFAULT.to_owned()),
+            SettingKind::Text { .. } | SettingKind::Folder { .. } | SettingKind::Service => {
+                SettingValue::Text(String::new())
+            }
+            SettingKind::Networks { .. }
+            | SettingKind::Origins { .. }
+            | SettingKind::Texts { .. } => SettingValue::Texts(Vec::new()),
             SettingKind::Ports => SettingValue::Text(PreviewPorts::DEFAULT.to_owned()),
             SettingKind::Text { .. } | SettingKind::Service => SettingValue::Text(String::new()),
             SettingKind::Networks { .. }
@@ -268,6 +282,12 @@ impl Setting {
             (SettingKind::Service, SettingValue::Text(text)) if text.is_empty() => Ok(()),
             (SettingKind::Service, SettingValue::Text(text)) => CloudUrl::parse(text).map(|_| ()),
             (SettingKind::Text { max }, SettingValue::Text(text)) => line(text, max),
+            (SettingKind::Folder { .. }, SettingValue::Text(text))
+                if !text.is_empty() && !text.starts_with('/') =>
+            {
+                Err("must be an absolute path".to_owned())
+            }
+            (SettingKind::Folder { max }, SettingValue::Text(text)) => line(text, max),
             (
                 SettingKind::Networks { max, count }
                 | SettingKind::Origins { max, count }
@@ -290,9 +310,19 @@ impl Setting {
             (SettingKind::Number { .. }, _) => {
                 Err("must be a whole number that is not negative".to_owned())
             }
-            (SettingKind::Text { .. } | SettingKind::Ports | SettingKind::Service, _) => {
-                Err("must be text".to_owned())
-            }
+            (
+                SettingKind::Text { .. }
+                | SettingKind::Folder { .. }
+                | SettingKind::Ports
+                | SettingKind::Service,
+                _,
+            ) => Err("must be text".to_owned()),
+            (
+                SettingKind::Networks { .. }
+                | SettingKind::Origins { .. }
+                | SettingKind::Texts { .. },
+                _,
+            ) => Err("must be a list of texts".to_owned()),
             (
                 SettingKind::Networks { .. }
                 | SettingKind::Origins { .. }
@@ -377,9 +407,9 @@ impl EffectiveSetting {
 pub type SettingsPatch = Vec<(String, Option<SettingValue>)>;
 
 /// Whether only the owner at a screen changes a setting: what agents are kept from is opened by no
-/// program.
+/// program, and neither is a place named to which everything is copied.
 pub fn is_for_people_only(key: &str) -> bool {
-    key.starts_with("agents.")
+    key.starts_with("agents.") || key == BACKUP_FOLDER.key
 }
 
 /// Checks a change as a whole.
@@ -471,6 +501,9 @@ mod tests {
                 false,
             ),
             (&DEFAULT_RUNTIME, text(&"x".repeat(65)), false),
+            (&BACKUP_FOLDER, text("/media/backups"), true),
+            (&BACKUP_FOLDER, text("backups"), false),
+            (&BACKUP_FOLDER, text("/media/\n"), false),
             (&PREVIEW_PORTS, text("5000-5010"), true),
             (&PREVIEW_PORTS, text("5010-5000"), false),
             (&PREVIEW_PORTS, SettingValue::Number(5000), false),

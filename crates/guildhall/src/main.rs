@@ -45,7 +45,7 @@ enum Verb {
     Doctor(cli::DoctorArgs),
     /// Goes back to a backup while no server runs; what was there is set aside
     #[command(
-        after_help = "Examples:\n  guildhall restore\n  guildhall restore latest\n  guildhall restore 0192f0c1-2d3e-7abc-8def-0123456789ab"
+        after_help = "Examples:\n  guildhall restore\n  guildhall restore latest\n  guildhall restore 0192f0c1-2d3e-7abc-8def-0123456789ab\n  guildhall restore --from /media/backups latest"
     )]
     Restore(cli::RestoreArgs),
     /// Prints completions for a shell

@@ -1,7 +1,11 @@
 //! Backups: making them, in time and when somebody asks, verifying them, and dropping those that
 //! are not kept any more. Which are kept is `domain::backups`; going back to one is `restore`.
 
+pub mod outside;
+mod second_folder;
+
 use std::{
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +15,7 @@ use std::{
 
 use guildhall_domain::{
     Error, Fault, Refusal, Result, Timestamp,
-    backups::{self as rules, Backup, BackupReason},
+    backups::{self as rules, Backup, BackupReason, VerifiedBackup},
     callers::{Owner, OwnerInteractive},
     errors::{FaultKind, ResourceKind},
     ids::BackupId,
@@ -21,6 +25,7 @@ use guildhall_store::backups::{self as copies, StoreCopy};
 use guildhall_world::backups::{BackupFiles, OpenArchive};
 use tokio::sync::Semaphore;
 
+pub use self::second_folder::SecondBackupFolder;
 use crate::Hall;
 
 /// How often the job looks whether something was written.
@@ -34,6 +39,7 @@ pub(crate) struct Backups {
     turn: Semaphore,
     /// A std mutex: held for single look-ups and never over an await.
     last: Mutex<LastBackup>,
+    second_folder: second_folder::Copying,
     /// Whether the server is to start again from a backup.
     restart_asked: AtomicBool,
     /// One revived credential is decided at a time.
@@ -66,17 +72,8 @@ pub struct BackupList {
     pub bytes_max: u64,
     /// What the last one of this run came to.
     pub last: Option<BackupOutcome>,
-}
-
-/// What verifying a backup found.
-#[derive(Clone, Debug)]
-pub struct VerifiedBackup {
-    /// The backup.
-    pub backup: Backup,
-    /// What is wrong with its copy of the store; `None` when that is whole.
-    pub problem: Option<String>,
-    /// Attachments it names whose files are missing or hold other bytes.
-    pub attachments_damaged: u64,
+    /// The second folder, where one is set.
+    pub second_folder: Option<SecondBackupFolder>,
 }
 
 /// A backup's compressed file, open for reading.
@@ -108,6 +105,7 @@ impl Backups {
             files,
             turn: Semaphore::new(1),
             last: Mutex::default(),
+            second_folder: second_folder::Copying::default(),
             restart_asked: AtomicBool::new(false),
             deciding: tokio::sync::Mutex::default(),
         }
@@ -140,12 +138,13 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn backups(&self, _by: &Owner) -> Result<BackupList> {
+    pub async fn backups(&self, by: &Owner) -> Result<BackupList> {
         let bytes_max = self.setting(&BACKUP_BYTES_MAX).await?.number();
         Ok(BackupList {
             backups: self.with_backups(|files| files.list()).await?,
             bytes_max,
             last: self.inner.backups.last().outcome,
+            second_folder: self.second_backup_folder(by).await?,
         })
     }
 
@@ -176,23 +175,9 @@ impl Hall {
         let check_id = Hall::new_id(BackupId::from_bytes);
         let verified = self
             .with_backups(move |files| {
-                let unpacked = files.draft(check_id);
-                let whole = files
-                    .unpack(&backup, &unpacked)
-                    .and_then(|()| copies::inspect(&unpacked));
+                let verified = verify_files(files, backup, &files.draft(check_id));
                 files.drop_draft(check_id);
-                let problem = match whole {
-                    Ok(_) => None,
-                    Err(fault) if fault.kind == FaultKind::StorageFull => return Err(fault),
-                    Err(fault) => Some(format!("{fault}: {}", fault.source)),
-                };
-                let named = files.attachments_of(backup.id)?;
-                let damaged = files.damaged_attachments(&named)?;
-                Ok(VerifiedBackup {
-                    backup,
-                    problem,
-                    attachments_damaged: damaged.len() as u64,
-                })
+                verified
             })
             .await?;
         Ok(verified)
@@ -257,23 +242,15 @@ impl Hall {
         .await?;
         let backup = made?;
         self.drop_old_backups().await?;
+        self.copy_backups();
         Ok(backup)
     }
 
     async fn drop_old_backups(&self) -> Result<()> {
         let bytes_max = self.setting(&BACKUP_BYTES_MAX).await?.number();
         let now = self.now();
-        self.with_backups(move |files| {
-            let all = files.list()?;
-            let kept = rules::backups_to_keep(&all, now, bytes_max);
-            let ids = all.iter().map(|backup| backup.id);
-            let old: Vec<BackupId> = ids.filter(|id| !kept.contains(id)).collect();
-            match old.is_empty() {
-                true => Ok(()),
-                false => files.remove(&old),
-            }
-        })
-        .await
+        self.with_backups(move |files| drop_old(files, now, bytes_max))
+            .await
     }
 
     async fn backup_permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
@@ -288,6 +265,43 @@ impl Hall {
         let files = self.inner.backups.files.clone();
         let done = tokio::task::spawn_blocking(move || work(&files)).await;
         Ok(done.map_err(|error| Fault::broken("reaching the backups", error))??)
+    }
+}
+
+/// Checks a backup from end to end, with the attachments it names; its copy of the store is
+/// unpacked into the new file at `unpacked`, which is left to the caller.
+fn verify_files(
+    files: &BackupFiles,
+    backup: Backup,
+    unpacked: &Path,
+) -> Result<VerifiedBackup, Fault> {
+    let whole = files
+        .unpack(&backup, unpacked)
+        .and_then(|()| copies::inspect(unpacked));
+    let problem = match whole {
+        Ok(_) => None,
+        Err(fault) if fault.kind == FaultKind::StorageFull => return Err(fault),
+        Err(fault) => Some(format!("{fault}: {}", fault.source)),
+    };
+    let named = files.attachments_of(backup.id)?;
+    Ok(VerifiedBackup {
+        backup,
+        problem,
+        attachments_checked: named.len() as u64,
+        attachments_damaged: files.damaged_attachments(&named)?.len() as u64,
+        attachments_missing: files.missing_attachments(&named).len() as u64,
+    })
+}
+
+/// Removes the backups that are not kept any more.
+fn drop_old(files: &BackupFiles, now: Timestamp, bytes_max: u64) -> Result<(), Fault> {
+    let all = files.list()?;
+    let kept = rules::backups_to_keep(&all, now, bytes_max);
+    let ids = all.iter().map(|backup| backup.id);
+    let old: Vec<BackupId> = ids.filter(|id| !kept.contains(id)).collect();
+    match old.is_empty() {
+        true => Ok(()),
+        false => files.remove(&old),
     }
 }
 
@@ -324,7 +338,7 @@ fn pack_backup(
 /// A fault; the store is then better left as it is.
 pub(crate) fn before_migration(
     files: &BackupFiles,
-    database: &std::path::Path,
+    database: &Path,
     now: Timestamp,
 ) -> Result<(), Fault> {
     if !copies::awaits_migration(database)? {
@@ -340,8 +354,9 @@ pub(crate) fn before_migration(
     Ok(())
 }
 
-/// Starts the job.
+/// Starts the jobs.
 pub(crate) fn start(hall: &Hall) {
+    second_folder::start(hall);
     let mut stopping = hall.tasks().stopping();
     let job = hall.clone();
     hall.tasks().spawn("backups", hall.now(), async move {

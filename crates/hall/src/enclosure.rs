@@ -74,7 +74,9 @@ impl Hall {
                 }
             }
             let hidden = settings::get(db, &AGENTS_HIDDEN_FOLDERS)?.value;
-            let hidden: Vec<PathBuf> = hidden.texts().iter().map(PathBuf::from).collect();
+            let mut hidden: Vec<PathBuf> = hidden.texts().iter().map(PathBuf::from).collect();
+            // Whoever reads a backup reads every room.
+            hidden.extend(Hall::own_backup_folder(db)?);
             let agent = match agent {
                 Some(agent) => agents::by_id(db, agent)?,
                 None => None,

@@ -11,8 +11,8 @@ use guildhall_domain::{
     revisions::{Precondition, Revised},
     rooms::Room,
     settings::{
-        self as rules, DEFAULT_AGENT, DEFAULT_RUNTIME, EffectiveSetting, FILES_ROOTS, Setting,
-        SettingValue, SettingsPatch,
+        self as rules, BACKUP_FOLDER, DEFAULT_AGENT, DEFAULT_RUNTIME, EffectiveSetting,
+        FILES_ROOTS, Setting, SettingValue, SettingsPatch,
     },
 };
 use guildhall_store::{
@@ -68,10 +68,13 @@ impl Hall {
             OwnerDecider::admit(*by.caller())?;
         }
         require_folders(&patch).await?;
+        self.require_backup_folder(&patch).await?;
+        let names_backup_folder = patch.iter().any(|(key, _)| *key == BACKUP_FOLDER.key);
         self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (by, now) = (*by.caller(), self.now());
-        self.store()
+        let changed = self
+            .store()
             .write(move |tx| {
                 callers::require_live_credential(tx, &by, now)?;
                 require_known(tx, &registry, &patch)?;
@@ -89,7 +92,11 @@ impl Hall {
                 tell_changes(tx, Some(by.author), &before, &rooms, now)?;
                 revised(tx)
             })
-            .await
+            .await?;
+        if names_backup_folder {
+            self.copy_backups();
+        }
+        Ok(changed)
     }
 }
 

@@ -65,6 +65,22 @@ pub struct BackupOutcome {
     pub problem: Option<String>,
 }
 
+/// A second folder to which every backup is copied.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SecondBackupFolder {
+    /// Its path, from the setting `storage.backupFolder`.
+    pub folder: String,
+    /// Whether backups are being copied there, or are about to be.
+    pub is_copying: bool,
+    /// When copying last came to an end; null before the first time since the start.
+    #[schema(required = true, value_type = Option<String>, format = DateTime)]
+    pub at: Option<Timestamp>,
+    /// Why the backups were not all there then; null when they were.
+    #[schema(required = true)]
+    pub problem: Option<String>,
+}
+
 /// The backups there are.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -78,6 +94,9 @@ pub struct Backups {
     /// What the last one since the start came to; null before the first.
     #[schema(required = true)]
     pub last: Option<BackupOutcome>,
+    /// The second folder; null when none is set.
+    #[schema(required = true)]
+    pub second_folder: Option<SecondBackupFolder>,
 }
 
 /// What verifying a backup found.
@@ -89,8 +108,25 @@ pub struct VerifiedBackup {
     /// What is wrong with its copy of the data; null when that is whole.
     #[schema(required = true)]
     pub problem: Option<String>,
-    /// Attachments it names whose files are missing or hold other bytes.
+    /// Attachments it names, each of which was looked for and read.
+    pub attachments_checked: u64,
+    /// Those of them whose files are missing or hold other bytes.
     pub attachments_damaged: u64,
+    /// Those of them whose files are missing.
+    pub attachments_missing: u64,
     /// The backup.
     pub backup: Backup,
+}
+
+impl From<backups::VerifiedBackup> for VerifiedBackup {
+    fn from(verified: backups::VerifiedBackup) -> Self {
+        Self {
+            is_whole: verified.is_whole(),
+            problem: verified.problem,
+            attachments_checked: verified.attachments_checked,
+            attachments_damaged: verified.attachments_damaged,
+            attachments_missing: verified.attachments_missing,
+            backup: verified.backup.into(),
+        }
+    }
 }

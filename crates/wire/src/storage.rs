@@ -4,6 +4,8 @@ use guildhall_domain::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::backups::SecondBackupFolder;
+
 /// What takes the disk that holds the data folder, and how much room there is.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -26,6 +28,9 @@ pub struct Storage {
     pub attachments_checked_at: Option<Timestamp>,
     /// Digests of attachments found damaged then that could not be restored, at most a hundred.
     pub attachments_damaged: Vec<String>,
+    /// The second folder of backups; null when none is set.
+    #[schema(required = true)]
+    pub second_backup_folder: Option<SecondBackupFolder>,
 }
 
 /// One part of the data folder.

@@ -3,6 +3,10 @@
 //! attachments, once for all, as hard links where the file system has them.
 //! A backup is there when its description is, which is written last.
 
+mod copying;
+pub mod second_folder;
+pub mod unpacking;
+
 use std::{
     collections::BTreeSet,
     fs::{self, DirBuilder, File, OpenOptions},
@@ -76,18 +80,20 @@ impl BackupFiles {
     /// A fault when the folder cannot be made or read.
     pub fn open(data_dir: &Path) -> Result<Self, Fault> {
         let files = Self::at(data_dir);
-        let open = || -> io::Result<()> {
-            make_folder(&files.folder)?;
-            for entry in fs::read_dir(&files.folder)? {
-                let path = entry?.path();
-                if path.to_string_lossy().contains(".draft") {
-                    fs::remove_file(path)?;
-                }
-            }
-            Ok(())
-        };
-        open().map_err(|error| fault("opening the folder of backups", error))?;
+        make_folder(&files.folder)
+            .and_then(|()| files.drop_drafts())
+            .map_err(|error| fault("opening the folder of backups", error))?;
         Ok(files)
+    }
+
+    fn drop_drafts(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if path.to_string_lossy().contains(".draft") {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where the copy for a backup is made.
@@ -260,6 +266,12 @@ impl BackupFiles {
             }
         }
         Ok(damaged)
+    }
+
+    /// Those of these attachments that have no file beside the backups.
+    pub fn missing_attachments(&self, digests: &[Digest]) -> Vec<Digest> {
+        let is_missing = |digest: &&Digest| !self.attachment(**digest).exists();
+        digests.iter().filter(is_missing).copied().collect()
     }
 
     /// Where the copy of an attachment lies beside the backups, if there is one.

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Backups } from '../api/types';
-import { reasonWords, resultWords, revivedWords } from './words';
+import { reasonWords, resultWords, revivedWords, secondFolderWords } from './words';
 
 const one = { id: 'a' } as Backups['backups'][number];
-const of = (backups: Backups['backups'], last: Backups['last']): Backups => ({ backups, bytesTotal: 1, bytesMax: 2, last });
+const of = (backups: Backups['backups'], last: Backups['last']): Backups => ({ backups, bytesTotal: 1, bytesMax: 2, last, secondFolder: null });
 
 test('a backup that could not be made, and none at all, are told as problems', () => {
   expect(resultWords(of([one], { at: '', problem: 'the disk is full' }))).toEqual({
@@ -16,6 +16,14 @@ test('a backup that could not be made, and none at all, are told as problems', (
 test('a good backup and a server that needed none are no problems', () => {
   expect(resultWords(of([one], { at: '', problem: null })).isProblem).toBe(false);
   expect(resultWords(of([one], null)).text).toMatch(/since the server started/);
+});
+
+test('a second folder is told with what became of the copies there', () => {
+  const second = { folder: '/media/backups', isCopying: false, at: '2026-11-26T09:00:00Z', problem: null };
+  expect(secondFolderWords({ secondFolder: null })).toBeNull();
+  expect(secondFolderWords({ secondFolder: second })).toEqual({ text: 'Second folder: every backup that is kept is in /media/backups.', isProblem: false });
+  expect(secondFolderWords({ secondFolder: { ...second, isCopying: true } })?.text).toMatch(/copying/);
+  expect(secondFolderWords({ secondFolder: { ...second, problem: '/media/backups is not there' } })).toMatchObject({ isProblem: true });
 });
 
 test('a reason this page does not know is shown as it is', () => {

@@ -17,6 +17,15 @@ export function resultWords({ backups, last }: Backups): { text: string; isProbl
   return { text: last ? 'The last backup was made and checked.' : 'No backup was needed since the server started.', isProblem: false };
 }
 
+/** What became of the copies in the second folder; null when none is set. */
+export function secondFolderWords({ secondFolder }: Pick<Backups, 'secondFolder'>): { text: string; isProblem: boolean } | null {
+  if (!secondFolder) return null;
+  const { folder, isCopying, at, problem } = secondFolder;
+  if (problem) return { text: `Second folder: ${problem}. The next backup tries again.`, isProblem: true };
+  if (isCopying || !at) return { text: `Second folder: copying to ${folder}.`, isProblem: false };
+  return { text: `Second folder: every backup that is kept is in ${folder}.`, isProblem: false };
+}
+
 /** What a revived credential is, what it does while it counts, and what ends it. */
 export function revivedWords({ kind, label, holder }: RevivedCredential): { title: string; effect: string; action: string } {
   const of = holder ? ` of ${holder}` : '';

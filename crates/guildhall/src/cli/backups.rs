@@ -1,12 +1,14 @@
 //! `guildhall backup`.
 
+pub(super) mod outside;
+
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
     attachments::download,
     cli_context::CliContext,
-    common_args::NoArgs,
+    common_args::{FromFolder, NoArgs},
     downloads::DownloadTarget,
     failure::{FAULT, Failure},
     output::{CellSource, TableLayout},
@@ -22,12 +24,14 @@ pub(crate) enum Verb {
     Now(NoArgs),
     /// Lists the backups there are, the newest first
     #[command(
-        after_help = "While no server runs, `guildhall restore` lists them.\n\nExample:\n  guildhall backup list"
+        after_help = "While no server runs, `guildhall restore` lists them.\n\nExamples:\n  guildhall backup list\n  guildhall backup list --from /media/backups"
     )]
-    List(NoArgs),
+    List(FromFolder),
     /// Unpacks a backup and checks it from end to end; exit code 4 when something is wrong with it
-    #[command(after_help = "Example:\n  guildhall backup verify latest")]
-    Verify(BackupArg),
+    #[command(
+        after_help = "Examples:\n  guildhall backup verify latest\n  guildhall backup verify latest --from /media/backups"
+    )]
+    Verify(VerifyBackupArgs),
     /// Downloads a backup's copy of the data, without the files of attachments; whoever has it
     /// reads every room
     #[command(
@@ -55,6 +59,15 @@ pub(crate) struct BackupArg {
     /// The backup's id, or `latest`
     #[arg(value_name = "BACKUP", value_parser = NonEmptyStringValueParser::new())]
     backup: String,
+}
+
+/// One backup, and where it is.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct VerifyBackupArgs {
+    #[command(flatten)]
+    which: BackupArg,
+    #[command(flatten)]
+    from: FromFolder,
 }
 
 /// One backup, and where it goes.
@@ -113,7 +126,7 @@ const MADE: TableLayout = TableLayout {
     ],
 };
 
-const VERIFIED: TableLayout = TableLayout {
+pub(super) const VERIFIED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
@@ -121,7 +134,9 @@ const VERIFIED: TableLayout = TableLayout {
         ("Created", CellSource::At("/backup/createdAt")),
         ("Whole", CellSource::At("/isWhole")),
         ("Problem", CellSource::At("/problem")),
+        ("Attachments checked", CellSource::At("/attachmentsChecked")),
         ("Damaged attachments", CellSource::At("/attachmentsDamaged")),
+        ("Missing of these", CellSource::At("/attachmentsMissing")),
     ],
 };
 
@@ -171,6 +186,7 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
             let answer = desk.post_with_new_key(&backups(), None).await?;
             desk.output.show(&answer, &MADE)?;
         }
+        Verb::List(FromFolder { from: Some(folder) }) => outside::list(&desk.output, &folder)?,
         Verb::List(_) => {
             let answer = desk.get(&backups()).await?;
             desk.output.show(&answer, &LIST)?;
@@ -179,8 +195,13 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
                 desk.output
                     .note(&format!("The last backup could not be made: {problem}"));
             }
+            note_second_folder(desk, &list["secondFolder"]);
         }
-        Verb::Verify(which) => {
+        Verb::Verify(VerifyBackupArgs {
+            which,
+            from: FromFolder { from: Some(folder) },
+        }) => return outside::verify(&desk.output, &folder, &which.backup),
+        Verb::Verify(VerifyBackupArgs { which, .. }) => {
             let target = target(desk, &which).await?.push_segment("verify");
             let answer = desk.post_with_new_key(&target, None).await?;
             desk.output.show(&answer, &VERIFIED)?;
@@ -198,6 +219,19 @@ pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
         Verb::Decide(ask) => decide(desk, &ask).await?,
     }
     Ok(0)
+}
+
+/// Says what became of the copies in the second folder, where one is set.
+fn note_second_folder(desk: &CliContext, second: &Value) {
+    let Some(folder) = second["folder"].as_str() else {
+        return;
+    };
+    let said = match second["problem"].as_str() {
+        Some(problem) => problem.to_owned(),
+        None if second["isCopying"] == true => format!("copying to {folder}"),
+        None => format!("all copied to {folder}"),
+    };
+    desk.output.note(&format!("second folder: {said}"));
 }
 
 async fn restore(desk: &CliContext, ask: &Restore) -> Result<(), Failure> {

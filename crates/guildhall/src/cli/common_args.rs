@@ -58,6 +58,15 @@ pub(crate) struct OutputArgs {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct NoArgs {}
 
+/// Backups outside of the data folder.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FromFolder {
+    /// Read a folder of backups instead, also while no server runs: what `storage.backupFolder`
+    /// named, or one of the folders in it
+    #[arg(long, value_name = "FOLDER")]
+    pub(super) from: Option<PathBuf>,
+}
+
 /// A room, as a person names one.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RoomArg {

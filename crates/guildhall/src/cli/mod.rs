@@ -1,6 +1,6 @@
 //! The command line: every operation of the interface as `guildhall <noun> <verb>`.
 //! It is a client like any other: it opens neither the database nor a file of the data folder
-//! but the one that says where the server is, `restore` aside, and it decides nothing that the server decides.
+//! but the one that says where the server is, `restore` and `--from` aside, and it decides nothing that the server decides.
 
 mod accounts;
 mod agent_tokens;

@@ -135,6 +135,20 @@ impl Output {
         self.show_with_tag(value, None, view)
     }
 
+    /// Prints what no server answered, in every form.
+    pub(super) fn show_own(&self, value: &Value, view: &TableLayout) -> Result<(), Failure> {
+        match (self.form, view.list) {
+            (OutputFormat::People | OutputFormat::Ids, _) => self.show_value(value, view),
+            (OutputFormat::JsonLines, Some(list)) => {
+                let items = value[list].as_array().into_iter().flatten();
+                items
+                    .into_iter()
+                    .try_for_each(|item| self.json_line(&item.to_string()))
+            }
+            (OutputFormat::Json | OutputFormat::JsonLines, _) => self.json_line(&value.to_string()),
+        }
+    }
+
     /// The same, with the tag that came with it.
     pub(super) fn show_with_tag(
         &self,

@@ -10,7 +10,12 @@ use guildhall_wire::backups::Backup;
 use guildhall_world::data_dir::{DataDir, DataDirError};
 use serde_json::json;
 
-use super::{backups::LIST, common_args::OutputArgs, failure::Failure, output::Output};
+use super::{
+    backups::{LIST, outside},
+    common_args::{FromFolder, OutputArgs},
+    failure::Failure,
+    output::Output,
+};
 use crate::config::data_dir_of;
 
 /// Which backup, and of which data.
@@ -22,6 +27,8 @@ pub(crate) struct RestoreArgs {
     /// The data folder [default: $XDG_DATA_HOME/guildhall or ~/.local/share/guildhall]
     #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    from: FromFolder,
     #[command(flatten)]
     pub(super) printing: OutputArgs,
 }
@@ -35,19 +42,35 @@ pub(super) fn run(ask: &RestoreArgs) -> Result<u8, Failure> {
         Failure::Unreadable(format!("{fault}: {}; nothing was changed.", fault.source))
     };
     let Some(which) = &ask.backup else {
+        if let Some(folder) = &ask.from.from {
+            outside::list(&output, folder)?;
+            return Ok(0);
+        }
         let all = restore::list(&folder).map_err(broken)?;
         let all: Vec<Backup> = all.into_iter().map(Into::into).collect();
-        output.show_value(&json!({ "backups": all }), &LIST)?;
+        output.show_own(&json!({ "backups": all }), &LIST)?;
         return Ok(0);
     };
-    let id = match which.as_str() {
-        "latest" => None,
-        text => Some(BackupId::named(text)),
+    let outside = match &ask.from.from {
+        None => None,
+        Some(folder) => {
+            let folder = outside::open(folder)?;
+            let backup = outside::find(&folder, which)?;
+            Some((folder, backup))
+        }
+    };
+    let id = match (&outside, which.as_str()) {
+        (Some((_, backup)), _) => Some(backup.id),
+        (None, "latest") => None,
+        (None, text) => Some(BackupId::named(text)),
     };
     let data_dir = DataDir::open(&folder).map_err(|error| match error {
         DataDirError::InUse(_) => Failure::Usage(format!("{error}; stop it first.")),
         DataDirError::Io { .. } => Failure::Unreadable(format!("{error}.")),
     })?;
+    if let Some((folder, backup)) = &outside {
+        folder.take(backup, &data_dir).map_err(broken)?;
+    }
     let restored = restore::restore(&data_dir, id, Clock::System.now()).map_err(broken)?;
     let Some(restored) = restored else {
         let why = "there is no such backup; `guildhall restore` lists those there are.";

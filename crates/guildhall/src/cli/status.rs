@@ -99,6 +99,7 @@ const STORAGE: TableLayout = TableLayout {
             CellSource::At("/attachmentsCheckedAt"),
         ),
         ("Damaged attachments", CellSource::Of(damaged)),
+        ("Second backup folder", CellSource::Of(second_folder)),
     ],
 };
 
@@ -154,6 +155,15 @@ fn show_storage(desk: &CliContext, storage: &Value) -> Result<(), Failure> {
             .note("There are more files than are counted; the parts take more than this.");
     }
     Ok(())
+}
+
+fn second_folder(storage: &Value) -> String {
+    let second = &storage["secondBackupFolder"];
+    match (second["folder"].as_str(), second["problem"].as_str()) {
+        (None, _) => "none".to_owned(),
+        (Some(_), Some(problem)) => problem.to_owned(),
+        (Some(folder), None) => folder.to_owned(),
+    }
 }
 
 fn damaged(storage: &Value) -> String {

@@ -118,3 +118,66 @@ fn a_running_server_restarts_from_a_backup_and_listens_where_it_did() {
     assert!(said.contains("Nothing is left to decide"), "{said}");
     assert_eq!(server.stop(), Some(0));
 }
+
+#[test]
+fn lost_data_is_restored_from_the_second_folder_into_an_empty_data_folder() {
+    let scratch = Scratch::new("backups");
+    let (data, disk) = (scratch.path().join("data"), scratch.path().join("disk"));
+    std::fs::create_dir(&disk).unwrap();
+    let plan = scratch.path().join("plan.txt");
+    std::fs::write(&plan, "the plan").unwrap();
+    let from = disk.to_str().unwrap();
+    let server = ServerProcess::start(&data, 0);
+    let attach = ["post", "team", "before", "--attach", plan.to_str().unwrap()];
+    done(&guildhall(&data, &attach));
+    done(&guildhall(
+        &data,
+        &["settings", "set", "storage.backupFolder", from],
+    ));
+    done(&guildhall(&data, &["backup", "now"]));
+    until("the backup is copied", PATIENCE, || {
+        let (_, list) = server.ask("GET", "/api/backups", None);
+        list["secondFolder"]["isCopying"] == false
+    });
+    let said = done(&guildhall(&data, &["backup", "list"]));
+    assert!(said.contains("second folder: all copied to"), "{said}");
+    let id = done(&guildhall(&data, &["backup", "list", "--quiet"]));
+    assert_eq!(server.stop(), Some(0));
+    std::fs::remove_dir_all(&data).unwrap();
+
+    let listed = done(&guildhall(
+        &data,
+        &["backup", "list", "--from", from, "--quiet"],
+    ));
+    assert_eq!(listed, id);
+    let verify = ["backup", "verify", "latest", "--from", from, "--json"];
+    let verified: Value = serde_json::from_str(&done(&guildhall(&data, &verify))).unwrap();
+    assert_eq!(
+        (&verified["isWhole"], &verified["attachmentsChecked"]),
+        (&json!(true), &json!(1))
+    );
+    assert!(!data.exists(), "reading makes no data folder");
+
+    let own = std::fs::read_dir(&disk).unwrap().next().unwrap();
+    let own = own.unwrap().path();
+    let other = disk.join("guildhall-another");
+    std::fs::create_dir(&other).unwrap();
+    let name = format!("{}.json", id.trim());
+    std::fs::copy(own.join(&name), other.join(&name)).unwrap();
+    let refused = guildhall(&data, &["restore", "--from", from, "latest"]);
+    let why = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{why}");
+    assert!(why.contains(own.to_str().unwrap()), "{why}");
+
+    let from = own.to_str().unwrap();
+    done(&guildhall(&data, &["restore", "--from", from, "latest"]));
+    let server = ServerProcess::start(&data, 0);
+    let (_, rooms) = server.ask("GET", "/api/rooms", None);
+    let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
+    let (_, page) = server.ask("GET", &format!("/api/rooms/{team}/entries"), None);
+    let entry = &page["entries"][0];
+    assert_eq!(entry["text"], "before");
+    let url = entry["attachments"][0]["url"].as_str().unwrap();
+    assert!(server.answer("GET", url, None).ends_with("the plan"));
+    assert_eq!(server.stop(), Some(0));
+}

@@ -12,9 +12,9 @@ use guildhall_domain::{
     callers::{Owner, OwnerInteractive},
     ids::BackupId,
 };
-use guildhall_hall::Hall;
+use guildhall_hall::{Hall, backups};
 use guildhall_wire::{
-    backups::{Backup, BackupOutcome, Backups, VerifiedBackup},
+    backups::{Backup, BackupOutcome, Backups, SecondBackupFolder, VerifiedBackup},
     errors::ErrorEnvelope,
 };
 
@@ -38,12 +38,23 @@ pub async fn list(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Json
         bytes_total: list.backups.iter().map(|backup| backup.bytes).sum(),
         bytes_max: list.bytes_max,
         last,
+        second_folder: list.second_folder.map(second_folder),
         backups: list.backups.into_iter().map(Into::into).collect(),
     }))
 }
 
+/// The second folder on the wire.
+pub(crate) fn second_folder(second: backups::SecondBackupFolder) -> SecondBackupFolder {
+    SecondBackupFolder {
+        folder: second.folder,
+        is_copying: second.is_copying,
+        at: second.at,
+        problem: second.problem,
+    }
+}
+
 /// Makes a backup now, and answers when it is made and checked. It is made to its end also when
-/// the caller goes away.
+/// the caller goes away. It is copied to the second folder afterwards, which nobody waits for.
 #[utoipa::path(post, path = "/api/backups", tag = "operating", operation_id = "makeBackup",
     responses((status = 201, body = Backup),
         (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
@@ -72,12 +83,7 @@ pub async fn verify(
     Path(backup): Path<BackupId>,
 ) -> ApiResult<Json<VerifiedBackup>> {
     let verified = hall.verify_backup(&by, backup).await?;
-    Ok(Json(VerifiedBackup {
-        is_whole: verified.problem.is_none() && verified.attachments_damaged == 0,
-        problem: verified.problem,
-        attachments_damaged: verified.attachments_damaged,
-        backup: verified.backup.into(),
-    }))
+    Ok(Json(verified.into()))
 }
 
 /// A backup's copy of the data, compressed with Zstandard; the files of attachments are not in

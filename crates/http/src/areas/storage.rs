@@ -8,6 +8,7 @@ use guildhall_wire::{
     storage::{Storage, StorageArea},
 };
 
+use super::backups::second_folder;
 use crate::{errors::ApiResult, gates::By};
 
 /// What takes the disk in the data folder, what bounds each part, and how much room there is.
@@ -16,7 +17,10 @@ use crate::{errors::ApiResult, gates::By};
         (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner"))))]
 pub async fn get(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Json<Storage>> {
-    let storage = hall.storage(&by).await?;
+    let (storage, second) = (
+        hall.storage(&by).await?,
+        hall.second_backup_folder(&by).await?,
+    );
     let areas = storage.areas.into_iter().map(|area| StorageArea {
         name: area.name,
         bytes: area.bytes,
@@ -32,5 +36,6 @@ pub async fn get(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Json<
         is_partial: storage.is_partial,
         attachments_checked_at: storage.attachments_checked_at,
         attachments_damaged: storage.attachments_damaged,
+        second_backup_folder: second.map(second_folder),
     }))
 }

@@ -14,12 +14,12 @@ pub(crate) async fn back_up(by: &TestCaller) -> Value {
     by.ask("POST", "/api/backups").send().await.ok(201)
 }
 
-async fn verify(by: &TestCaller, backup: &Value) -> Value {
+pub(crate) async fn verify(by: &TestCaller, backup: &Value) -> Value {
     let path = format!("/api/backups/{}/verify", backup["id"].as_str().unwrap());
     by.ask("POST", &path).send().await.ok(200)
 }
 
-async fn attach(by: &TestCaller, room: &str, text: &str) -> Value {
+pub(crate) async fn attach(by: &TestCaller, room: &str, text: &str) -> Value {
     let path = format!("/api/rooms/{room}/attachments");
     let file = [("plan.txt", "text/plain", text.as_bytes())];
     let sent = by.ask("POST", &path).files(&file).send().await.ok(201);
@@ -110,6 +110,10 @@ async fn a_damaged_backup_or_attachment_is_found_by_verifying() {
             &found["attachmentsDamaged"]
         ),
         (&json!(false), &Value::Null, &json!(1))
+    );
+    assert_eq!(
+        (&found["attachmentsChecked"], &found["attachmentsMissing"]),
+        (&json!(1), &json!(1))
     );
 
     let packed = folder.join(format!("{}.sqlite.zst", backup["id"].as_str().unwrap()));

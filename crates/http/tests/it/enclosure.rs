@@ -38,6 +38,7 @@ async fn what_all_agents_are_kept_from_is_changed_by_the_owner_at_a_screen() {
         ("agents.reachContainers", json!(true)),
         ("agents.reachTerminals", json!(true)),
         ("agents.reachUserServices", json!(true)),
+        ("storage.backupFolder", json!(t.home())),
     ] {
         // One of several is enough.
         let ask = json!({"rooms.maxPostsPerTurn": 4, key: value});

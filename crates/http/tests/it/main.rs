@@ -102,6 +102,7 @@ mod saves;
 mod saves_checkbox;
 mod saves_documents;
 mod search;
+mod second_folder;
 mod session_canvas;
 mod session_tasks;
 mod sessions;
