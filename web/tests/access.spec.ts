@@ -1,7 +1,7 @@
 import type { Entry } from '../src/api/types';
-import { expect, test, type House } from './house';
-import { call, openSession, plan, send } from './at-work';
-import { expectAccessible, looks } from './looks';
+import { expect, test, type House } from './test-server';
+import { call, openSession, plan, send } from './session-actions';
+import { expectAccessible, looks } from './view-checks';
 
 /** A house in which every view has something to show. */
 async function furnished(house: House): Promise<Record<string, string>> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
-import { composer, expect, live, test, texts } from './house';
+import { composer, expect, live, test, texts } from './test-server';
 
 /** One red pixel. */
 const PNG = Buffer.from(

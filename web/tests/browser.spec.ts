@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { address, control, go, headless, isNew, isShown, more, now, opened, picture, press, processes, showsSite, site, tab, tabs } from './browser';
-import { expect, test } from './house';
-import { expectAccessible, looks } from './looks';
+import { address, control, go, headless, isNew, isShown, more, now, opened, picture, press, processes, showsSite, site, tab, tabs } from './browser-steps';
+import { expect, test } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 test.use({ start: { env: headless } });
 // Each has a server and a Chromium of its own, which on a busy computer take half a minute to start.

@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
-import { ask, canvas, everyKind, one, open, shown, tab, tabs } from './canvas';
-import { composer, expect, live, test, texts, type House } from './house';
-import { looks } from './looks';
+import { ask, canvas, everyKind, one, open, shown, tab, tabs } from './canvas-steps';
+import { composer, expect, live, test, texts, type House } from './test-server';
+import { looks } from './view-checks';
 
 const textbox = (page: Page) => shown(page).getByRole('textbox');
 const save = (page: Page) => shown(page).getByRole('button', { name: 'Save', exact: true });

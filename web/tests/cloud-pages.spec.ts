@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test';
 import { linked, serviceTest as test } from './cloud-service';
-import { expect, live, test as plainTest, type House, type Windows } from './house';
-import { expectAccessible, looks } from './looks';
+import { expect, live, test as plainTest, type House, type Windows } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const PROBLEM = 'application/problem+json';
 const topUp = (page: Page) => page.getByRole('button', { name: 'Top up' });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { House, test } from './house';
+import { House, test } from './test-server';
 
 /** What it says of the code: nobody typed it, a key, or an error of OAuth. */
 export type Word = 'waiting' | 'key' | 'access_denied' | 'invalid_scope';

@@ -1,7 +1,7 @@
 import type { Browser, Page } from '@playwright/test';
 import { cloudTest, EMAIL, PASSWORD, type Companion } from './companion';
-import { expect, live, test } from './house';
-import { expectAccessible, looks } from './looks';
+import { expect, live, test } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 /** A phone or another browser, in which the account's owner signs in and answers to the code. */
 async function answer(browser: Browser, companion: Companion, address: string, decision: 'Link it' | 'Do not'): Promise<void> {

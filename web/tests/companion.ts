@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { House, test } from './house';
+import { House, test } from './test-server';
 
 /** Built beside the server. */
 const COMPANION = join(dirname(resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall')), 'guildhall-cloud');

@@ -1,8 +1,8 @@
 import type { Page } from '@playwright/test';
 import type { Connection } from '../src/connectors/types';
-import { connect, grantAll, notesDocument, oneMore, provider, putNotes, rehearsal, run } from './connectors';
-import { expect, test } from './house';
-import { expectAccessible, looks } from './looks';
+import { connect, grantAll, notesDocument, oneMore, provider, putNotes, rehearsal, run } from './connector-steps';
+import { expect, test } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const row = (page: Page, name: string) => page.getByRole('listitem', { name, exact: true });
 const accounts = (page: Page) => page.getByRole('region', { name: 'Connected accounts' });

@@ -1,9 +1,9 @@
 /** A call and what was decided about it are one card, now and after a reload. */
 
 import type { Page } from '@playwright/test';
-import { answer, call, cards, openSession, pending, prompt, send } from './at-work';
-import { expect, live, test, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { answer, call, cards, openSession, pending, prompt, send } from './session-actions';
+import { expect, live, test, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const write = call('write_file', { path: 'asked.txt', content: 'yes' });
 

@@ -2,8 +2,8 @@
 
 import type { Locator, Page } from '@playwright/test';
 import type { Agent, EnclosureChecks } from '../src/api/types';
-import { expect, test, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { expect, test, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const NAMES: [keyof EnclosureChecks, string][] = [
   ['ports', 'The server’s ports'],

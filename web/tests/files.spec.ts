@@ -2,9 +2,9 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { filesPath } from '../src/files/paths';
-import { open, shown, tab } from './canvas';
-import { expect, test, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { open, shown, tab } from './canvas-steps';
+import { expect, test, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 

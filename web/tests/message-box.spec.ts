@@ -1,7 +1,7 @@
 /** Where the keyboard is: in the message box of the place one opened, unless one is elsewhere on purpose. */
 
-import { answer, call, openSession, pending, prompt, send, tell } from './at-work';
-import { composer, expect, say, test } from './house';
+import { answer, call, openSession, pending, prompt, send, tell } from './session-actions';
+import { composer, expect, say, test } from './test-server';
 
 test('a room, a session and a thread open with the focus in their message box', async ({ house, windows }) => {
   const team = await house.team();

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { filesPath } from '../src/files/paths';
-import { expect, test, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { expect, test, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const panel = (page: Page) => page.getByRole('complementary', { name: 'Preview' });
 const inside = (page: Page) => panel(page).frameLocator('iframe');

@@ -1,6 +1,6 @@
 /** Takes docs/screenshot.png: a lively room on a real server, 1440×900, light. Run by `npm run screenshot`. */
 
-import { composer, expect, test, texts } from './house';
+import { composer, expect, test, texts } from './test-server';
 
 test('the screenshot of the README', async ({ house, windows }) => {
   const me = await house.me();

@@ -1,5 +1,5 @@
 import type { Entry } from '../src/api/types';
-import { expect, test } from './house';
+import { expect, test } from './test-server';
 
 test('words are found, marked, and lead to the entry in its room', async ({ house, windows }) => {
   const team = await house.team();

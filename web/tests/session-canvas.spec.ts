@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { filesPath } from '../src/files/paths';
 import type { CanvasDocument } from '../src/api/types';
-import { openSession } from './at-work';
-import { canvas, open, shown, tab } from './canvas';
-import { expect, test, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { openSession } from './session-actions';
+import { canvas, open, shown, tab } from './canvas-steps';
+import { expect, test, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const text = (page: Page) => page.getByRole('textbox', { name: /^Text of/ });
 const save = (page: Page) => shown(page).getByRole('button', { name: 'Save', exact: true });

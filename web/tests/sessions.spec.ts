@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../src/api/types';
-import { answer, call, cards, openSession, pending, plan, prompt, send, tell } from './at-work';
-import { expect, live, test } from './house';
+import { answer, call, cards, openSession, pending, plan, prompt, send, tell } from './session-actions';
+import { expect, live, test } from './test-server';
 
 test('a newcomer starts, sends, allows, and sees file and plan, in under a minute', async ({ house, windows }) => {
   const folder = house.folder('project');

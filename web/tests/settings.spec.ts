@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test';
 import type { Setting } from '../src/api/types';
-import { expect, test, type House } from './house';
+import { expect, test, type House } from './test-server';
 
 const setting = (page: Page, key: string) => page.locator(`[data-setting="${key}"]`);
 

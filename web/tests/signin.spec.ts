@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import type { CanvasDocument } from '../src/api/types';
-import { openSession } from './at-work';
-import { composer, expect, live, say, test, texts, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { openSession } from './session-actions';
+import { composer, expect, live, say, test, texts, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 // Every address of this computer, so that the second person comes from another one.
 test.use({ start: { auth: 'login', flags: ['--allowed-host', '127.0.0.2'], bind: '0.0.0.0:0' } });

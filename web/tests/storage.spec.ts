@@ -1,7 +1,7 @@
 /** The data on disk: its backups, and the banner while it is damaged. */
 
 import type { Backup, Backups } from '../src/api/types';
-import { expect, test } from './house';
+import { expect, test } from './test-server';
 
 test('a backup is made, shown with its size and downloaded', async ({ house, windows }) => {
   const page = await windows.open('/settings');

@@ -1,7 +1,7 @@
 import type { Entry } from '../src/api/types';
 import type { Page } from '@playwright/test';
-import { composer, expect, live, say, test, texts, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { composer, expect, live, say, test, texts, type House } from './test-server';
+import { expectAccessible, looks } from './view-checks';
 
 const replies = (page: Page) => page.locator('[data-reply] .text').allInnerTexts();
 const threadComposer = (page: Page) => page.getByRole('textbox', { name: 'Write to this thread' });

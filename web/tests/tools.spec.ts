@@ -1,9 +1,9 @@
 import type { Locator } from '@playwright/test';
 import { appendFileSync } from 'node:fs';
-import { answer, cards, choose, pending } from './at-work';
-import { expect, test } from './house';
-import { expectAccessible, looks } from './looks';
-import { approved, askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tools';
+import { answer, cards, choose, pending } from './session-actions';
+import { expect, test } from './test-server';
+import { expectAccessible, looks } from './view-checks';
+import { approved, askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tool-server-steps';
 
 test('what an agent asks for stands there exactly, and is done once a person approved it', async ({ house, windows }) => {
   const scribe = await house.agent('Scribe');

@@ -1,4 +1,4 @@
-import { expect, say, test, texts } from './house';
+import { expect, say, test, texts } from './test-server';
 
 test('a named agent answers, and the ledger says why', async ({ house, windows }) => {
   const team = await house.team();

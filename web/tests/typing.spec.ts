@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from '@playwright/test';
 import type { Approval, PendingInteraction } from '../src/api/types';
-import { call, openSession, send } from './at-work';
-import { expect, live, test, type House } from './house';
-import { askFor, program } from './tools';
+import { call, openSession, send } from './session-actions';
+import { expect, live, test, type House } from './test-server';
+import { askFor, program } from './tool-server-steps';
 
 /** Another seed types other sentences at another pace; the one of a failure is printed with it. */
 const SEED = Number(process.env.TYPING_SEED ?? 19);

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'vite';
-import { expect, test } from './house';
+import { expect, test } from './test-server';
 
 test('Vite reloads a module in the preview panel, through the preview and without the page', async ({ house, browser }) => {
   const folder = house.folder('site');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Frame, Page } from '@playwright/test';
 
 import { devServer, python } from './dev-servers';
-import { expect, test, type House } from './house';
+import { expect, test, type House } from './test-server';
 
 /** A page that tries what it must not, knowing every address there is, and says what came of it. */
 const HOSTILE = `

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Frame, Page } from '@playwright/test';
 
-import { expect, test, type House } from './house';
+import { expect, test, type House } from './test-server';
 
 /** A page that tries what it must not, and says what came of it. */
 const HOSTILE = `

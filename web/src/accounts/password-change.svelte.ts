@@ -1,7 +1,7 @@
 /** One change of one's own password, from the fields to the answer. */
 
 import { asApiError, type ApiError } from '../errors/error';
-import { passwordTrouble } from './needs';
+import { passwordTrouble } from './sign-in-requirements';
 import { session } from './session.svelte';
 
 export class PasswordChange {

@@ -6,8 +6,8 @@
 import { api, onRefusal } from '../api/client';
 import type { WhoAmI } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { forgetAll, keep, kept } from '../ui/storage';
-import { endsDoubt, isOfDoubt, needAfter, needOf, type Need } from './needs';
+import { forgetAll, keep, kept } from '../ui/browser-storage';
+import { endsDoubt, isOfDoubt, needAfter, needOf, type Need } from './sign-in-requirements';
 
 const LAST = 'guildhall.me';
 /** What a person leaves in this browser that is nobody else's. */

@@ -5,7 +5,7 @@ import { api } from '../api/client';
 import type { Agent, Author } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 import { SCRIPTED_RUNTIME } from '../runtimes/runtimes.svelte';
 
 class Agents {

@@ -5,7 +5,7 @@
 
 import createClient from 'openapi-fetch';
 import type { Content } from '../canvas/content';
-import type { CanvasPlace } from '../canvas/place';
+import type { CanvasPlace } from '../canvas/canvas-owner';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
 import type { RevivedDecision } from './types';

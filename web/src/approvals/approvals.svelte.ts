@@ -2,10 +2,10 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Reading } from '../api/client';
-import { tools } from '../api/tools';
+import { tools } from '../api/tool-servers';
 import type { Approval, ApprovalState, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 import { isOlder } from './approval';
 
 export type Wish = Approval & {

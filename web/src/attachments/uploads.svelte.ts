@@ -3,7 +3,7 @@
 import { api } from '../api/client';
 import type { Attachment } from '../api/types';
 import { asApiError } from '../errors/error';
-import { FILES_MAX, room, standing, starting, waiting, withUpload, type Upload } from './queue';
+import { FILES_MAX, room, standing, starting, waiting, withUpload, type Upload } from './upload-queue';
 
 let nextKey = 1;
 

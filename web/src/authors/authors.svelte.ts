@@ -4,7 +4,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Author, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 
 class Authors {
   meId = $state('');

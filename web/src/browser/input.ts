@@ -1,6 +1,6 @@
 /** What keys, wheel and pasted text are as steps of input. Pure. Source: contract 7.7. */
 
-import type { Place } from './place';
+import type { Place } from './coordinates';
 
 export type MouseButton = 'left' | 'middle' | 'right';
 

@@ -3,10 +3,10 @@
 import { browser, type BrowserMode } from '../api/browser';
 import type { BrowserState } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { onceMore } from '../events/again';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { newer, selectedIn, stateIn } from './state';
-import { isMoving, phaseOf } from './words';
+import { newer, selectedIn, stateIn } from './browser-state';
+import { isMoving, phaseOf } from './texts';
 
 /** Signs of the server are lossy: while the browser moves on by itself it is asked this often, */
 const ASK_MS = 300;

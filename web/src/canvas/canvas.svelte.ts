@@ -5,14 +5,14 @@ import { api } from '../api/client';
 import type { CanvasDocument } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 import { saves } from '../files/saves.svelte';
-import { keep, kept } from '../ui/storage';
+import { keep, kept } from '../ui/browser-storage';
 import { toasts } from '../ui/toasts.svelte';
 import { pathOf, type Content } from './content';
-import { draftsOf, keepDraft, type Draft, type Drafts } from './drafts';
-import { foldCanvas, inTabOrder, neighbour } from './fold';
-import { scopeOf, type CanvasPlace } from './place';
+import { draftsOf, keepDraft, type Draft, type Drafts } from './document-drafts';
+import { foldCanvas, inTabOrder, neighbour } from './apply-events';
+import { scopeOf, type CanvasPlace } from './canvas-owner';
 
 /** Since when somebody edits; not `exact` when they already did when this page first saw the document. */
 export type EditingSince = { by: string; at: string; exact: boolean };

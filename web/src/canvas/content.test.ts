@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { copyOf, isCopyable, isKind, kindName, textOf, withText, words } from './content';
-import { contentOf, dataAddress, isReplaceable, openable, valueOf } from './forms';
+import { contentOf, dataAddress, isReplaceable, openable, valueOf } from './document-forms';
 
 test('what an editor edits goes back where it came from', () => {
   const text = { type: 'markdown', title: 'Plan', content: '# a', sourcePath: '/a.md' };

@@ -5,9 +5,9 @@
  */
 
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked';
-import { visible } from '../text/pieces';
+import { visible } from '../text/entry-pieces';
 import { isDataImage, webAddress } from './source';
-import { boxIn, linesOf } from './tasks';
+import { boxIn, linesOf } from './task-checkboxes';
 
 export type Inline =
   | { kind: 'text'; text: string }

@@ -1,8 +1,8 @@
 /** The link to the cloud service as this page knows it. Codes live in memory only, as long as they wait. */
 
-import { onceMore } from '../events/again';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { calls } from './calls';
+import { calls } from './cloud-api';
 import type { Link, Status } from './types';
 
 /**

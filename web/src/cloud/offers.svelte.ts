@@ -1,7 +1,7 @@
 /** What the cloud service sells; read anew whenever the view is opened or the link changes. */
 
-import { onceMore } from '../events/again';
-import { calls } from './calls';
+import { onceMore } from '../events/coalesce';
+import { calls } from './cloud-api';
 import type { Offers } from './types';
 
 class CloudOffers {

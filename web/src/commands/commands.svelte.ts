@@ -2,7 +2,7 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Commands } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
 
 type Place = { cwd: string; runtime: string };

@@ -1,7 +1,7 @@
 /** The services that can be connected, as they are searched for. */
 
 import type { HallEvent } from '../events/frames';
-import { connectors } from './calls';
+import { connectors } from './connectors-api';
 import type { CatalogPage, CatalogService } from './types';
 
 class Catalog {

@@ -1,10 +1,10 @@
 /** The accounts that are connected; for the owner. */
 
-import { onceMore } from '../events/again';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './calls';
+import { connectors } from './connectors-api';
 import type { Connection } from './types';
-import { isBroken } from './words';
+import { isBroken } from './texts';
 
 class Connections {
   /** Null until they were read. */

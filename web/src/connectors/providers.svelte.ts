@@ -1,8 +1,8 @@
 /** The provider instances with their services; for the owner. */
 
-import { onceMore } from '../events/again';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './calls';
+import { connectors } from './connectors-api';
 import type { Provider, Toolkit } from './types';
 
 class Providers {

@@ -1,9 +1,9 @@
 /** One review from its opening to its end: the list, the choice, and what became of it. */
 
 import { ApiError } from '../errors/error';
-import { connectors } from './calls';
+import { connectors } from './connectors-api';
 import { connections } from './connections.svelte';
-import { carriedOver, choiceOf, differences, outdated, selectionOf, set, type Choice } from './review';
+import { carriedOver, choiceOf, differences, outdated, selectionOf, set, type Choice } from './review-choice';
 import type { Review } from './types';
 
 /** What has to be said above the list. */

@@ -3,7 +3,7 @@
  * Each has a key that makes a repeat harmless: the server posts one entry per key.
  */
 
-import { keep, kept } from '../ui/storage';
+import { keep, kept } from '../ui/browser-storage';
 
 export type Outgoing = {
   key: string;

@@ -5,10 +5,10 @@ import type { Entry } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { asApiError, type ApiError } from '../errors/error';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { ReadAt, withAnswer } from './changes';
+import { readAndFold } from '../events/read-and-apply';
+import { ReadAt, withAnswer } from './apply-events';
 import { forget, leftover, newKey, remember, type Outgoing } from './outbox';
-import { emptyWindow, firstSeq, lastSeq, PAGE, withEntry, withNewer, withOlder, type EntryWindow } from './window';
+import { emptyWindow, firstSeq, lastSeq, PAGE, withEntry, withNewer, withOlder, type EntryWindow } from './entry-window';
 
 export type Pending = Outgoing & { error: ApiError | null };
 

@@ -5,8 +5,8 @@
  */
 
 import type { Frame, HallEvent, Signal } from './frames';
-import { Lifeline } from './lifeline';
-import { openSocket, openSse } from './line';
+import { Lifeline } from './reconnecting-stream';
+import { openSocket, openSse } from './event-connection';
 
 type Word =
   | { kind: 'hello' }

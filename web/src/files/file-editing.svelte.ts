@@ -4,11 +4,11 @@ import { session } from '../accounts/session.svelte';
 import { api } from '../api/client';
 import { files } from '../api/files';
 import type { CanvasDocument, DocumentSave, FileContent } from '../api/types';
-import { merged } from '../canvas/diff';
-import type { CanvasPlace } from '../canvas/place';
-import { linesOf, ticked } from '../canvas/tasks';
+import { merged } from '../canvas/text-diff';
+import type { CanvasPlace } from '../canvas/canvas-owner';
+import { linesOf, ticked } from '../canvas/task-checkboxes';
 import { asApiError, type ApiError } from '../errors/error';
-import { draftOf, dropDraft, keepDraft, type Base } from './drafts';
+import { draftOf, dropDraft, keepDraft, type Base } from './file-drafts';
 import { joined } from './paths';
 import { newUuid } from './uuid';
 

@@ -3,8 +3,8 @@
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 import { files } from '../api/files';
 import type { TreeEntry } from '../api/types';
-import { keep, kept } from '../ui/storage';
-import { rowsOf, type Branch } from './tree';
+import { keep, kept } from '../ui/browser-storage';
+import { rowsOf, type Branch } from './tree-rows';
 
 const HIDDEN = 'guildhall.files-hidden';
 

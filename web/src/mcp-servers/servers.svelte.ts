@@ -1,7 +1,7 @@
 /** The tool servers of the agents. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import { tools } from '../api/tools';
+import { tools } from '../api/tool-servers';
 import type { McpServer } from '../api/types';
 import type { HallEvent } from '../events/frames';
 import { isBroken } from './server';

@@ -1,7 +1,7 @@
 /** Sign-ins with tool servers, as far as this page was told of them. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import { tools } from '../api/tools';
+import { tools } from '../api/tool-servers';
 import type { HallEvent } from '../events/frames';
 import { toldOf, type SignIn } from './signin';
 

@@ -8,10 +8,10 @@ import { authors } from '../authors/authors.svelte';
 import { Canvas } from '../canvas/canvas.svelte';
 import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 import { OpenThread } from '../threads/open-thread.svelte';
 import { RoomTurns } from '../turns/room-turns.svelte';
-import { roomIdOf } from './fold';
+import { roomIdOf } from './apply-events';
 import { rooms } from './rooms.svelte';
 
 /** A typing sign without an end of its own is believed this long. */

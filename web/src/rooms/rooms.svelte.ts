@@ -4,10 +4,10 @@ import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Author, Room, Warning } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { onceMore } from '../events/again';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { byActivity, foldRoom, plainTitle, roomIdOf } from './fold';
+import { readAndFold } from '../events/read-and-apply';
+import { byActivity, foldRoom, plainTitle, roomIdOf } from './apply-events';
 
 class Rooms {
   loaded = $state(false);

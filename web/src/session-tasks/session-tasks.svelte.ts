@@ -1,8 +1,8 @@
 /** The tasks of one session, read whenever an event says that they changed. */
 
 import type { Task } from '../api/types';
-import { work } from '../api/work';
-import { onceMore } from '../events/again';
+import { work } from '../api/agent-work';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 
 export class SessionTasks {

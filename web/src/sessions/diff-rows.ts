@@ -1,6 +1,6 @@
 /** A change of one file as the rows of a unified diff. Nothing that changed is ever left out. Pure. */
 
-import { stretchesOf } from '../canvas/diff';
+import { stretchesOf } from '../canvas/text-diff';
 
 /** Line numbers are null where the line does not stand on that side. */
 export type DiffLine = { kind: 'same' | 'gone' | 'new'; before: number | null; after: number | null; text: string };

@@ -1,20 +1,20 @@
 /** A session one looks into: its messages, its queue, what one is sending, kept true by events. */
 
 import type { Message, Queued, ToolCall } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import { Canvas } from '../canvas/canvas.svelte';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
-import { onceMore } from '../events/again';
-import { asks } from '../interactions/asks.svelte';
+import { onceMore } from '../events/coalesce';
+import { asks } from '../interactions/interactions.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
 import { taskLists } from '../session-tasks/task-lists.svelte';
 import { sessions } from './sessions.svelte';
-import { terminal } from './terminal.svelte';
+import { terminal } from './terminal-sessions.svelte';
 import { begun, merged, withText, withToolCall, type Appended, type Aside } from './transcript';
-import { outcomeWords } from './words';
+import { outcomeWords } from './texts';
 
 /** A text on its way, shown before the server answered. */
 export type Sending = { key: string; text: string; at: string; error: unknown };

@@ -2,10 +2,10 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Session } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { keep, kept } from '../ui/storage';
+import { readAndFold } from '../events/read-and-apply';
+import { keep, kept } from '../ui/browser-storage';
 
 const SEEN = 'guildhall.sessions-seen';
 /** Pages read of a long list; whoever wants older ones opens them by their address. */

@@ -1,6 +1,6 @@
 /** What of the shell is open: the rail, the right panel (remembered per room and session), palette and key sheet. */
 
-import { keep, kept } from '../ui/storage';
+import { keep, kept } from '../ui/browser-storage';
 
 const RAIL = 'guildhall.rail';
 /** What the right panel can show of a room or a session; each has a width of its own, in pixels. */

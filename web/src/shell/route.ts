@@ -1,6 +1,6 @@
 /** Which view an address names. Pure. */
 
-import type { CanvasPlace } from '../canvas/place';
+import type { CanvasPlace } from '../canvas/canvas-owner';
 
 export type Route =
   | { view: 'home' }

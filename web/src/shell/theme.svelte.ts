@@ -1,6 +1,6 @@
 /** Light, dark, or as the system wishes; the choice is remembered in this browser. */
 
-import { keep, kept } from '../ui/storage';
+import { keep, kept } from '../ui/browser-storage';
 
 export type ThemeChoice = 'auto' | 'light' | 'dark';
 

@@ -4,9 +4,9 @@ import { agents } from '../agents/agents.svelte';
 import { filesPath, nameOf as nameOfPath } from '../files/paths';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
-import { terminal } from '../sessions/terminal.svelte';
+import { terminal } from '../sessions/terminal-sessions.svelte';
 import { sections } from '../settings/sections';
-import { visible } from '../text/pieces';
+import { visible } from '../text/entry-pieces';
 import { agentPath, roomPath, type Route } from './route';
 import { router } from './router.svelte';
 

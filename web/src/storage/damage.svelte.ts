@@ -2,7 +2,7 @@
 
 import { session } from '../accounts/session.svelte';
 import { api, onRefusal } from '../api/client';
-import { DAMAGED, damageWords } from './damage';
+import { DAMAGED, damageWords } from './damage-text';
 
 const PERIOD_MS = 60_000;
 

@@ -1,7 +1,7 @@
 /** An entry in a few words, for a line that leads to it. Pure. */
 
 import type { Entry } from '../api/types';
-import { visible } from '../text/pieces';
+import { visible } from '../text/entry-pieces';
 
 const EXCERPT_MAX = 140;
 

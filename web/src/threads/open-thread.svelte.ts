@@ -4,9 +4,9 @@ import { api } from '../api/client';
 import type { Entry } from '../api/types';
 import { Uploads } from '../attachments/uploads.svelte';
 import { authors } from '../authors/authors.svelte';
-import { ReadAt, withAnswer } from '../entries/changes';
+import { ReadAt, withAnswer } from '../entries/apply-events';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndFold } from '../events/read-and-apply';
 
 /** Pages read at once (200 replies each); a longer thread is read on by a press. */
 const PAGES_MAX = 5;

@@ -4,7 +4,7 @@ import { api } from '../api/client';
 import type { Entry } from '../api/types';
 import type { ThreadSeen } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { onceMore } from '../events/again';
+import { onceMore } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 
 class Threads {

@@ -2,10 +2,10 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Turn, TurnBudget } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { isOpen } from './words';
+import { readAndFold } from '../events/read-and-apply';
+import { isOpen } from './texts';
 
 export class RoomTurns {
   readonly roomId: string;

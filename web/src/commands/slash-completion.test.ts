@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import type { Command } from '../api/types';
+import { commandsFor, insert, slashAt, sourceOf } from './slash-completion';
+
+const command = (fullCommand: string, more: Partial<Command> = {}): Command => ({
+  namespace: '',
+  command: fullCommand.slice(1),
+  fullCommand,
+  description: '',
+  argumentHint: '',
+  allowedTools: [],
+  filePath: '',
+  ...more,
+});
+
+test('a command is begun at the start or after a space, anywhere in the text', () => {
+  expect(slashAt('/re', 3)).toEqual({ start: 0, query: 're' });
+  expect(slashAt('please /Git:Co now', 14)).toEqual({ start: 7, query: 'git:co' });
+  expect(slashAt('line\n/x', 7)).toEqual({ start: 5, query: 'x' });
+});
+
+test('a path, an address and a fraction begin no command', () => {
+  for (const text of ['src/main', 'https://', '1/2', '/etc/passwd', '/re view']) expect(slashAt(text, text.length)).toBeNull();
+});
+
+test('names that begin so come first, then parts, then words of the description', () => {
+  const all = [command('/other', { description: 'reviews it' }), command('/pre-review'), command('/git:review'), command('/review')];
+  expect(commandsFor('rev', all).map(({ fullCommand }) => fullCommand)).toEqual(['/review', '/git:review', '/pre-review', '/other']);
+  expect(commandsFor('', all)).toHaveLength(4);
+  expect(commandsFor('zzz', all)).toEqual([]);
+});
+
+test('the chosen one replaces what was begun and keeps the rest', () => {
+  expect(insert('do /re now', { start: 3, query: 're' }, 6, command('/review'))).toEqual({ text: 'do /review now', caret: 11 });
+  expect(insert('/re', { start: 0, query: 're' }, 3, command('/review'))).toEqual({ text: '/review ', caret: 8 });
+});
+
+test('where it stands says whose it is', () => {
+  const at = (filePath: string) => sourceOf(command('/x', { filePath }));
+  expect([at(''), at('~/.claude/commands/x.md'), at('.claude/commands/x.md'), at('.agents/skills/x/SKILL.md')]).toEqual([
+    'agent', 'user', 'project', 'skill',
+  ]);
+});

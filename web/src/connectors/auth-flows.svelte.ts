@@ -1,0 +1,98 @@
+/** Sign-ins that lead to a connection: those of the last half hour, wherever they were begun. */
+
+import { SvelteMap } from 'svelte/reactivity';
+import { session } from '../accounts/session.svelte';
+import { ApiError } from '../errors/error';
+import { onceMore } from '../events/coalesce';
+import type { HallEvent } from '../events/frames';
+import { newUuid } from '../files/uuid';
+import { keep, kept } from '../ui/browser-storage';
+import { connectors } from './connectors-api';
+import { connections } from './connections.svelte';
+import { StartKeys } from './start-keys';
+import type { Flow, StartConnection } from './types';
+import { isFinal } from './texts';
+
+/** What was taken off the page stays off it after a reload. */
+const KEPT = 'guildhall.connector-flows.dismissed';
+/** As many as the server lists. */
+const FLOWS_MAX = 50;
+
+/** A refusal is an answer too; only silence and a fault of the server leave it open what came of a start. */
+const wasAnswered = (error: unknown): boolean => error instanceof ApiError && error.status > 0 && error.status < 500;
+
+class Flows {
+  #byId = new SvelteMap<string, Flow>();
+  #keys = new StartKeys(() => newUuid());
+  /** What the person took off the page is not brought back by a late event, the newest last. */
+  #dropped = new Set(kept(KEPT).split(' '));
+  error = $state<unknown>(null);
+
+  /** Newest first. */
+  list = $derived([...this.#byId.values()].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)));
+  waiting = $derived(this.list.filter((flow) => flow.state === 'pending' && flow.step !== 'none'));
+
+  start = (wish: StartConnection): Promise<Flow> =>
+    this.#keys.with(['start', wish], async (key) => this.#put(await connectors.flows.start(wish, key)), wasAnswered);
+
+  reconnect = (connectionId: string): Promise<Flow> =>
+    this.#keys.with(['reconnect', connectionId], async (key) => this.#put(await connectors.flows.reconnect(connectionId, key)), wasAnswered);
+
+  giveKey = async (id: string, secret: string): Promise<void> => {
+    this.#put(await connectors.flows.giveKey(id, secret));
+  };
+
+  cancel = async (id: string): Promise<void> => {
+    this.#put(await connectors.flows.cancel(id));
+  };
+
+  /** Takes an ended one off the page. */
+  drop = (id: string): void => {
+    this.#dropped.add(id);
+    this.#byId.delete(id);
+    keep(KEPT, [...this.#dropped].slice(-FLOWS_MAX).join(' ').trim());
+  };
+
+  /** Reads one again, such as when its time is over or somebody comes back from another page. */
+  look = async (id: string): Promise<void> => {
+    try {
+      this.#put((await connectors.flows.one(id)).body);
+      this.error = null;
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) this.drop(id);
+      else this.error = error;
+    }
+  };
+
+  /** Reads what there is, such as when somebody comes back from a sign-in. One that ended stays until it is dismissed. */
+  load = onceMore(async () => {
+    try {
+      for (const flow of (await connectors.flows.list()).body.flows) this.#put(flow);
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+    }
+  });
+
+  reload = (): void => {
+    if (session.isOwner) void this.load();
+  };
+
+  fold = ({ type, data }: HallEvent): void => {
+    if (type !== 'connector_flow_changed' || typeof data.flowId !== 'string') return;
+    const known = this.#byId.get(data.flowId);
+    if (this.#dropped.has(data.flowId) || (known && isFinal(known))) return;
+    void this.look(data.flowId);
+  };
+
+  #put(flow: Flow): Flow {
+    const known = this.#byId.get(flow.flowId);
+    // An answer that was overtaken says nothing new of what has ended.
+    if (this.#dropped.has(flow.flowId) || (known && isFinal(known))) return flow;
+    this.#byId.set(flow.flowId, flow);
+    if (flow.state === 'connected') void connections.load();
+    return flow;
+  }
+}
+
+export const flows = new Flows();

@@ -1,0 +1,94 @@
+/** Deeds on an agent's tool servers that show their card as the last step of a form. */
+
+import { SvelteSet } from 'svelte/reactivity';
+import type { Gated } from '../api/gated-requests';
+import { tools } from '../api/tool-servers';
+import type { McpServer } from '../api/types';
+import { approvals, isWaiting } from '../approvals/approvals.svelte';
+import { asApiError, type ApiError } from '../errors/error';
+import { session } from '../accounts/session.svelte';
+import { took } from './actions';
+
+type Deed = () => Promise<Gated<McpServer[]>>;
+
+/** Cards that stand in a form and nowhere else on its view. */
+export const inForms = new SvelteSet<string>();
+
+export class Carded {
+  busy = $state(false);
+  error = $state.raw<ApiError | null>(null);
+  /** True where what was approved is not what would be done any more, so that it is asked anew. */
+  moved = $state(false);
+
+  #id = $state('');
+  #shown = '';
+  #deed: Deed | null = null;
+  #agentId: string;
+  #ondone: () => void;
+
+  /** The card; undefined while nothing is asked. */
+  card = $derived(this.#id === '' ? undefined : approvals.get(this.#id));
+
+  constructor(agentId: string, ondone: () => void) {
+    this.#agentId = agentId;
+    this.#ondone = ondone;
+  }
+
+  /** Does it, or shows the card without which it is not done. */
+  ask = (deed: Deed): Promise<void> => {
+    this.#deed = deed;
+    this.moved = false;
+    return this.go();
+  };
+
+  /** Does what was asked for: its card is approved, here or elsewhere. */
+  go = async (): Promise<void> => {
+    if (this.busy || !this.#deed) return;
+    this.busy = true;
+    this.error = null;
+    try {
+      let answer = await this.#deed();
+      if (answer.asked !== null && session.isOwner) {
+        this.moved = this.#id !== '' && this.#id !== answer.asked;
+        await this.#show(answer.asked);
+        // It was approved before, and not used: the answer brought what it is repeated with.
+        if (this.card?.state === 'granted') answer = await this.#deed();
+      }
+      if (answer.asked !== null && session.isOwner) return;
+      took(this.#agentId, answer);
+      this.#hide();
+      this.#ondone();
+    } catch (caught) {
+      this.error = asApiError(caught);
+    } finally {
+      this.busy = false;
+    }
+  };
+
+  /** Takes the question back: it is no refusal, so that it may be asked again at once. */
+  back = (): void => {
+    // Not the state itself: where a view ends, that reads as it was before.
+    const shown = approvals.get(this.#shown);
+    this.#hide();
+    this.error = null;
+    if (shown && isWaiting(shown)) void withdraw(shown.id);
+  };
+
+  async #show(id: string): Promise<void> {
+    await approvals.look(id);
+    this.#hide();
+    inForms.add(id);
+    this.#id = this.#shown = id;
+  }
+
+  #hide(): void {
+    inForms.delete(this.#shown);
+    this.#id = this.#shown = '';
+  }
+}
+
+/** One that somebody decided meanwhile stays decided; one that could not be taken back is shown among the others. */
+async function withdraw(id: string): Promise<void> {
+  await tools.approvals.withdraw(id).catch(() => {});
+  await approvals.look(id);
+}

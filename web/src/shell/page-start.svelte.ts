@@ -1,0 +1,131 @@
+/** The start of the page: who am I, what is there, then the stream from where the readings stand. */
+
+import { accounts } from '../accounts/accounts.svelte';
+import { keys } from '../accounts/api-keys.svelte';
+import { session } from '../accounts/session.svelte';
+import { agents } from '../agents/agents.svelte';
+import { enclosure } from '../agents/enclosure.svelte';
+import { tokens } from '../agents/agent-tokens.svelte';
+import { approvals } from '../approvals/approvals.svelte';
+import { api } from '../api/client';
+import { authors } from '../authors/authors.svelte';
+import { localBrowser } from '../browser/local-browser.svelte';
+import { cloud } from '../cloud/link.svelte';
+import { commandLists } from '../commands/commands.svelte';
+import { catalog } from '../connectors/catalog.svelte';
+import { connections } from '../connectors/connections.svelte';
+import { flows } from '../connectors/auth-flows.svelte';
+import { providers } from '../connectors/providers.svelte';
+import { reaches } from '../connectors/session-connections.svelte';
+import { usage as executions } from '../connectors/execution-log.svelte';
+import { stream } from '../events/stream.svelte';
+import { asks } from '../interactions/interactions.svelte';
+import { servers } from '../mcp-servers/servers.svelte';
+import { signIns } from '../mcp-servers/signins.svelte';
+import { openRooms } from '../rooms/open-room.svelte';
+import { rooms } from '../rooms/rooms.svelte';
+import { runtimes } from '../runtimes/runtimes.svelte';
+import { openSessions } from '../sessions/open-session.svelte';
+import { sessions } from '../sessions/sessions.svelte';
+import { terminal } from '../sessions/terminal-sessions.svelte';
+import { taskLists } from '../session-tasks/task-lists.svelte';
+import { settings } from '../settings/settings.svelte';
+import { storeDamage } from '../storage/damage.svelte';
+import { threads } from '../threads/threads.svelte';
+import { toasts } from '../ui/toasts.svelte';
+
+class Boot {
+  ready = $state(false);
+  error = $state<unknown>(null);
+  version = $state('');
+
+  run = async (): Promise<void> => {
+    this.error = null;
+    try {
+      const [who, health] = await Promise.all([api.whoami(), api.health()]);
+      session.take(who.body);
+      this.version = health.body.version;
+      if (who.body.caller === null) await session.learnWhy();
+      if (session.need !== '' || session.inDoubt) return;
+      await Promise.all([authors.load(), rooms.load(), agents.load()]);
+      this.#listen(health.body.logId);
+      // Each says itself what became of it; the rest of the page does not wait for it.
+      void sessions.load();
+      void asks.load();
+      void approvals.load();
+      servers.loadFor(agents.active.map(({ id }) => id));
+      if (session.isOwner) {
+        void connections.load();
+        void providers.load();
+        void flows.load();
+        void cloud.load();
+      }
+      storeDamage.watch();
+      this.ready = true;
+    } catch (error) {
+      this.error = error;
+    }
+  };
+
+  #listen(logId: string): void {
+    stream.onEvent((event) => {
+      authors.fold(event);
+      agents.fold(event);
+      tokens.fold(event);
+      rooms.fold(event);
+      openRooms.fold(event);
+      threads.fold(event);
+      accounts.fold(event);
+      keys.fold(event);
+      settings.fold(event);
+      enclosure.fold(event);
+      sessions.fold(event);
+      asks.fold(event);
+      approvals.fold(event);
+      servers.fold(event);
+      signIns.fold(event);
+      openSessions.fold(event);
+      terminal.fold(event);
+      taskLists.fold(event);
+      commandLists.fold(event);
+      runtimes.fold(event);
+      localBrowser.fold(event);
+      providers.fold(event);
+      connections.fold(event);
+      flows.fold(event);
+      reaches.fold(event);
+      catalog.fold(event);
+      executions.fold(event);
+      cloud.fold(event);
+    });
+    stream.onSignal(openRooms.foldSignal);
+    stream.onSignal(localBrowser.foldSignal);
+    stream.onReset(() => {
+      void Promise.all([authors.load(), agents.load(), rooms.load()]).catch((error: unknown) => toasts.fail(error));
+      openRooms.reload();
+      tokens.reload();
+      threads.reload();
+      settings.reload();
+      enclosure.reload();
+      void sessions.load();
+      void asks.load();
+      void approvals.load();
+      servers.reload();
+      openSessions.reload();
+      taskLists.reload();
+      commandLists.reload();
+      runtimes.reload();
+      localBrowser.reload();
+      providers.reload();
+      connections.reload();
+      flows.reload();
+      reaches.reload();
+      catalog.reload();
+      executions.reload();
+      cloud.reload();
+    });
+    stream.start(Math.min(authors.seq, rooms.seq, agents.seq), logId);
+  }
+}
+
+export const boot = new Boot();

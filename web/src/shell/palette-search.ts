@@ -1,0 +1,173 @@
+/** What the palette finds: asks, sessions, rooms, people, agents and commands. */
+
+import { session } from '../accounts/session.svelte';
+import { agents } from '../agents/agents.svelte';
+import type { Hit } from '../api/types';
+import { authors } from '../authors/authors.svelte';
+import { waiting } from '../approvals/pending-decisions.svelte';
+import { openDm } from '../rooms/actions';
+import { iconOf } from '../files/file-types';
+import { filesPath, joined, nameOf as nameOfPath } from '../files/paths';
+import { recent } from '../files/recent-files.svelte';
+import { newRoom } from '../rooms/new-room.svelte';
+import { nameOf, rooms } from '../rooms/rooms.svelte';
+import { newSession } from '../sessions/new-session.svelte';
+import { sessions, titleOf } from '../sessions/sessions.svelte';
+import { sectionsFor } from '../settings/sections';
+import { visible } from '../text/entry-pieces';
+import type { IconName } from '../ui/icons';
+import { layout } from './layout.svelte';
+import { places } from './navigation';
+import { agentPath, askPath, entryPath, roomPath, searchPath, sessionPath, settingsPath } from './route';
+import { router } from './router.svelte';
+import { theme } from './theme.svelte';
+
+export type Finding = {
+  key: string;
+  icon: IconName;
+  name: string;
+  note: string;
+  words: string;
+  /** Only of an entry: its excerpt stands for the name. */
+  result?: Hit;
+  deed: () => void;
+};
+
+export function findings(): Finding[] {
+  return [...askFindings(), ...sessionFindings(), ...roomFindings(), ...fileFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
+}
+
+/** An entry that holds the words. */
+export function entryFinding(result: Hit): Finding {
+  const room = rooms.get(result.roomId);
+  return {
+    key: `entry ${result.entryId}`,
+    icon: 'rooms',
+    name: result.excerpt,
+    note: `${authors.nameOf(result.authorId)}${room ? ` in ${nameOf(room)}` : ''}`,
+    words: '',
+    result,
+    deed: () => router.go(entryPath(result.roomId, result.entryId)),
+  };
+}
+
+/** The view with everything that holds the words. */
+export function searchFinding(query: string): Finding {
+  return {
+    key: 'search',
+    icon: 'search',
+    name: `Search all entries for “${query}”`,
+    note: '',
+    words: '',
+    deed: () => router.go(searchPath(query)),
+  };
+}
+
+function askFindings(): Finding[] {
+  return waiting.list.map(({ id, ask, wish }) => {
+    const name = visible(ask ? ask.title || ask.toolName || 'An agent asks' : wish.summary);
+    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, deed: () => router.go(askPath(id)) };
+  });
+}
+
+function sessionFindings(): Finding[] {
+  return sessions.open.map((session) => ({
+    key: `session ${session.id}`,
+    icon: 'session',
+    name: visible(titleOf(session)),
+    note: agents.get(session.agentId)?.name ?? 'session',
+    words: `${session.title} ${agents.get(session.agentId)?.name ?? ''}`,
+    deed: () => router.go(sessionPath(session.id)),
+  }));
+}
+
+function roomFindings(): Finding[] {
+  return rooms.all.map((room) => ({
+    key: `room ${room.id}`,
+    icon: room.archived ? 'archive' : room.kind === 'channel' ? 'hash' : 'rooms',
+    name: nameOf(room),
+    note: room.archived ? 'archived room' : room.unreadCount ? `${room.unreadCount} unread` : 'room',
+    words: room.title,
+    deed: () => router.go(roomPath(room.id)),
+  }));
+}
+
+function peopleFindings(): Finding[] {
+  return authors.all
+    .filter((author) => author.kind === 'human' && !author.retired && author.id !== authors.meId)
+    .map((author) => ({
+      key: `author ${author.id}`,
+      icon: 'people',
+      name: author.displayName,
+      note: author.handle ? `@${author.handle}` : 'person',
+      words: `${author.displayName} @${author.handle}`,
+      deed: () => void openDm(author.id),
+    }));
+}
+
+function agentFindings(): Finding[] {
+  return agents.active.map((agent) => ({
+    key: `agent ${agent.id}`,
+    icon: 'agents',
+    name: agent.name,
+    note: agent.handle ? `@${agent.handle}` : 'agent',
+    words: `${agent.name} @${agent.handle}`,
+    deed: () => router.go(agentPath(agent.id)),
+  }));
+}
+
+/** Files and folders that were opened in this browser. */
+function fileFindings(): Finding[] {
+  const folders = recent.folders.map((cwd) => ({ cwd, path: '' }));
+  return [...recent.files, ...folders].map(({ cwd, path }) => ({
+    key: `file ${cwd}\n${path}`,
+    icon: path ? iconOf(path) : 'folder',
+    name: visible(path ? nameOfPath(path) : nameOfPath(cwd)),
+    note: visible(path ? joined(cwd, path) : cwd),
+    words: `${path} ${cwd}`,
+    deed: () => router.go(filesPath(cwd, path)),
+  }));
+}
+
+function placeFindings(): Finding[] {
+  return places.map((place) => ({
+    key: `place ${place.path}`,
+    icon: place.icon,
+    name: `Go to ${place.name}`,
+    note: place.keys,
+    words: `Go to ${place.name}`,
+    deed: () => router.go(place.path),
+  }));
+}
+
+function commands(): Finding[] {
+  const command = (name: string, icon: IconName, note: string, deed: () => void): Finding => ({
+    key: `command ${name}`,
+    icon,
+    name,
+    note,
+    words: name,
+    deed,
+  });
+  const here = router.route;
+  return [
+    command('New session', 'plus', 'command', () => newSession.open()),
+    command('New channel', 'plus', 'command', () => newRoom.open('channel')),
+    command('New direct message', 'plus', 'command', () => newRoom.open('dm')),
+    command('Open a folder', 'folder', 'g d', () => router.go('/files')),
+    command('Preview a port or folder', 'globe', 'command', () => router.go(filesPath('', '', 'list'))),
+    command('Light theme', 'sun', 'command', () => theme.set('light')),
+    command('Dark theme', 'moon', 'command', () => theme.set('dark')),
+    command('Theme of the system', 'auto', 'command', () => theme.set('auto')),
+    command('Left rail', 'rail', 'Ctrl B', layout.toggleRail),
+    ...(here.view === 'room' || here.view === 'session' ? [command('Right panel', 'panel', 'Ctrl .', () => layout.togglePanel(here.id))] : []),
+    command('Keys', 'keyboard', '?', () => (layout.keys = true)),
+    command('Search all entries', 'search', 'g f', () => router.go('/search')),
+    command('Threads', 'reply', 'g t', () => router.go('/threads')),
+    ...sectionsFor(session.who?.mode ?? 'local', session.isOwner).map((section) =>
+      command(`Settings: ${section.name}`, 'gear', 'settings', () => router.go(settingsPath(section.id))),
+    ),
+    command('Cloud', 'cloud', 'settings', () => router.go('/cloud')),
+    ...(session.who?.mode === 'login' ? [command('Sign out', 'leave', 'command', () => void session.signOut())] : []),
+  ];
+}

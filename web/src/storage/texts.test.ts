@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import type { Backups } from '../api/types';
+import { reasonWords, resultWords, revivedWords } from './texts';
+
+const one = { id: 'a' } as Backups['backups'][number];
+const of = (backups: Backups['backups'], last: Backups['last']): Backups => ({ backups, bytesTotal: 1, bytesMax: 2, last });
+
+test('a backup that could not be made, and none at all, are told as problems', () => {
+  expect(resultWords(of([one], { at: '', problem: 'the disk is full' }))).toEqual({
+    text: 'The last backup could not be made: the disk is full.',
+    isProblem: true,
+  });
+  expect(resultWords(of([], null)).isProblem).toBe(true);
+});
+
+test('a good backup and a server that needed none are no problems', () => {
+  expect(resultWords(of([one], { at: '', problem: null })).isProblem).toBe(false);
+  expect(resultWords(of([one], null)).text).toMatch(/since the server started/);
+});
+
+test('a reason this page does not know is shown as it is', () => {
+  expect(['scheduled', 'manual', 'beforeMigration', 'other'].map(reasonWords)).toEqual(['in time', 'asked for', 'before an upgrade', 'other']);
+});
+
+test('each revived credential is named with whom it stands for and what ends it', () => {
+  const rows: [string, string, string, string][] = [
+    ['agentToken', 'ada', 'Token “ci” of ada', 'Revoke'],
+    ['apiKey', 'Pia', 'API key “ci” of Pia', 'Revoke'],
+    ['signIn', '', 'A sign-in of ci', 'Revoke'],
+    ['password', '', 'The earlier password of ci', 'Take the later one'],
+    ['account', '', 'The account of ci', 'Remove'],
+    ['trustedBrowsers', '', 'Browsers opened by guildhall open: ci', 'Forget'],
+    ['of a newer server', 'ada', 'ci of ada', 'Revoke'],
+  ];
+  for (const [kind, holder, title, action] of rows) expect(revivedWords({ kind, holder, label: 'ci', id: '' })).toMatchObject({ title, action });
+});

@@ -1,0 +1,84 @@
+/** What people and programs do with connectors, as the specs do it. */
+
+import type { Auth, Connection, Flow, Provider, Review } from '../src/connectors/types';
+import { expect, type AgentVoice, type House } from './test-server';
+
+/** A small service; nothing listens at its address. */
+export const notesDocument = (extra: Record<string, unknown> = {}) => ({
+  openapi: '3.1.0',
+  info: { title: 'Notes', version: '1.0' },
+  servers: [{ url: 'http://127.0.0.1:9/api' }],
+  paths: {
+    '/notes': {
+      get: { operationId: 'listNotes', summary: 'List the notes', responses: { 200: { description: 'ok' } } },
+      post: { operationId: 'addNote', summary: 'Add a note', responses: { 201: { description: 'ok' } } },
+    },
+    ...extra,
+  },
+});
+
+export const oneMore = {
+  '/tags': { get: { operationId: 'listTags', summary: 'List the tags', responses: { 200: { description: 'ok' } } } },
+};
+
+export async function provider(house: House, label: string, type: 'openapi' | 'mcp' = 'openapi'): Promise<Provider> {
+  return house.post('/api/connectors/providers', { type, label });
+}
+
+/** The notes as a service that takes a key, unless it is said how one signs in. */
+export async function putNotes(
+  house: House,
+  providerId: string,
+  document: unknown = notesDocument(),
+  auth: Auth = { kind: 'api-key', in: 'header', name: 'X-Key', prefix: '' },
+): Promise<void> {
+  const body = { displayName: 'Notes', document, auth };
+  const response = await fetch(`${house.url}/api/connectors/providers/${providerId}/toolkits/notes`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', ...house.headers },
+    body: JSON.stringify(body),
+  });
+  expect(response.status, await response.text()).toBe(200);
+}
+
+let keys = 0;
+
+/** Connects a service over HTTP, with a key where it asks for one. */
+export async function connect(house: House, providerInstanceId: string, toolkit: string, label: string, secret = ''): Promise<Connection> {
+  const { flowId } = await house.post<Flow>('/api/connectors/connections', { providerInstanceId, toolkit, label, idempotencyKey: `spec ${++keys}` });
+  const path = `/api/connectors/authentication-flows/${flowId}`;
+  const flow = () => house.get<Flow>(path);
+  if (secret) {
+    await expect.poll(async () => (await flow()).step).toBe('credential');
+    await house.post(`${path}/credential`, { secret });
+  }
+  await expect.poll(async () => (await flow()).state).toBe('connected');
+  return house.get(`/api/connectors/connections/${(await flow()).connectionId}`);
+}
+
+export async function rehearsal(house: House): Promise<Provider> {
+  const { providers } = await house.get<{ providers: Provider[] }>('/api/connectors/providers');
+  return providers.find(({ type }) => type === 'rehearsal')!;
+}
+
+/** Grants the agent every operation of a connection. */
+export async function grantAll(house: House, connection: Connection, voice: AgentVoice): Promise<Review> {
+  const review = await house.post<Review>(`/api/connectors/connections/${connection.id}/reviews`, {});
+  await apply(house, review, voice.agent.id, review.operations.map(({ id }) => id));
+  return review;
+}
+
+/** Grants an agent these operations of a connection and nothing else; answers their ids. */
+export async function grant(house: House, connection: Connection, agentId: string, slugs: string[]): Promise<string[]> {
+  const review = await house.post<Review>(`/api/connectors/connections/${connection.id}/reviews`, {});
+  const ids = slugs.map((slug) => review.operations.find(({ operationSlug }) => operationSlug === slug)!.id);
+  await apply(house, review, agentId, ids);
+  return ids;
+}
+
+const apply = (house: House, { reviewId }: Review, agentId: string, operationRevisionIds: string[]): Promise<unknown> =>
+  house.post(`/api/connectors/reviews/${reviewId}/apply`, { grants: [{ agentId, operationRevisionIds }] });
+
+/** Runs an operation of a review as the owner does from a program. */
+export const run = (house: House, connection: Connection, voice: AgentVoice, operationRevisionId: string, args: unknown = {}): Promise<unknown> =>
+  house.post('/api/connectors/executions', { agentId: voice.agent.id, connectionId: connection.id, operationRevisionId, arguments: args });
