@@ -3,24 +3,24 @@
 import { tools } from '../api/tool-servers';
 import type { Approval } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { approvals, type Wish } from './approvals.svelte';
+import { approvals, type ApprovalView } from './approvals.svelte';
 
-export type Verdict = { deed: 'approve' } | { deed: 'deny'; reason?: string };
+export type ApprovalDecision = { action: 'approve' } | { action: 'deny'; reason?: string };
 
 /** Refusals that say the card is behind. */
 const BEHIND = ['APPROVAL_NOT_PENDING', 'APPROVAL_EXPIRED', 'APPROVAL_CHANGED', 'APPROVAL_NOT_FOUND'];
 
 /** Null when it was taken; else why not, after the card was put right. */
-export async function decide({ id, digest }: Wish, verdict: Verdict): Promise<ApiError | null> {
+export async function decide({ id, digest }: ApprovalView, verdict: ApprovalDecision): Promise<ApiError | null> {
   try {
-    const { approval } = await (verdict.deed === 'approve'
+    const { approval } = await (verdict.action === 'approve'
       ? tools.approvals.grant(id, digest)
       : tools.approvals.deny(id, verdict.reason));
-    approvals.put(approval as Approval);
+    approvals.upsert(approval as Approval);
     return null;
   } catch (caught) {
     const refusal = asApiError(caught);
-    if (BEHIND.includes(refusal.code)) await approvals.look(id);
+    if (BEHIND.includes(refusal.code)) await approvals.reload(id);
     return refusal;
   }
 }

@@ -3,7 +3,7 @@
 import type { Approval, ApprovalState } from '../api/types';
 
 /** A sentence of ours in two halves; the object between them is the asker's word. */
-export type Wording = { deed: string; object: string };
+export type ApprovalSentence = { deed: string; object: string };
 
 const deeds: Record<string, string> = {
   'mcp.add': 'wants to add the tool server',
@@ -15,7 +15,7 @@ const deeds: Record<string, string> = {
 };
 
 /** What is wanted; a deed this page does not know is told in the server's own words. */
-export function wordingOf({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): Wording {
+export function approvalSentence({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): ApprovalSentence {
   const object = text(card.name) || text(card.displayName) || text(card.title);
   if (kind === 'repin') return { deed: 'asks again: this tool server is not what was allowed', object };
   return { deed: deeds[capability] ?? `asks: ${title}`, object };
@@ -122,17 +122,17 @@ const shownOfServices = [
 ];
 
 /** Members that neither the facts of the card nor its two sides show. */
-export function restOfCard({ capability, card }: Pick<Approval, 'capability' | 'card'>): Record<string, unknown> | null {
+export function otherCardFields({ capability, card }: Pick<Approval, 'capability' | 'card'>): Record<string, unknown> | null {
   const shown = isOfConnectors({ capability }) ? shownOfServices : shownOfServers;
   const rest = Object.entries(card).filter(([name, value]) => !shown.includes(name) && value !== null);
   return rest.length > 0 ? Object.fromEntries(rest) : null;
 }
 
 /** `executableSha256` → `executable sha256`. */
-export const namedInWords = (name: string): string => name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+export const fieldLabel = (name: string): string => name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
 
 /** What became of it, and what that means. */
-export function outcomeOf({ kind, state, decidedAt }: Pick<Approval, 'kind' | 'state' | 'decidedAt'>): { word: string; told: string } {
+export function approvalOutcome({ kind, state, decidedAt }: Pick<Approval, 'kind' | 'state' | 'decidedAt'>): { word: string; told: string } {
   switch (state) {
     case 'pending':
       return { word: 'Waits', told: '' };

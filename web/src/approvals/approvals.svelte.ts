@@ -8,7 +8,7 @@ import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/read-and-apply';
 import { isOlder } from './approval';
 
-export type Wish = Approval & {
+export type ApprovalView = Approval & {
   /** True when what it shows is not what it showed first. */
   changed: boolean;
 };
@@ -28,21 +28,21 @@ class Approvals {
   loaded = $state(false);
   error = $state<unknown>(null);
   /** The one that came last, to be announced. */
-  newest = $state.raw<Wish | null>(null);
+  newest = $state.raw<ApprovalView | null>(null);
   seq = 0;
 
-  #byId = new SvelteMap<string, Wish>();
+  #byId = new SvelteMap<string, ApprovalView>();
 
   /** Oldest first, so that a new one never takes the place of another. */
-  pending = $derived([...this.#byId.values()].filter(isWaiting).sort(byAge));
+  pending = $derived([...this.#byId.values()].filter(isPendingApproval).sort(byAge));
   outcomes = $derived(
     [...this.#byId.values()]
-      .filter((wish) => !isWaiting(wish))
+      .filter((approval) => !isPendingApproval(approval))
       .sort((a, b) => ((a.decidedAt ?? a.expiresAt) < (b.decidedAt ?? b.expiresAt) ? 1 : -1))
       .slice(0, OUTCOMES_MAX),
   );
 
-  get(id: string): Wish | undefined {
+  get(id: string): ApprovalView | undefined {
     return this.#byId.get(id);
   }
 
@@ -57,23 +57,23 @@ class Approvals {
   };
 
   /** Reads one again, whatever became of it; one that is none is none. */
-  look = async (id: string): Promise<void> => {
+  reload = async (id: string): Promise<void> => {
     try {
       const { body } = await tools.approvals.one(id);
-      if (isOurs(body)) this.put(body);
+      if (isOurs(body)) this.upsert(body);
     } catch {
       this.#byId.delete(id);
     }
   };
 
   /** Takes one as an answer or an event has it; an answer may come after the event of what followed it. */
-  put(approval: Approval): Wish {
+  upsert(approval: Approval): ApprovalView {
     const known = this.#byId.get(approval.id);
     if (known && isOlder(approval.state, known.state)) return known;
     const changed = known !== undefined && (known.changed || known.digest !== approval.digest);
-    const wish = { ...approval, changed };
-    this.#byId.set(wish.id, wish);
-    return wish;
+    const view = { ...approval, changed };
+    this.#byId.set(view.id, view);
+    return view;
   }
 
   fold = (event: HallEvent): void => {
@@ -81,8 +81,8 @@ class Approvals {
     if (event.type === 'approval_requested') {
       const approval = event.data.approval as Approval;
       const known = this.#byId.has(approval.id);
-      const wish = this.put(approval);
-      if (!known && isWaiting(wish)) this.newest = wish;
+      const view = this.upsert(approval);
+      if (!known && isPendingApproval(view)) this.newest = view;
       return;
     }
     const id = event.data.approvalId as string;
@@ -108,10 +108,10 @@ class Approvals {
   #take(approvals: Approval[], seq: number): void {
     this.seq = seq;
     const listed = new Set(approvals.map(({ id }) => id));
-    for (const [id, wish] of this.#byId) {
-      if (isWaiting(wish) && !listed.has(id)) void this.look(id);
+    for (const [id, approval] of this.#byId) {
+      if (isPendingApproval(approval) && !listed.has(id)) void this.reload(id);
     }
-    for (const approval of approvals) this.put(approval);
+    for (const approval of approvals) this.upsert(approval);
   }
 }
 
@@ -130,7 +130,7 @@ async function readAll(): Promise<Reading<Approval[]>> {
 
 /** What sessions ask is shown and answered as an interaction. */
 const isOurs = ({ kind }: Pick<Approval, 'kind'>): boolean => kind !== 'tool_call' && kind !== 'question';
-export const isWaiting = ({ state }: Pick<Approval, 'state'>): boolean => state === 'pending';
+export const isPendingApproval = ({ state }: Pick<Approval, 'state'>): boolean => state === 'pending';
 const byAge = (a: Approval, b: Approval): number =>
   a.requestedAt === b.requestedAt ? (a.id < b.id ? -1 : 1) : a.requestedAt < b.requestedAt ? -1 : 1;
 

@@ -1,22 +1,22 @@
 /** Everything that waits for a person: asks of both sorts, oldest first, and sign-ins. */
 
 import { agents } from '../agents/agents.svelte';
-import { asks, type Ask } from '../interactions/interactions.svelte';
+import { interactions, type InteractionView } from '../interactions/interactions.svelte';
 import { servers } from '../mcp-servers/servers.svelte';
-import { approvals, type Wish } from './approvals.svelte';
+import { approvals, type ApprovalView } from './approvals.svelte';
 
-export type Waiting = { id: string; since: string } & ({ ask: Ask; wish?: never } | { wish: Wish; ask?: never });
+export type PendingDecision = { id: string; since: string } & ({ interaction: InteractionView; approval?: never } | { approval: ApprovalView; interaction?: never });
 
 /** In the order they came, so that a new one never takes the place of another. */
-export function together(some: readonly Ask[], wishes: readonly Wish[]): Waiting[] {
+export function oldestFirst(some: readonly InteractionView[], approvals: readonly ApprovalView[]): PendingDecision[] {
   return [
-    ...some.map((ask): Waiting => ({ id: ask.id, since: ask.openedAt, ask })),
-    ...wishes.map((wish): Waiting => ({ id: wish.id, since: wish.requestedAt, wish })),
+    ...some.map((interaction): PendingDecision => ({ id: interaction.id, since: interaction.openedAt, interaction })),
+    ...approvals.map((approval): PendingDecision => ({ id: approval.id, since: approval.requestedAt, approval })),
   ].sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
 }
 
 class WaitingForYou {
-  list = $derived(together(asks.pending, approvals.pending));
+  list = $derived(oldestFirst(interactions.pending, approvals.pending));
   /** Tool servers of agents at work, with their agents. */
   signIns = $derived(
     servers.shut.flatMap(({ agentId, server }) => {
@@ -24,7 +24,7 @@ class WaitingForYou {
       return agent && agent.state !== 'retired' ? [{ agent, server }] : [];
     }),
   );
-  count = $derived(asks.pending.length + approvals.pending.length + this.signIns.length);
+  count = $derived(interactions.pending.length + approvals.pending.length + this.signIns.length);
 }
 
-export const waiting = new WaitingForYou();
+export const pendingDecisions = new WaitingForYou();

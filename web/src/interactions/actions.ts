@@ -3,29 +3,29 @@
 import type { Answers, Resolution } from '../api/types';
 import { work } from '../api/agent-work';
 import { asApiError, type ApiError } from '../errors/error';
-import { asks, type Ask } from './interactions.svelte';
+import { interactions, type InteractionView } from './interactions.svelte';
 
 /** What a person says to one ask. */
-export type Say =
-  | { deed: 'approve'; optionId?: string; always?: boolean }
-  | { deed: 'deny'; reason?: string; tellAgent?: boolean }
-  | { deed: 'answer'; answers: Answers }
-  | { deed: 'decline' };
+export type InteractionDecision =
+  | { action: 'approve'; optionId?: string; always?: boolean }
+  | { action: 'deny'; reason?: string; tellAgent?: boolean }
+  | { action: 'answer'; answers: Answers }
+  | { action: 'decline' };
 
 /** Null when it was taken; else why not, after the list was put right. */
-export async function decide(ask: Ask, say: Say): Promise<ApiError | null> {
+export async function decide(interaction: InteractionView, say: InteractionDecision): Promise<ApiError | null> {
   try {
-    await send(ask, say);
+    await send(interaction, say);
     return null;
   } catch (caught) {
     const refusal = asApiError(caught);
-    await mend(ask, refusal);
+    await refresh(interaction, refusal);
     return refusal;
   }
 }
 
-function send({ sessionId, toolCallId, digest }: Ask, say: Say): Promise<unknown> {
-  switch (say.deed) {
+function send({ sessionId, toolCallId, digest }: InteractionView, say: InteractionDecision): Promise<unknown> {
+  switch (say.action) {
     case 'approve':
       return work.interactions.approve(sessionId, {
         toolCallId,
@@ -46,15 +46,15 @@ function send({ sessionId, toolCallId, digest }: Ask, say: Say): Promise<unknown
 }
 
 /** A refusal that says the card is behind brings it up to date. */
-async function mend(ask: Ask, refusal: ApiError): Promise<void> {
+async function refresh(interaction: InteractionView, refusal: ApiError): Promise<void> {
   if (refusal.code === 'INTERACTION_ALREADY_RESOLVED') {
     const details = refusal.details as { resolution?: Resolution; resolvedAt?: string } | null;
-    if (details?.resolution && asks.get(ask.id)?.state === 'pending') {
-      asks.resolved({ id: ask.id, resolution: details.resolution, resolvedBy: null, at: details.resolvedAt ?? '', reply: null });
+    if (details?.resolution && interactions.get(interaction.id)?.state === 'pending') {
+      interactions.resolved({ id: interaction.id, resolution: details.resolution, resolvedBy: null, at: details.resolvedAt ?? '', reply: null });
     }
     return;
   }
   if (['INTERACTION_CHANGED', 'NO_PENDING_APPROVAL', 'NO_PENDING_QUESTION', 'OPTION_NOT_OFFERED'].includes(refusal.code)) {
-    await asks.load();
+    await interactions.load();
   }
 }

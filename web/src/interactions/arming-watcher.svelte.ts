@@ -1,7 +1,7 @@
 /** Arming for a card on the page: focus, place, content and window are watched, the rules are `arming`'s. */
 
 import { isTextField } from '../ui/text-fields';
-import { after, appeared, deedOf, isChoosing, isOver, isWriting, keyPressFrom, letterFrom, pressFrom, type Happening, type Press } from './arming';
+import { nextArming, initialArming, actionOfKey, isChoosing, isReached, isWriting, keyPressAllowedAt, letterAllowedAt, pressAllowedAt, type ArmingEvent, type KeyPress } from './arming';
 
 /** How often it is looked whether a card stands where it stood. */
 const LOOK_MS = 100;
@@ -16,7 +16,7 @@ const sight = {
   tabbing: false,
   /** When Tab was pressed last: what was written before it is behind the person. */
   tabbedAt: -Infinity,
-  cards: new Set<{ happens: (happening: Happening) => void; look: () => void; show: () => void }>(),
+  cards: new Set<{ happens: (happening: ArmingEvent) => void; look: () => void; show: () => void }>(),
   timer: undefined as ReturnType<typeof setInterval> | undefined,
 };
 
@@ -43,7 +43,7 @@ window.addEventListener('keydown', onkeydown, true);
 // What a keyboard on the screen, a voice or a paste writes comes without keys.
 window.addEventListener('input', (event) => isTextField(event.target) && write(''), true);
 
-function pressOf(event: KeyboardEvent): Press {
+function pressOf(event: KeyboardEvent): KeyPress {
   const { target } = event;
   return {
     key: event.key,
@@ -76,7 +76,7 @@ export function scrolled(): void {
   for (const card of sight.cards) card.happens('moved');
 }
 
-export class Armed {
+export class ArmingWatcher {
   /** Whether buttons look alive; a press asks `counts`, which knows the very moment. */
   alive = $state(false);
   /** True while the focus is on the card or in it. */
@@ -86,7 +86,7 @@ export class Armed {
   /** True while letters count. */
   lettered = $state(false);
 
-  #arming = appeared(performance.now(), sight.since);
+  #arming = initialArming(performance.now(), sight.since);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #element: HTMLElement | undefined;
   /** Where its buttons stood at the last look. */
@@ -109,15 +109,15 @@ export class Armed {
     if (this.#press) return this.#press.counted && visibleAt !== null && changedAt < this.#press.at;
     const { key, at, before } = sight.written;
     const writtenAt = key === 'Enter' || key === ' ' ? before : at;
-    return isOver(keyPressFrom(this.#arming, writtenAt < sight.tabbedAt ? -Infinity : writtenAt), performance.now());
+    return isReached(keyPressAllowedAt(this.#arming, writtenAt < sight.tabbedAt ? -Infinity : writtenAt), performance.now());
   };
 
   /** What a key asks of the card, if it counts; `waits` where it would count a moment later, or were the card chosen. */
   deed = (event: KeyboardEvent): { deed: 'approve' | 'deny' | null; waits: boolean } => {
     const press = pressOf(event);
     if (isChoosing(press)) this.choose();
-    const deed = deedOf(press);
-    const counts = isOver(letterFrom(this.#arming, sight.written.before), performance.now());
+    const deed = actionOfKey(press);
+    const counts = isReached(letterAllowedAt(this.#arming, sight.written.before), performance.now());
     return { deed: counts ? deed : null, waits: deed !== null && !counts };
   };
 
@@ -132,7 +132,7 @@ export class Armed {
       pointerdown: () => {
         this.#look();
         const now = performance.now();
-        this.#press = { at: now, counted: isOver(pressFrom(this.#arming), now) };
+        this.#press = { at: now, counted: isReached(pressAllowedAt(this.#arming), now) };
         this.#happens('chosen');
       },
       // A press that began here and a key that follows it are two things.
@@ -172,8 +172,8 @@ export class Armed {
     if (moved || covered) this.#happens('moved');
   };
 
-  #happens = (happening: Happening): void => {
-    this.#arming = after(this.#arming, happening, performance.now());
+  #happens = (happening: ArmingEvent): void => {
+    this.#arming = nextArming(this.#arming, happening, performance.now());
     // Later than the event: a button that goes away loses its focus in the middle of drawing.
     queueMicrotask(this.#show);
   };
@@ -183,8 +183,8 @@ export class Armed {
     this.focused = this.#arming.focusedAt !== null;
     this.chosen = this.#arming.chosenAt !== null;
     const now = performance.now();
-    const froms = [pressFrom(this.#arming), letterFrom(this.#arming, sight.written.at)] as const;
-    [this.alive, this.lettered] = [isOver(froms[0], now), isOver(froms[1], now)];
+    const froms = [pressAllowedAt(this.#arming), letterAllowedAt(this.#arming, sight.written.at)] as const;
+    [this.alive, this.lettered] = [isReached(froms[0], now), isReached(froms[1], now)];
     const next = Math.min(...froms.flatMap((from) => (from !== null && from > now ? [from] : [])));
     if (next < Infinity) this.#timer = setTimeout(this.#show, next - now + 1);
   };

@@ -8,11 +8,11 @@
 const UNSEEN =
   /[\u0000-\u0008\u000B-\u001F\u007F-\u00A0\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u2000-\u200F\u2028-\u202F\u205F-\u206F\u3000\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFC]|[\u{E0000}-\u{E0FFF}]/gu;
 
-export type Bare = { text: string; hidden: boolean };
+export type EscapedPiece = { text: string; hidden: boolean };
 
 /** The text in stretches; each unseen character is one of its own, by its code point. Entry text is shown more leniently. */
-export function bareOf(text: string): Bare[] {
-  const pieces: Bare[] = [];
+export function escapedPieces(text: string): EscapedPiece[] {
+  const pieces: EscapedPiece[] = [];
   let at = 0;
   for (const match of text.matchAll(UNSEEN)) {
     if (match.index > at) pieces.push({ text: text.slice(at, match.index), hidden: false });
@@ -24,8 +24,8 @@ export function bareOf(text: string): Bare[] {
 }
 
 /** The same in one string, where pieces cannot be drawn apart. */
-export const bareText = (text: string): string =>
-  bareOf(text)
+export const escapedText = (text: string): string =>
+  escapedPieces(text)
     .map(({ text: shown, hidden }) => (hidden ? `⟨${shown}⟩` : shown))
     .join('');
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Interaction, ToolKind } from '../api/types';
-import { batchesOf, commandOf, detachedWords, headlineOf, outcomeWords, restOfInput, spanWords, standingOptions, toldWords } from './interaction';
+import { interactionBatches, commandOf, detachedText, headlineOf, outcomeText, otherInputFields, durationText, alwaysOptions, agentOutcomeText } from './interaction';
 
 const asked = (more: Partial<Interaction> = {}): Interaction => ({
   id: 'i1',
@@ -44,7 +44,7 @@ test('the headline is ours and names each file once', () => {
   expect(headlineOf(asked({ content: [diff('a.md', null)] }))).toEqual({ deed: 'wants to make', objects: ['a.md'] });
   expect(headlineOf(asked({ toolKind: 'delete', locations: [{ path: 'x', line: null }] })).objects).toEqual(['x']);
   expect(headlineOf(asked({ toolKind: 'execute', locations: [{ path: 'x', line: null }] })).objects).toEqual([]);
-  expect(headlineOf(asked({ kind: 'question' })).deed).toBe('asks you');
+  expect(headlineOf(asked({ kind: 'question' })).action).toBe('asks you');
 });
 
 test('a command shows one argument a line, and a line for a shell stays whole', () => {
@@ -54,12 +54,12 @@ test('a command shows one argument a line, and a line for a shell stays whole', 
   expect(run({ command: 'echo a && rm b' })).toEqual({ args: ['echo a && rm b'], line: true });
   expect(run({ nothing: 1 })).toBeNull();
   expect(commandOf(asked({ input: { command: 'x' } }))).toBeNull();
-  expect(restOfInput(asked({ input: { command: 'x', timeout: 5 } }))).toEqual({ timeout: 5 });
+  expect(otherInputFields(asked({ input: { command: 'x', timeout: 5 } }))).toEqual({ timeout: 5 });
 });
 
 test('nothing that cannot be taken back gets a standing permission', () => {
-  expect(standingOptions(asked()).map(({ optionId }) => optionId)).toEqual(['yy']);
-  expect(standingOptions(asked({ toolKind: 'delete' }))).toEqual([]);
+  expect(alwaysOptions(asked()).map(({ optionId }) => optionId)).toEqual(['yy']);
+  expect(alwaysOptions(asked({ toolKind: 'delete' }))).toEqual([]);
 });
 
 test('only the same tool with the same reach in one session is answered at once', () => {
@@ -73,32 +73,32 @@ test('only the same tool with the same reach in one session is answered at once'
     asked({ id: '8', state: 'denied' }),
     asked({ id: '9', options: [] }),
   ];
-  expect(batchesOf([...edits, ...others]).map(({ asks }) => asks.map(({ id }) => id))).toEqual([['1', '2']]);
+  expect(interactionBatches([...edits, ...others]).map(({ interactions }) => interactions.map(({ id }) => id))).toEqual([['1', '2']]);
   for (const toolKind of ['delete', 'move', 'execute', 'switch_mode', 'other'] as ToolKind[]) {
-    expect(batchesOf([asked({ id: '1', toolKind }), asked({ id: '2', toolKind })])).toEqual([]);
+    expect(interactionBatches([asked({ id: '1', toolKind }), asked({ id: '2', toolKind })])).toEqual([]);
   }
 });
 
 test('a span is said shortly', () => {
-  expect([-1, 59_999, 60_000, 3_599_000, 3_600_000, 3_900_000].map(spanWords)).toEqual(['0 s', '59 s', '1 min', '59 min', '1 h', '1 h 5 min']);
+  expect([-1, 59_999, 60_000, 3_599_000, 3_600_000, 3_900_000].map(durationText)).toEqual(['0 s', '59 s', '1 min', '59 min', '1 h', '1 h 5 min']);
 });
 
 test('what the agent hears is said as it is, also where it is gone', () => {
   const here = asked();
   const gone = asked({ detached: true });
-  expect(toldWords('denied', here)).toBe('The agent was told no.');
-  expect(toldWords('denied', gone)).toBe('The agent that asked was gone; nothing was done.');
-  expect(toldWords('answered', gone)).toContain('started again');
-  expect(toldWords('approved', { ...gone, opaque: true })).toContain('ask once more');
-  expect(toldWords('cancelled', gone)).toBe('Nothing was done.');
-  expect(detachedWords(asked({ kind: 'question' }))).toContain('Answers start it again');
+  expect(agentOutcomeText('denied', here)).toBe('The agent was told no.');
+  expect(agentOutcomeText('denied', gone)).toBe('The agent that asked was gone; nothing was done.');
+  expect(agentOutcomeText('answered', gone)).toContain('started again');
+  expect(agentOutcomeText('approved', { ...gone, opaque: true })).toContain('ask once more');
+  expect(agentOutcomeText('cancelled', gone)).toBe('Nothing was done.');
+  expect(detachedText(asked({ kind: 'question' }))).toContain('Answers start it again');
 });
 
 test('a standing permission and a question that was left are told as what they are', () => {
   const option = { optionId: 'yy', name: 'Always allow edits', kind: 'allow_always' as const };
   const always = asked({ reply: { option, denyReason: null, answers: null } });
-  expect(outcomeWords('approved', asked())).toBe('Approved');
-  expect(outcomeWords('approved', always)).toBe('Always allowed');
-  expect(toldWords('approved', always)).not.toContain('once');
-  expect(outcomeWords('denied', asked({ kind: 'question' }))).toBe('Not answered');
+  expect(outcomeText('approved', asked())).toBe('Approved');
+  expect(outcomeText('approved', always)).toBe('Always allowed');
+  expect(agentOutcomeText('approved', always)).not.toContain('once');
+  expect(outcomeText('denied', asked({ kind: 'question' }))).toBe('Not answered');
 });

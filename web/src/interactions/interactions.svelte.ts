@@ -9,7 +9,7 @@ import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/read-and-apply';
 
-export type Ask = Interaction & {
+export type InteractionView = Interaction & {
   /** When this page heard of it, by `performance.now()`: the server's remaining time counts from there. */
   heardAt: number;
   /** True when what it shows is not what it showed first. */
@@ -23,40 +23,40 @@ type Resolved = { id: string; resolution: Resolution; resolvedBy: string | null;
 /** Outcomes kept in sight. */
 const OUTCOMES_MAX = 30;
 
-class Asks {
+class Interactions {
   loaded = $state(false);
   error = $state<unknown>(null);
   /** The one that came last, to be announced. */
-  newest = $state.raw<Ask | null>(null);
+  newest = $state.raw<InteractionView | null>(null);
   seq = 0;
 
-  #byId = new SvelteMap<string, Ask>();
+  #byId = new SvelteMap<string, InteractionView>();
 
   /** Oldest first, so that a new one never takes the place of another. */
   pending = $derived([...this.#byId.values()].filter(isPending).sort(byAge));
   outcomes = $derived(
     [...this.#byId.values()]
-      .filter((ask) => !isPending(ask) && !ask.past)
+      .filter((interaction) => !isPending(interaction) && !interaction.past)
       .sort((a, b) => ((a.resolvedAt ?? '') < (b.resolvedAt ?? '') ? 1 : -1))
       .slice(0, OUTCOMES_MAX),
   );
   #bySession = $derived.by(() => {
-    const some = new Map<string, Ask[]>();
-    for (const ask of this.pending) some.set(ask.sessionId, [...(some.get(ask.sessionId) ?? []), ask]);
+    const some = new Map<string, InteractionView[]>();
+    for (const view of this.pending) some.set(view.sessionId, [...(some.get(view.sessionId) ?? []), view]);
     return some;
   });
 
-  get(id: string): Ask | undefined {
+  get(id: string): InteractionView | undefined {
     return this.#byId.get(id);
   }
 
-  ofSession(sessionId: string): Ask[] {
+  ofSession(sessionId: string): InteractionView[] {
     return this.#bySession.get(sessionId) ?? [];
   }
 
   /** With the outcomes, as they stand in the session. */
-  everyOf(sessionId: string): Ask[] {
-    return [...this.#byId.values()].filter((ask) => ask.sessionId === sessionId).sort(byAge);
+  allOfSession(sessionId: string): InteractionView[] {
+    return [...this.#byId.values()].filter((interaction) => interaction.sessionId === sessionId).sort(byAge);
   }
 
   /** Reads what was decided in a session; what waits there is known already. */
@@ -93,8 +93,8 @@ class Asks {
       case 'interaction_parked':
       case 'interaction_detached': {
         const known = this.#byId.has((event.data.interaction as Interaction).id);
-        const ask = this.#put(event.data.interaction as Interaction);
-        if (!known && isPending(ask)) this.newest = ask;
+        const view = this.#put(event.data.interaction as Interaction);
+        if (!known && isPending(view)) this.newest = view;
         break;
       }
       case 'interaction_resolved': {
@@ -116,17 +116,17 @@ class Asks {
   #take(interactions: PendingInteraction[], seq: number): void {
     this.seq = seq;
     const listed = new Set(interactions.map(({ id }) => id));
-    for (const [id, ask] of this.#byId) if (isPending(ask) && !listed.has(id)) this.#byId.delete(id);
+    for (const [id, interaction] of this.#byId) if (isPending(interaction) && !listed.has(id)) this.#byId.delete(id);
     for (const interaction of interactions) this.#put(interaction);
   }
 
-  #put(interaction: Interaction): Ask {
+  #put(interaction: Interaction): InteractionView {
     const known = this.#byId.get(interaction.id);
     const changed = known !== undefined && (known.changed || known.digest !== interaction.digest);
     const past = known ? known.past : !isPending(interaction);
-    const ask = { ...interaction, heardAt: performance.now(), changed, past };
-    this.#byId.set(ask.id, ask);
-    return ask;
+    const view = { ...interaction, heardAt: performance.now(), changed, past };
+    this.#byId.set(view.id, view);
+    return view;
   }
 }
 
@@ -134,4 +134,4 @@ export const isPending = ({ state }: Pick<Interaction, 'state'>): boolean => sta
 const byAge = (a: Interaction, b: Interaction): number =>
   a.openedAt === b.openedAt ? (a.id < b.id ? -1 : 1) : a.openedAt < b.openedAt ? -1 : 1;
 
-export const asks = new Asks();
+export const interactions = new Interactions();

@@ -4,7 +4,7 @@ import { SvelteSet } from 'svelte/reactivity';
 import type { Gated } from '../api/gated-requests';
 import { tools } from '../api/tool-servers';
 import type { McpServer } from '../api/types';
-import { approvals, isWaiting } from '../approvals/approvals.svelte';
+import { approvals, isPendingApproval } from '../approvals/approvals.svelte';
 import { asApiError, type ApiError } from '../errors/error';
 import { session } from '../accounts/session.svelte';
 import { took } from './actions';
@@ -71,11 +71,11 @@ export class Carded {
     const shown = approvals.get(this.#shown);
     this.#hide();
     this.error = null;
-    if (shown && isWaiting(shown)) void withdraw(shown.id);
+    if (shown && isPendingApproval(shown)) void withdraw(shown.id);
   };
 
   async #show(id: string): Promise<void> {
-    await approvals.look(id);
+    await approvals.reload(id);
     this.#hide();
     inForms.add(id);
     this.#id = this.#shown = id;
@@ -90,5 +90,5 @@ export class Carded {
 /** One that somebody decided meanwhile stays decided; one that could not be taken back is shown among the others. */
 async function withdraw(id: string): Promise<void> {
   await tools.approvals.withdraw(id).catch(() => {});
-  await approvals.look(id);
+  await approvals.reload(id);
 }

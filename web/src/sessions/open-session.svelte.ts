@@ -6,7 +6,7 @@ import { Canvas } from '../canvas/canvas.svelte';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
 import { onceMore } from '../events/coalesce';
-import { asks } from '../interactions/interactions.svelte';
+import { interactions } from '../interactions/interactions.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndFold } from '../events/read-and-apply';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
@@ -80,7 +80,7 @@ export class OpenSession {
 
   async #loadDecided(): Promise<void> {
     try {
-      await asks.loadDecided(this.id);
+      await interactions.loadDecided(this.id);
     } catch {
       // The calls say themselves what became of them; who decided is read with the next look.
     }

@@ -78,8 +78,8 @@ test('changed files are those of calls that ended well, each once', () => {
 test('what happened beside the messages stands behind what was said before it', () => {
   const said = (id: string, createdAt: string): Message => ({ ...empty, id, createdAt });
   const aside = (key: string, at: string) => ({ key, at, text: key });
-  const asks = [{ id: 'q', openedAt: '4' }];
-  const rows = rowsOf([said('a', '1'), said('b', '3')], [aside('x', '2'), aside('y', '3'), aside('z', '9')], asks);
+  const interactions = [{ id: 'q', openedAt: '4' }];
+  const rows = rowsOf([said('a', '1'), said('b', '3')], [aside('x', '2'), aside('y', '3'), aside('z', '9')], interactions);
   expect(rows.map(({ key }) => key)).toEqual(['a', 'aside x', 'b', 'aside y', 'ask q', 'aside z']);
   expect(rowsOf([], [aside('x', '2')], []).map(({ key }) => key)).toEqual(['aside x']);
 });

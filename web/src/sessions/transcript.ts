@@ -53,7 +53,7 @@ export type Aside = { key: string; at: string; text: string };
 export type Row<Ask> =
   | { kind: 'message'; key: string; message: Message }
   | { kind: 'aside'; key: string; aside: Aside }
-  | { kind: 'ask'; key: string; ask: Ask };
+  | { kind: 'ask'; key: string; interaction: Ask };
 
 /**
  * Messages in their order, and between them what happened beside them, each behind what was said before it:
@@ -62,11 +62,11 @@ export type Row<Ask> =
 export function rowsOf<Ask extends { id: string; openedAt: string }>(
   messages: readonly Message[],
   asides: readonly Aside[],
-  asks: readonly Ask[],
+  interactions: readonly Ask[],
 ): Row<Ask>[] {
   const beside = [
     ...asides.map((aside) => ({ at: aside.at, row: { kind: 'aside' as const, key: `aside ${aside.key}`, aside } })),
-    ...asks.map((ask) => ({ at: ask.openedAt, row: { kind: 'ask' as const, key: `ask ${ask.id}`, ask } })),
+    ...interactions.map((interaction) => ({ at: interaction.openedAt, row: { kind: 'ask' as const, key: `ask ${interaction.id}`, interaction } })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
   const rows: Row<Ask>[] = [];
   let next = 0;

@@ -1,11 +1,11 @@
 /** The page's keys; single letters are dead in text fields and while a dialog is open. */
 
-import { waiting } from '../approvals/pending-decisions.svelte';
+import { pendingDecisions } from '../approvals/pending-decisions.svelte';
 import { rooms } from '../rooms/rooms.svelte';
 import { isTextField } from '../ui/text-fields';
 import { layout } from './layout.svelte';
 import { letters } from './letter-shortcuts.svelte';
-import { askPath, roomPath } from './route';
+import { approvalPath, roomPath } from './route';
 import { router } from './router.svelte';
 
 /** After `g` the second letter must come within this time. */
@@ -60,8 +60,8 @@ function onLetter(event: KeyboardEvent): boolean {
       layout.keys = true;
       return true;
     case 'n': {
-      const [ask, news] = [waiting.list[0], rooms.news[0]];
-      if (ask) router.go(askPath(ask.id));
+      const [interaction, news] = [pendingDecisions.list[0], rooms.news[0]];
+      if (interaction) router.go(approvalPath(interaction.id));
       else if (news) router.go(roomPath(news.id));
       return true;
     }

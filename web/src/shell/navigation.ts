@@ -3,7 +3,7 @@
 import type { IconName } from '../ui/icons';
 import type { Route } from './route';
 
-export type Place = {
+export type NavigationItem = {
   path: string;
   name: string;
   icon: IconName;
@@ -13,7 +13,7 @@ export type Place = {
   first?: boolean;
 };
 
-export const places: Place[] = [
+export const navigationItems: NavigationItem[] = [
   { path: '/', name: 'Home', icon: 'home', keys: 'g h', views: ['home'], first: true },
   { path: '/asks', name: 'Asks', icon: 'ask', keys: 'g a', views: ['asks'], first: true },
   { path: '/rooms', name: 'Rooms', icon: 'rooms', keys: 'g r', views: ['rooms', 'room', 'threads'], first: true },

@@ -19,7 +19,7 @@ import { providers } from '../connectors/providers.svelte';
 import { reaches } from '../connectors/session-connections.svelte';
 import { usage as executions } from '../connectors/execution-log.svelte';
 import { stream } from '../events/stream.svelte';
-import { asks } from '../interactions/interactions.svelte';
+import { interactions } from '../interactions/interactions.svelte';
 import { servers } from '../mcp-servers/servers.svelte';
 import { signIns } from '../mcp-servers/signins.svelte';
 import { openRooms } from '../rooms/open-room.svelte';
@@ -51,7 +51,7 @@ class Boot {
       this.#listen(health.body.logId);
       // Each says itself what became of it; the rest of the page does not wait for it.
       void sessions.load();
-      void asks.load();
+      void interactions.load();
       void approvals.load();
       servers.loadFor(agents.active.map(({ id }) => id));
       if (session.isOwner) {
@@ -80,7 +80,7 @@ class Boot {
       settings.fold(event);
       enclosure.fold(event);
       sessions.fold(event);
-      asks.fold(event);
+      interactions.fold(event);
       approvals.fold(event);
       servers.fold(event);
       signIns.fold(event);
@@ -108,7 +108,7 @@ class Boot {
       settings.reload();
       enclosure.reload();
       void sessions.load();
-      void asks.load();
+      void interactions.load();
       void approvals.load();
       servers.reload();
       openSessions.reload();

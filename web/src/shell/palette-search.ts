@@ -4,7 +4,7 @@ import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
 import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { waiting } from '../approvals/pending-decisions.svelte';
+import { pendingDecisions } from '../approvals/pending-decisions.svelte';
 import { openDm } from '../rooms/actions';
 import { iconOf } from '../files/file-types';
 import { filesPath, joined, nameOf as nameOfPath } from '../files/paths';
@@ -17,8 +17,8 @@ import { sectionsFor } from '../settings/sections';
 import { visible } from '../text/entry-pieces';
 import type { IconName } from '../ui/icons';
 import { layout } from './layout.svelte';
-import { places } from './navigation';
-import { agentPath, askPath, entryPath, roomPath, searchPath, sessionPath, settingsPath } from './route';
+import { navigationItems } from './navigation';
+import { agentPath, approvalPath, entryPath, roomPath, searchPath, sessionPath, settingsPath } from './route';
 import { router } from './router.svelte';
 import { theme } from './theme.svelte';
 
@@ -64,9 +64,9 @@ export function searchFinding(query: string): Finding {
 }
 
 function askFindings(): Finding[] {
-  return waiting.list.map(({ id, ask, wish }) => {
-    const name = visible(ask ? ask.title || ask.toolName || 'An agent asks' : wish.summary);
-    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, deed: () => router.go(askPath(id)) };
+  return pendingDecisions.list.map(({ id, interaction, approval }) => {
+    const name = visible(interaction ? interaction.title || interaction.toolName || 'An agent asks' : approval.summary);
+    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, deed: () => router.go(approvalPath(id)) };
   });
 }
 
@@ -130,7 +130,7 @@ function fileFindings(): Finding[] {
 }
 
 function placeFindings(): Finding[] {
-  return places.map((place) => ({
+  return navigationItems.map((place) => ({
     key: `place ${place.path}`,
     icon: place.icon,
     name: `Go to ${place.name}`,
