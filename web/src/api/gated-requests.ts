@@ -1,5 +1,5 @@
 /**
- * Deeds that the owner may have to allow first. Whoever has to wait is given a token, which is shown
+ * actions that the owner may have to allow first. Whoever has to wait is given a token, which is shown
  * when exactly the same is asked again; it opens nothing else, and dies with this page.
  */
 
@@ -7,7 +7,7 @@ import type { ApprovalRequired } from './types';
 
 type Headers = Record<string, string>;
 
-/** What became of such a deed: it was done, or waits for the approval `asked`. */
+/** What became of such a action: it was done, or waits for the approval `asked`. */
 export type Gated<Body> = { done: Body; asked: null } | { done: null; asked: string };
 
 /** Who must be asked for is told so at once; nothing is held open. */

@@ -3,17 +3,17 @@ import { differencesOf, isGrantedElsewhere, approvalOutcome, otherCardFields, se
 
 test('a wish is told in our words with the asker’s name of it; an unknown deed in the server’s', () => {
   const card = { name: 'files' };
-  expect(approvalSentence({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ deed: 'wants to add the tool server', object: 'files' });
-  expect(approvalSentence({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ deed: 'asks: Fly to the moon', object: '' });
+  expect(approvalSentence({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ action: 'wants to add the tool server', object: 'files' });
+  expect(approvalSentence({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ action: 'asks: Fly to the moon', object: '' });
 });
 
 test('a wish for a service names it, and is answered by granting operations', () => {
   const approval = { kind: 'access' as const, capability: 'connectors.access', title: 'Use a service', card: { toolkit: 'mail', displayName: 'Mail' } };
-  expect(approvalSentence(approval)).toEqual({ deed: 'wants to use the service', object: 'Mail' });
+  expect(approvalSentence(approval)).toEqual({ action: 'wants to use the service', object: 'Mail' });
   expect([isGrantedElsewhere(approval), isGrantedElsewhere({ kind: 'capability' })]).toEqual([true, false]);
   expect(approvalOutcome({ kind: 'access', state: 'granted', decidedAt: null }).told).toContain('granted');
   const run = { kind: 'capability' as const, capability: 'connectors.execute', title: 'Run', card: { title: 'Delete a note' } };
-  expect(approvalSentence(run)).toEqual({ deed: 'wants to run the operation', object: 'Delete a note' });
+  expect(approvalSentence(run)).toEqual({ action: 'wants to run the operation', object: 'Delete a note' });
 });
 
 test('a card of a service shows each fact once, with the ids that tell two of a name apart, and exactly what is run', () => {

@@ -3,7 +3,7 @@
 import type { Approval, ApprovalState } from '../api/types';
 
 /** A sentence of ours in two halves; the object between them is the asker's word. */
-export type ApprovalSentence = { deed: string; object: string };
+export type ApprovalSentence = { action: string; object: string };
 
 const deeds: Record<string, string> = {
   'mcp.add': 'wants to add the tool server',
@@ -14,11 +14,11 @@ const deeds: Record<string, string> = {
   'connectors.execute': 'wants to run the operation',
 };
 
-/** What is wanted; a deed this page does not know is told in the server's own words. */
+/** What is wanted; a action this page does not know is told in the server's own words. */
 export function approvalSentence({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): ApprovalSentence {
   const object = text(card.name) || text(card.displayName) || text(card.title);
-  if (kind === 'repin') return { deed: 'asks again: this tool server is not what was allowed', object };
-  return { deed: deeds[capability] ?? `asks: ${title}`, object };
+  if (kind === 'repin') return { action: 'asks again: this tool server is not what was allowed', object };
+  return { action: deeds[capability] ?? `asks: ${title}`, object };
 }
 
 /** Whether it tells what was before what is known: a wish waits, is decided and ends, and never goes back. */

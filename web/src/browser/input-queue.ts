@@ -63,23 +63,23 @@ export class InputQueue {
     }
     const id = this.#nextId++;
     const steps = this.#waiting.splice(0, count);
-    this.#underWay.set(id, steps.some(isDeed));
+    this.#underWay.set(id, steps.some(isAction));
     return { id, steps };
   }
 
   /** A message was answered: with a code where it was refused, with `''` where it was done. */
   done(id: number, code: string): void {
-    const deed = this.#underWay.get(id) ?? this.#late.get(id) ?? false;
+    const action = this.#underWay.get(id) ?? this.#late.get(id) ?? false;
     this.#underWay.delete(id);
     this.#late.delete(id);
     // A movement in a page that is gone is nobody's loss.
-    if (code !== '' && (deed || code !== 'STALE')) this.#refuse(code);
-    else if (code === '' && deed && id >= this.#refusedAt) this.#code = '';
+    if (code !== '' && (action || code !== 'STALE')) this.#refuse(code);
+    else if (code === '' && action && id >= this.#refusedAt) this.#code = '';
   }
 
   /** These steps were made on a picture whose page is gone. */
   miss(steps: InputStep[]): void {
-    if (steps.some(isDeed)) this.#refuse('STALE');
+    if (steps.some(isAction)) this.#refuse('STALE');
   }
 
   #refuse(code: string): void {
@@ -94,7 +94,7 @@ export class InputQueue {
 
   /** Another page: what was meant for the one before is not done to it, and that is told. */
   turn(): void {
-    for (const [id, deed] of this.#underWay) this.#late.set(id, deed);
+    for (const [id, action] of this.#underWay) this.#late.set(id, action);
     this.#underWay.clear();
     this.miss(this.#waiting.splice(0));
   }
@@ -108,7 +108,7 @@ export class InputQueue {
 }
 
 /** True for what a person misses when it is not done: they press or type, and do not merely point. */
-const isDeed = ({ type }: InputStep): boolean => type === 'click' || type === 'mouseDown' || type === 'keyDown' || type === 'text';
+const isAction = ({ type }: InputStep): boolean => type === 'click' || type === 'mouseDown' || type === 'keyDown' || type === 'text';
 
 type Wheel = Extract<InputStep, { type: 'wheel' }>;
 

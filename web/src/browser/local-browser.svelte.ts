@@ -17,9 +17,9 @@ class LocalBrowser {
   state = $state.raw<BrowserState | null>(null);
   /** Why the state could not be read; what was read before is kept. */
   error = $state.raw<ApiError | null>(null);
-  /** The deeds that are under way. */
+  /** The actions that are under way. */
   #doing = $state.raw<readonly string[]>([]);
-  /** What the last deed was refused with. */
+  /** What the last action was refused with. */
   refused = $state.raw<ApiError | null>(null);
 
   selected = $derived(this.state ? selectedIn(this.state) : undefined);
@@ -71,14 +71,14 @@ class LocalBrowser {
     if (wait > 0) this.#timer = setTimeout(() => void this.load(), wait);
   }
 
-  /** True while this deed is under way; without a name, while any is. */
-  busy(deed?: string): boolean {
-    return deed === undefined ? this.#doing.length > 0 : this.#doing.includes(deed);
+  /** True while this action is under way; without a name, while any is. */
+  busy(action?: string): boolean {
+    return action === undefined ? this.#doing.length > 0 : this.#doing.includes(action);
   }
 
   /** Does something and takes in what came of it; true when it was done. */
-  async act(deed: string, call: () => Promise<BrowserState>): Promise<boolean> {
-    this.#doing = [...this.#doing, deed];
+  async run(action: string, call: () => Promise<BrowserState>): Promise<boolean> {
+    this.#doing = [...this.#doing, action];
     this.refused = null;
     const resets = this.#resets;
     try {
@@ -90,13 +90,13 @@ class LocalBrowser {
       void this.load();
       return false;
     } finally {
-      this.#doing = this.#doing.toSpliced(this.#doing.indexOf(deed), 1);
+      this.#doing = this.#doing.toSpliced(this.#doing.indexOf(action), 1);
     }
   }
 
   open = (mode: BrowserMode, sessionId = ''): Promise<boolean> => {
     this.#openedHere = true;
-    return this.act('open', () => browser.open({ mode, ...(sessionId ? { sessionId } : {}) }));
+    return this.run('open', () => browser.open({ mode, ...(sessionId ? { sessionId } : {}) }));
   };
 
   /** True once after the person opened it in this window. */
@@ -106,7 +106,7 @@ class LocalBrowser {
     return was;
   }
 
-  close = (): Promise<boolean> => this.act('close', browser.close);
+  close = (): Promise<boolean> => this.run('close', browser.close);
 
   fold(event: HallEvent): void {
     // What an agent does moves the state by itself.

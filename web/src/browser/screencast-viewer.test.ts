@@ -51,7 +51,7 @@ test('the first word of a connection that is older than an answer takes nothing 
 test('after a reset the first state counts also with a lower revision, and none that was asked for before it', async () => {
   localBrowser.take(state({ revision: 90 }));
   let answer = (_: ReturnType<typeof state>) => {};
-  const act = localBrowser.act('new tab', () => new Promise((resolve) => (answer = resolve)));
+  const act = localBrowser.run('new tab', () => new Promise((resolve) => (answer = resolve)));
   localBrowser.reload();
   answer(state({ revision: 91 }));
   await act;

@@ -68,9 +68,9 @@ class CloudLink {
     if (this.#seen) void this.#read();
   };
 
-  /** What a deed led to is read, not guessed: an event may have moved the link meanwhile. */
-  async #doing(deed: () => Promise<unknown>): Promise<void> {
-    await deed();
+  /** What a action led to is read, not guessed: an event may have moved the link meanwhile. */
+  async #doing(action: () => Promise<unknown>): Promise<void> {
+    await action();
     await this.load();
   }
 }

@@ -79,7 +79,7 @@ const waits: Record<string, string> = {
 };
 
 /** What is waited for; `""` for nothing. */
-export const waitWords = (deed: '' | 'start' | 'cancel' | 'check' | 'billing'): string => waits[deed] ?? '';
+export const waitWords = (action: '' | 'start' | 'cancel' | 'check' | 'billing'): string => waits[action] ?? '';
 
 export const pageNames: Record<Page, string> = { portal: 'plan page', checkout: 'payment page', topup: 'top-up page' };
 

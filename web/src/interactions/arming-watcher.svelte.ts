@@ -113,12 +113,12 @@ export class ArmingWatcher {
   };
 
   /** What a key asks of the card, if it counts; `waits` where it would count a moment later, or were the card chosen. */
-  deed = (event: KeyboardEvent): { deed: 'approve' | 'deny' | null; waits: boolean } => {
+  action = (event: KeyboardEvent): { action: 'approve' | 'deny' | null; waits: boolean } => {
     const press = pressOf(event);
     if (isChoosing(press)) this.choose();
-    const deed = actionOfKey(press);
+    const action = actionOfKey(press);
     const counts = isReached(letterAllowedAt(this.#arming, sight.written.before), performance.now());
-    return { deed: counts ? deed : null, waits: deed !== null && !counts };
+    return { action: counts ? action : null, waits: action !== null && !counts };
   };
 
   /** Watches the card's element. */

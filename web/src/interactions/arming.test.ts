@@ -121,8 +121,8 @@ test('no sentence decides on a card that the focus only jumped to', () => {
       // However long somebody thinks between two letters.
       now += next() * 3_000;
       if (key === 'n') arming = nextArming(arming, 'focused', now);
-      const deed = actionOfKey({ key, inField: false, repeat: false, modified: false });
-      expect(deed !== null && isReached(letterAllowedAt(arming, NEVER), now)).toBe(false);
+      const action = actionOfKey({ key, inField: false, repeat: false, modified: false });
+      expect(action !== null && isReached(letterAllowedAt(arming, NEVER), now)).toBe(false);
     }
   }
 });

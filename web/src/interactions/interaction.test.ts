@@ -40,8 +40,8 @@ const asked = (more: Partial<Interaction> = {}): Interaction => ({
 
 test('the headline is ours and names each file once', () => {
   const diff = (path: string, oldText: string | null = 'a') => ({ type: 'diff' as const, path, oldText, newText: 'b' });
-  expect(headlineOf(asked({ content: [diff('a.md'), diff('a.md')] }))).toEqual({ deed: 'wants to change', objects: ['a.md'] });
-  expect(headlineOf(asked({ content: [diff('a.md', null)] }))).toEqual({ deed: 'wants to make', objects: ['a.md'] });
+  expect(headlineOf(asked({ content: [diff('a.md'), diff('a.md')] }))).toEqual({ action: 'wants to change', objects: ['a.md'] });
+  expect(headlineOf(asked({ content: [diff('a.md', null)] }))).toEqual({ action: 'wants to make', objects: ['a.md'] });
   expect(headlineOf(asked({ toolKind: 'delete', locations: [{ path: 'x', line: null }] })).objects).toEqual(['x']);
   expect(headlineOf(asked({ toolKind: 'execute', locations: [{ path: 'x', line: null }] })).objects).toEqual([]);
   expect(headlineOf(asked({ kind: 'question' })).action).toBe('asks you');

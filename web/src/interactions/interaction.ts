@@ -5,7 +5,7 @@ import type { AskOption, Interaction, PermissionMode, ToolKind } from '../api/ty
 /** What the agent wants to do, as a verb and its objects; the objects are the agent's words. */
 export type Headline = { action: string; objects: string[] };
 
-const deeds: Record<ToolKind, { one: string; bare: string }> = {
+const actions: Record<ToolKind, { one: string; bare: string }> = {
   read: { one: 'read', bare: 'read something' },
   edit: { one: 'change', bare: 'change a file' },
   delete: { one: 'delete', bare: 'delete something' },
@@ -22,7 +22,7 @@ const NAMES_PATHS: ToolKind[] = ['read', 'edit', 'delete', 'move', 'search'];
 /** A sentence of ours; the agent's own title stands beside it in quotation marks. */
 export function headlineOf(interaction: Pick<Interaction, 'kind' | 'toolKind' | 'toolName' | 'content' | 'locations'>): Headline {
   if (interaction.kind === 'question') return { action: 'asks you', objects: [] };
-  const { one, bare } = deeds[interaction.toolKind];
+  const { one, bare } = actions[interaction.toolKind];
   if (interaction.toolKind === 'other' && interaction.toolName !== '') return { action: 'wants to use the tool', objects: [interaction.toolName] };
   if (!NAMES_PATHS.includes(interaction.toolKind)) return { action: `wants to ${bare}`, objects: [] };
   const paths = interaction.content.flatMap((content) => (content.type === 'diff' ? [content.path] : []));
@@ -52,7 +52,7 @@ const reaches: Record<ToolKind, EffectLabel> = {
 };
 export const effectLabel = ({ toolKind }: Pick<Interaction, 'toolKind'>): EffectLabel => reaches[toolKind];
 
-/** Deeds that cannot be taken back: no standing permission is offered for them. */
+/** actions that cannot be taken back: no standing permission is offered for them. */
 const IRREVERSIBLE: ToolKind[] = ['delete', 'move', 'switch_mode'];
 
 /** The options that allow more than this once; none for what cannot be taken back. */

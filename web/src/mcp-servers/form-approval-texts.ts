@@ -2,7 +2,7 @@
 
 import type { ApprovalState } from '../api/types';
 
-/** `""` while it waits, and where the deed follows by itself. */
+/** `""` while it waits, and where the action follows by itself. */
 export function nextAfter(state: ApprovalState): string {
   switch (state) {
     case 'pending':

@@ -1,4 +1,4 @@
-/** Deeds on an agent's tool servers that show their card as the last step of a form. */
+/** actions on an agent's tool servers that show their card as the last step of a form. */
 
 import { SvelteSet } from 'svelte/reactivity';
 import type { Gated } from '../api/gated-requests';
@@ -9,7 +9,7 @@ import { asApiError, type ApiError } from '../errors/error';
 import { session } from '../accounts/session.svelte';
 import { took } from './actions';
 
-type Deed = () => Promise<Gated<McpServer[]>>;
+type Action = () => Promise<Gated<McpServer[]>>;
 
 /** Cards that stand in a form and nowhere else on its view. */
 export const inForms = new SvelteSet<string>();
@@ -22,7 +22,7 @@ export class Carded {
 
   #id = $state('');
   #shown = '';
-  #deed: Deed | null = null;
+  #deed: Action | null = null;
   #agentId: string;
   #ondone: () => void;
 
@@ -35,8 +35,8 @@ export class Carded {
   }
 
   /** Does it, or shows the card without which it is not done. */
-  ask = (deed: Deed): Promise<void> => {
-    this.#deed = deed;
+  ask = (action: Action): Promise<void> => {
+    this.#deed = action;
     this.moved = false;
     return this.go();
   };

@@ -10,9 +10,9 @@ import { toasts } from '../ui/toasts.svelte';
 import { openRooms } from './open-room.svelte';
 import { rooms } from './rooms.svelte';
 
-async function tried(deed: () => Promise<unknown>, done = ''): Promise<boolean> {
+async function tried(action: () => Promise<unknown>, done = ''): Promise<boolean> {
   try {
-    await deed();
+    await action();
     if (done) toasts.say(done);
     return true;
   } catch (error) {
@@ -52,19 +52,19 @@ export const markUnread = (room: Room): Promise<boolean> =>
 export function roomMenu(room: Room, edit: () => void): MenuItem[] {
   const items: MenuItem[] = [];
   if (room.unreadCount === null && !room.archived) {
-    items.push({ label: 'Join', icon: 'plus', deed: () => void join(room) });
+    items.push({ label: 'Join', icon: 'plus', onselect: () => void join(room) });
   } else if ((room.unreadCount ?? 0) > 0) {
-    items.push({ label: 'Mark read', icon: 'check', deed: () => void markRead(room) });
+    items.push({ label: 'Mark read', icon: 'check', onselect: () => void markRead(room) });
   } else if (room.unreadCount !== null) {
-    items.push({ label: 'Mark unread', icon: 'unread', deed: () => void markUnread(room) });
+    items.push({ label: 'Mark unread', icon: 'unread', onselect: () => void markUnread(room) });
   }
-  if (!room.archived) items.push({ label: room.kind === 'channel' ? 'Name and topic' : 'Name', icon: 'edit', deed: edit });
+  if (!room.archived) items.push({ label: room.kind === 'channel' ? 'Name and topic' : 'Name', icon: 'edit', onselect: edit });
   items.push({ label: 'Export as JSON lines', icon: 'download', href: exportPath(room.id) });
   if (!room.wellKnown) {
     items.push({
       label: room.archived ? 'Restore' : 'Archive',
       icon: 'archive',
-      deed: () => void setArchived(room, !room.archived),
+      onselect: () => void setArchived(room, !room.archived),
     });
   }
   return items;

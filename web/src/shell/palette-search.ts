@@ -30,7 +30,7 @@ export type Finding = {
   words: string;
   /** Only of an entry: its excerpt stands for the name. */
   result?: Hit;
-  deed: () => void;
+  run: () => void;
 };
 
 export function findings(): Finding[] {
@@ -47,7 +47,7 @@ export function entryFinding(result: Hit): Finding {
     note: `${authors.nameOf(result.authorId)}${room ? ` in ${nameOf(room)}` : ''}`,
     words: '',
     result,
-    deed: () => router.go(entryPath(result.roomId, result.entryId)),
+    run: () => router.go(entryPath(result.roomId, result.entryId)),
   };
 }
 
@@ -59,14 +59,14 @@ export function searchFinding(query: string): Finding {
     name: `Search all entries for “${query}”`,
     note: '',
     words: '',
-    deed: () => router.go(searchPath(query)),
+    run: () => router.go(searchPath(query)),
   };
 }
 
 function askFindings(): Finding[] {
   return pendingDecisions.list.map(({ id, interaction, approval }) => {
     const name = visible(interaction ? interaction.title || interaction.toolName || 'An agent asks' : approval.summary);
-    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, deed: () => router.go(approvalPath(id)) };
+    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, run: () => router.go(approvalPath(id)) };
   });
 }
 
@@ -77,7 +77,7 @@ function sessionFindings(): Finding[] {
     name: visible(titleOf(session)),
     note: agents.get(session.agentId)?.name ?? 'session',
     words: `${session.title} ${agents.get(session.agentId)?.name ?? ''}`,
-    deed: () => router.go(sessionPath(session.id)),
+    run: () => router.go(sessionPath(session.id)),
   }));
 }
 
@@ -88,7 +88,7 @@ function roomFindings(): Finding[] {
     name: nameOf(room),
     note: room.archived ? 'archived room' : room.unreadCount ? `${room.unreadCount} unread` : 'room',
     words: room.title,
-    deed: () => router.go(roomPath(room.id)),
+    run: () => router.go(roomPath(room.id)),
   }));
 }
 
@@ -101,7 +101,7 @@ function peopleFindings(): Finding[] {
       name: author.displayName,
       note: author.handle ? `@${author.handle}` : 'person',
       words: `${author.displayName} @${author.handle}`,
-      deed: () => void openDm(author.id),
+      run: () => void openDm(author.id),
     }));
 }
 
@@ -112,7 +112,7 @@ function agentFindings(): Finding[] {
     name: agent.name,
     note: agent.handle ? `@${agent.handle}` : 'agent',
     words: `${agent.name} @${agent.handle}`,
-    deed: () => router.go(agentPath(agent.id)),
+    run: () => router.go(agentPath(agent.id)),
   }));
 }
 
@@ -125,7 +125,7 @@ function fileFindings(): Finding[] {
     name: visible(path ? nameOfPath(path) : nameOfPath(cwd)),
     note: visible(path ? joined(cwd, path) : cwd),
     words: `${path} ${cwd}`,
-    deed: () => router.go(filesPath(cwd, path)),
+    run: () => router.go(filesPath(cwd, path)),
   }));
 }
 
@@ -136,18 +136,18 @@ function placeFindings(): Finding[] {
     name: `Go to ${place.name}`,
     note: place.keys,
     words: `Go to ${place.name}`,
-    deed: () => router.go(place.path),
+    run: () => router.go(place.path),
   }));
 }
 
 function commands(): Finding[] {
-  const command = (name: string, icon: IconName, note: string, deed: () => void): Finding => ({
+  const command = (name: string, icon: IconName, note: string, run: () => void): Finding => ({
     key: `command ${name}`,
     icon,
     name,
     note,
     words: name,
-    deed,
+    run,
   });
   const here = router.route;
   return [
