@@ -19,7 +19,7 @@ class Keys {
   };
 
   /** The events name ids only. */
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.list && ['api_key_created', 'api_key_revoked', 'password_changed'].includes(type)) void this.load();
   };
 }

@@ -29,7 +29,7 @@ class Tokens {
   }
 
   /** The events name ids only, so the list is read again. */
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (!['agent_token_created', 'agent_token_revoked', 'agent_retired'].includes(event.type)) return;
     const agentId = (event.data.agentId ?? (event.data.agent as { id: string } | undefined)?.id) as string | undefined;
     if (agentId !== undefined && this.#byAgent.has(agentId)) void this.load(agentId);

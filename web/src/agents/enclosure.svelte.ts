@@ -34,7 +34,7 @@ class Enclosure {
     if (!settings.list) void settings.load();
   };
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.checks && type === 'settings_changed') void this.load();
   };
 

@@ -5,7 +5,7 @@ import type { Reading } from '../api/client';
 import { tools } from '../api/tool-servers';
 import type { Approval, ApprovalState, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 import { isOlder } from './approval';
 
 export type ApprovalView = Approval & {
@@ -48,7 +48,7 @@ class Approvals {
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(readAll, (approvals, seq) => this.#take(approvals, seq), this.fold);
+      await readAndApply(readAll, (approvals, seq) => this.#take(approvals, seq), this.applyEvent);
       this.error = null;
       this.loaded = true;
     } catch (error) {
@@ -76,7 +76,7 @@ class Approvals {
     return view;
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     if (event.type === 'approval_requested') {
       const approval = event.data.approval as Approval;

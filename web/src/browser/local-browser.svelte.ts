@@ -3,7 +3,7 @@
 import { browser, type BrowserMode } from '../api/browser';
 import type { BrowserState } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { newer, selectedIn, stateIn } from './browser-state';
 import { isMoving, phaseOf } from './texts';
@@ -32,7 +32,7 @@ class LocalBrowser {
   #shownSince = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
   async #read(): Promise<void> {
     const resets = this.#resets;
@@ -108,12 +108,12 @@ class LocalBrowser {
 
   close = (): Promise<boolean> => this.run('close', browser.close);
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     // What an agent does moves the state by itself.
     if (this.#watchers > 0 && event.type.startsWith('browser_') && event.type !== 'browser_agent_action') void this.load();
   }
 
-  foldSignal = (sign: unknown): void => {
+  applySignal = (sign: unknown): void => {
     const state = stateIn(sign);
     if (state && this.#watchers > 0) this.take(state);
   };

@@ -5,7 +5,7 @@ import { api } from '../api/client';
 import type { CanvasDocument } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 import { saves } from '../files/saves.svelte';
 import { keep, kept } from '../ui/browser-storage';
 import { toasts } from '../ui/toasts.svelte';
@@ -56,10 +56,10 @@ export class Canvas {
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(
+      await readAndApply(
         () => api.canvas.list(this.place),
         ({ documents }, seq) => this.#take(documents, seq),
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
     } catch (error) {
@@ -74,15 +74,15 @@ export class Canvas {
     return body;
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.#seq || event.scope !== scopeOf(this.place)) return;
     if (event.type === 'doc_saved') this.#saved(event);
-    const folded = foldCanvas(event, (id) => this.#documents.get(id)?.rev ?? 0);
-    if (folded.kind === 'closed') this.#remove(folded.documentId, folded.reason, event.actorId);
-    if (folded.kind !== 'put') return;
+    const update = foldCanvas(event, (id) => this.#documents.get(id)?.rev ?? 0);
+    if (update.kind === 'closed') this.#remove(update.documentId, update.reason, event.actorId);
+    if (update.kind !== 'put') return;
     const isNews = event.data.change === 'opened' || event.data.change === 'updated';
-    if (isNews && event.actorId !== authors.meId && folded.document.id !== this.openId) this.news.add(folded.document.id);
-    this.put(folded.document, event.at);
+    if (isNews && event.actorId !== authors.meId && update.document.id !== this.openId) this.news.add(update.document.id);
+    this.put(update.document, event.at);
   };
 
   /** Takes in a document as an answer or event gives it; `at` is when it came to be so, null when nobody knows. */

@@ -1,6 +1,6 @@
 /** The link to the cloud service as this page knows it. Codes live in memory only, as long as they wait. */
 
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { calls } from './cloud-api';
 import type { Link, Status } from './types';
@@ -27,7 +27,7 @@ class CloudLink {
     return this.#read();
   };
 
-  #read = onceMore(async () => {
+  #read = coalesced(async () => {
     try {
       const [link, status] = await Promise.all([calls.link(), calls.status()]);
       this.link = link.body;
@@ -56,7 +56,7 @@ class CloudLink {
     return this.answers !== false;
   };
 
-  fold = ({ type, data }: HallEvent): void => {
+  applyEvent = ({ type, data }: HallEvent): void => {
     if (type === 'cloud_heartbeat_changed' && typeof data.ok === 'boolean') this.answers = data.ok;
     else if (type === 'cloud_link_changed') this.answers = null;
     else return;

@@ -1,6 +1,6 @@
 /** What the cloud service sells; read anew whenever the view is opened or the link changes. */
 
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import { calls } from './cloud-api';
 import type { Offers } from './types';
 
@@ -9,7 +9,7 @@ class CloudOffers {
   seen = $state.raw<Offers | null>(null);
   error = $state<unknown>(null);
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
       this.seen = (await calls.offers()).body;
       this.error = null;

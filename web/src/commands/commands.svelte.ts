@@ -45,7 +45,7 @@ class CommandLists {
     }
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.type !== 'commands_changed') return;
     const place = { cwd: event.data.cwd as string, runtime: event.data.runtime as string };
     if (this.#asked.has(keyOf(place))) void this.load(place);

@@ -3,7 +3,7 @@
 import { SvelteMap } from 'svelte/reactivity';
 import { session } from '../accounts/session.svelte';
 import { ApiError } from '../errors/error';
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { newUuid } from '../files/uuid';
 import { keep, kept } from '../ui/browser-storage';
@@ -65,7 +65,7 @@ class Flows {
   };
 
   /** Reads what there is, such as when somebody comes back from a sign-in. One that ended stays until it is dismissed. */
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
       for (const flow of (await connectors.flows.list()).body.flows) this.#put(flow);
       this.error = null;
@@ -78,7 +78,7 @@ class Flows {
     if (session.isOwner) void this.load();
   };
 
-  fold = ({ type, data }: HallEvent): void => {
+  applyEvent = ({ type, data }: HallEvent): void => {
     if (type !== 'connector_flow_changed' || typeof data.flowId !== 'string') return;
     const known = this.#byId.get(data.flowId);
     if (this.#dropped.has(data.flowId) || (known && isFinal(known))) return;

@@ -25,7 +25,7 @@ class Catalog {
 
   again = (): Promise<void> => this.find(this.query);
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.list && type === 'connector_provider_changed') void this.again();
   };
 

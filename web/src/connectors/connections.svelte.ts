@@ -1,6 +1,6 @@
 /** The accounts that are connected; for the owner. */
 
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { connectors } from './connectors-api';
 import type { Connection } from './types';
@@ -17,7 +17,7 @@ class Connections {
     return this.list?.find((one) => one.id === id);
   }
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
       this.list = (await connectors.connections.list()).body.connections;
       this.error = null;
@@ -39,7 +39,7 @@ class Connections {
   }
 
   /** An event tells a part only, and a change of a provider makes others ready or not: the list is read again. */
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (!this.list && !this.error) return;
     if (type === 'connector_connection_changed' || type === 'connector_grants_changed' || type === 'connector_provider_changed') void this.load();
   };

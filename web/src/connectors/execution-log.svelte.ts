@@ -1,6 +1,6 @@
 /** What was run with the connections, newest first, page by page. */
 
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { connectors } from './connectors-api';
 import { executionsOf, joined } from './executions';
@@ -22,7 +22,7 @@ class Usage {
   #asked = 0;
 
   /** The newest page; an answer that comes after a later question is dropped. */
-  load = onceMore(() => this.#read(null));
+  load = coalesced(() => this.#read(null));
 
   more = async (): Promise<void> => {
     if (this.next && !this.busy) await this.#read(this.next);
@@ -34,7 +34,7 @@ class Usage {
     void this.load();
   };
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.attempts && (type === 'connector_execution_started' || type === 'connector_execution_finished')) void this.load();
   };
 

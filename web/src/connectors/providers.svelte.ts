@@ -1,6 +1,6 @@
 /** The provider instances with their services; for the owner. */
 
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { connectors } from './connectors-api';
 import type { Provider, Toolkit } from './types';
@@ -23,7 +23,7 @@ class Providers {
     return this.toolkit(id, slug)?.displayName ?? slug;
   }
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
       this.list = (await connectors.providers.list()).body.providers;
       this.error = null;
@@ -32,7 +32,7 @@ class Providers {
     }
   });
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if ((this.list || this.error) && type === 'connector_provider_changed') void this.load();
   };
 

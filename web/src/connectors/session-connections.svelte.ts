@@ -1,6 +1,6 @@
 /** What the agents of open sessions can reach, and what the sessions say of it. */
 
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { connectors } from './connectors-api';
 import type { SessionConnection } from './types';
@@ -15,7 +15,7 @@ export class Reach {
     this.#sessionId = sessionId;
   }
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
       this.list = (await connectors.sessions.list(this.#sessionId)).body.connections;
       this.error = null;
@@ -42,7 +42,7 @@ class Reaches {
     return made;
   }
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (type === 'connector_grants_changed' || type === 'connector_connection_changed' || type === 'connector_provider_changed') this.reload();
   };
 

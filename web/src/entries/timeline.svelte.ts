@@ -5,7 +5,7 @@ import type { Entry } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { asApiError, type ApiError } from '../errors/error';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 import { ReadAt, withAnswer } from './apply-events';
 import { forget, leftover, newKey, remember, type Outgoing } from './outbox';
 import { emptyWindow, firstSeq, lastSeq, PAGE, withEntry, withNewer, withOlder, type EntryWindow } from './entry-window';
@@ -68,7 +68,7 @@ export class Timeline {
     });
   }
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (!this.loaded) return;
     const entries = this.#readAt.after(this.window.entries, event);
     if (entries !== this.window.entries) this.window = { ...this.window, entries };
@@ -189,14 +189,14 @@ export class Timeline {
     query: { before?: number; after?: number; limit: number },
     take: (entries: Entry[], hasMore: boolean, seq: number) => void,
   ): Promise<void> {
-    await readAndFold(
+    await readAndApply(
       () => api.entries.page(this.roomId, query),
       ({ entries, threadRoots, hasMore }, seq) => {
         this.#rootsAt.note(threadRoots, seq);
         this.roots = new Map([...this.roots, ...threadRoots.map((root) => [root.id, root] as const)]);
         take(entries, hasMore, seq);
       },
-      (event) => this.fold(event),
+      (event) => this.applyEvent(event),
     );
   }
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { onceMore } from './coalesce';
+import { coalesced } from './coalesce';
 
 /** A reading whose answers come when the test says so. */
 function slowReading() {
   const waiting: { answer: () => void; fail: (error: Error) => void }[] = [];
-  const load = onceMore(() => new Promise((answer, fail) => waiting.push({ answer, fail })));
+  const load = coalesced(() => new Promise((answer, fail) => waiting.push({ answer, fail })));
   const settled = () => new Promise((resolve) => setTimeout(resolve));
   return { load, waiting, settled };
 }

@@ -4,7 +4,7 @@
  * Makes of `read` a reading that never runs beside itself. A call while one is under way waits for that one,
  * and makes it be taken once more, because what it is called for may have happened after the answer.
  */
-export function onceMore(read: () => Promise<void>): () => Promise<void> {
+export function coalesced(read: () => Promise<void>): () => Promise<void> {
   let reading: Promise<void> | null = null;
   let again = false;
   const load = (): Promise<void> => {

@@ -3,7 +3,7 @@
 import { tellRefusal } from '../api/client';
 import { frameFromMessage, SseParser, type Frame } from './frames';
 
-export type Listener = {
+export type EventConnectionCallbacks = {
   /** Bytes came: the line is alive. */
   alive(): void;
   frame(frame: Frame): void;
@@ -11,8 +11,8 @@ export type Listener = {
   ended(retryAfterS: number): void;
 };
 
-export type Line = { close(): void };
-export type OpenLine = (after: number, logId: string, listener: Listener) => Line;
+export type EventConnection = { close(): void };
+export type ConnectEvents = (after: number, logId: string, listener: EventConnectionCallbacks) => EventConnection;
 
 /** Silence longer than three heartbeats (15 s each) means the line is dead, whatever the socket says. */
 const SILENCE_MAX_MS = 45_000;
@@ -41,7 +41,7 @@ function watch(onSilence: () => void): { touch(): void; stop(): void } {
  * SSE read with `fetch`, not `EventSource`: it shows refusals, heartbeats and position frames,
  * and leaves the reconnecting to us.
  */
-export const openSse: OpenLine = (after, logId, listener) => {
+export const openSse: ConnectEvents = (after, logId, listener) => {
   const abort = new AbortController();
   const silence = watch(() => abort.abort());
   let over = false;
@@ -83,7 +83,7 @@ export const openSse: OpenLine = (after, logId, listener) => {
 };
 
 /** The same stream by WebSocket, for pages where no tab can lead (plain http off loopback). */
-export const openSocket: OpenLine = (after, logId, listener) => {
+export const openSocket: ConnectEvents = (after, logId, listener) => {
   const url = address(after, logId);
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
   const socket = new WebSocket(url);

@@ -9,19 +9,19 @@ const READ_TRIES = 5;
 
 /**
  * Reads, lets `take` replace the state, and folds what happened while the answer was on its way.
- * Returns the event the state is true at; `fold` must skip events at or below that.
+ * Returns the event the state is true at; `applyEvent` must skip events at or below that.
  */
-export async function readAndFold<Body>(
+export async function readAndApply<Body>(
   read: () => Promise<Reading<Body>>,
   take: (body: Body, seq: number) => void,
-  fold: (event: HallEvent) => void,
+  applyEvent: (event: HallEvent) => void,
 ): Promise<void> {
   for (let tries = 1; ; tries++) {
     const { body, seq } = await read();
     const passed = stream.since(seq);
     if (passed === null && tries < READ_TRIES) continue;
     take(body, seq);
-    for (const event of passed ?? []) fold(event);
+    for (const event of passed ?? []) applyEvent(event);
     return;
   }
 }

@@ -1,7 +1,7 @@
 /** Keeps a line open: reconnects from the last cursor, 0.5 s doubling to 15 s with jitter. */
 
 import type { Frame } from './frames';
-import type { Line, OpenLine } from './event-connection';
+import type { EventConnection, ConnectEvents } from './event-connection';
 
 const RETRY_FIRST_MS = 500;
 const RETRY_MAX_MS = 15_000;
@@ -12,24 +12,24 @@ export function retryDelayMs(tries: number, chance: number): number {
   return full / 2 + (full / 2) * chance;
 }
 
-export type LifelineEvents = {
+export type ReconnectingStreamCallbacks = {
   /** `prev` is the cursor before this frame: who stands before it has missed something. */
   frame(prev: number, frame: Frame): void;
   up(): void;
   down(): void;
 };
 
-export class Lifeline {
-  #open: OpenLine;
-  #events: LifelineEvents;
+export class ReconnectingStream {
+  #open: ConnectEvents;
+  #events: ReconnectingStreamCallbacks;
   #cursor: number;
   #logId: string;
-  #line: Line | null = null;
+  #line: EventConnection | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #tries = 0;
   #up = false;
 
-  constructor(open: OpenLine, cursor: number, logId: string, events: LifelineEvents) {
+  constructor(open: ConnectEvents, cursor: number, logId: string, events: ReconnectingStreamCallbacks) {
     this.#open = open;
     this.#cursor = cursor;
     this.#logId = logId;

@@ -7,7 +7,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import type { Interaction, PendingInteraction, Reply, Resolution } from '../api/types';
 import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 
 export type InteractionView = Interaction & {
   /** When this page heard of it, by `performance.now()`: the server's remaining time counts from there. */
@@ -74,10 +74,10 @@ class Interactions {
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(
+      await readAndApply(
         work.interactions.pending,
         ({ interactions }, seq) => this.#take(interactions, seq),
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
       this.loaded = true;
@@ -86,7 +86,7 @@ class Interactions {
     }
   };
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     switch (event.type) {
       case 'interaction_opened':

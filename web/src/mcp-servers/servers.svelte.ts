@@ -52,7 +52,7 @@ class Servers {
   }
 
   /** Events hide values and leave out what follows from others, so the list is read again. */
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     const agentId = event.data.agentId;
     if (event.type.startsWith('mcp_server_') && typeof agentId === 'string') void this.load(agentId);
   };

@@ -43,7 +43,7 @@ class SignIns {
     this.#byServer.delete(keyOf(agentId, name));
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     const { agentId, name } = event.data;
     if (typeof agentId !== 'string' || typeof name !== 'string') return;
     const key = keyOf(agentId, name);

@@ -4,9 +4,9 @@ import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Author, Room, Warning } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 import { byActivity, foldRoom, plainTitle, roomIdOf } from './apply-events';
 
 class Rooms {
@@ -33,9 +33,9 @@ class Rooms {
     return this.#byId.get(roomId);
   }
 
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     const roomId = roomIdOf(event);
     if (roomId !== null) {
@@ -61,7 +61,7 @@ class Rooms {
 
   async #read(): Promise<void> {
     try {
-      await readAndFold(
+      await readAndApply(
         api.rooms.list,
         ({ rooms, warnings }, seq) => {
           this.seq = seq;
@@ -70,7 +70,7 @@ class Rooms {
           for (const roomId of this.#byId.keys()) if (!listed.has(roomId)) this.#byId.delete(roomId);
           for (const room of rooms) this.#byId.set(room.id, room);
         },
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
       this.loaded = true;

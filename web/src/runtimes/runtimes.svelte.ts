@@ -73,7 +73,7 @@ class Runtimes {
     }
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.type === 'runtime_changed' && this.#asked) void this.load();
   };
 

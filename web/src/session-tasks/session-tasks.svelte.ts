@@ -2,7 +2,7 @@
 
 import type { Task } from '../api/types';
 import { work } from '../api/agent-work';
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 
 export class SessionTasks {
@@ -17,9 +17,9 @@ export class SessionTasks {
     this.id = sessionId;
   }
 
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (event.type === 'tasks_changed') void this.load();
   }
 

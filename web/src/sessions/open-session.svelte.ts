@@ -5,10 +5,10 @@ import { work } from '../api/agent-work';
 import { Canvas } from '../canvas/canvas.svelte';
 import { newKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
-import { onceMore } from '../events/coalesce';
+import { coalesced } from '../events/coalesce';
 import { interactions } from '../interactions/interactions.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
 import { taskLists } from '../session-tasks/task-lists.svelte';
 import { sessions } from './sessions.svelte';
@@ -68,7 +68,7 @@ export class OpenSession {
   }
 
   /** Reads the newest messages. */
-  refresh = onceMore(() => this.#read());
+  refresh = coalesced(() => this.#read());
 
   loadQueue = async (): Promise<void> => {
     try {
@@ -118,9 +118,9 @@ export class OpenSession {
     void this.open();
   }
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (event.scope !== `session:${this.id}`) return;
-    this.canvas.fold(event);
+    this.canvas.applyEvent(event);
     switch (event.type) {
       case 'message_queued':
       case 'message_removed':
@@ -189,7 +189,7 @@ export class OpenSession {
 
   async #read(): Promise<void> {
     try {
-      await readAndFold(
+      await readAndApply(
         this.#readOn,
         (messages, seq) => {
           this.#seq = seq;
@@ -238,8 +238,8 @@ class OpenSessions {
     return session;
   }
 
-  fold = (event: HallEvent): void => {
-    for (const session of this.#kept.values()) session.fold(event);
+  applyEvent = (event: HallEvent): void => {
+    for (const session of this.#kept.values()) session.applyEvent(event);
   };
 
   reload = (): void => {

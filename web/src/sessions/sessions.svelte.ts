@@ -4,7 +4,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import type { Session } from '../api/types';
 import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 import { keep, kept } from '../ui/browser-storage';
 
 const SEEN = 'guildhall.sessions-seen';
@@ -42,7 +42,7 @@ class Sessions {
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(this.#readAll, ({ sessions, warnings }, seq) => this.#take(sessions, warnings, seq), this.fold);
+      await readAndApply(this.#readAll, ({ sessions, warnings }, seq) => this.#take(sessions, warnings, seq), this.applyEvent);
       this.error = null;
       this.loaded = true;
     } catch (error) {
@@ -50,7 +50,7 @@ class Sessions {
     }
   };
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     if (['session_created', 'session_updated', 'session_closed'].includes(event.type)) this.put(event.data.session as Session);
   };

@@ -38,7 +38,7 @@ class Terminal {
   }
 
   /** A session the list does not hold may have begun. */
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.type !== 'tasks_changed' || !this.loaded) return;
     const id = event.data.sessionId as string;
     if (this.get(id)) void this.load();

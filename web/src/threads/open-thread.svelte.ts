@@ -6,7 +6,7 @@ import { Uploads } from '../attachments/uploads.svelte';
 import { authors } from '../authors/authors.svelte';
 import { ReadAt, withAnswer } from '../entries/apply-events';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/read-and-apply';
+import { readAndApply } from '../events/read-and-apply';
 
 /** Pages read at once (200 replies each); a longer thread is read on by a press. */
 const PAGES_MAX = 5;
@@ -51,7 +51,7 @@ export class OpenThread {
     }
   };
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (!this.root) return;
     this.#set(this.#readAt.after([this.root, ...this.replies], event));
     if (event.type !== 'entry_added' || this.hasMore) return;
@@ -69,7 +69,7 @@ export class OpenThread {
 
   async #readPage(): Promise<void> {
     const after = this.#last();
-    await readAndFold(
+    await readAndApply(
       () => api.threads.page(this.roomId, this.rootId, after),
       ({ root, entries, hasMore }, seq) => {
         this.#readAt.note([root, ...entries], seq);
@@ -78,7 +78,7 @@ export class OpenThread {
         this.hasMore = hasMore;
         for (const { authorId } of [root, ...entries]) void authors.ensure(authorId);
       },
-      (event) => this.fold(event),
+      (event) => this.applyEvent(event),
     );
   }
 
