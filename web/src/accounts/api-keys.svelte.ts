@@ -24,4 +24,4 @@ class Keys {
   };
 }
 
-export const keys = new Keys();
+export const apiKeys = new Keys();

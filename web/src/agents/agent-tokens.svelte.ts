@@ -40,7 +40,7 @@ class Tokens {
   };
 }
 
-export const tokens = new Tokens();
+export const agentTokens = new Tokens();
 
 /** True while a program can still use the token. */
 export function isLive(token: AgentToken, now: Date): boolean {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { Gate } from './gated-requests';
+import { ApprovalTokens } from './gated-requests';
 import type { ApprovalRequired } from './types';
 
 const wanted = (approvalToken: string) => ({ status: 'approval_required', approvalToken, approvalId: `of ${approvalToken}` }) as ApprovalRequired;
 
 test('what the owner allowed is done when the same is asked again, and nothing else is', async () => {
-  const gate = new Gate();
+  const gate = new ApprovalTokens();
   const shown: (string | undefined)[] = [];
   const ask = (what: unknown[], answer: string[] | ApprovalRequired) =>
     gate.ask(what, (headers) => {

@@ -8,16 +8,16 @@ import type { ApprovalRequired } from './types';
 type Headers = Record<string, string>;
 
 /** What became of such a action: it was done, or waits for the approval `asked`. */
-export type Gated<Body> = { done: Body; asked: null } | { done: null; asked: string };
+export type GatedResult<Body> = { done: Body; asked: null } | { done: null; asked: string };
 
 /** Who must be asked for is told so at once; nothing is held open. */
 const AT_ONCE = { prefer: 'wait=0' };
 
-export class Gate {
+export class ApprovalTokens {
   #tokens = new Map<string, string>();
 
   /** `what` says all that is asked; the same asked again shows the token. */
-  async ask<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<Gated<Body>> {
+  async ask<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<GatedResult<Body>> {
     const key = JSON.stringify(what);
     const token = this.#tokens.get(key);
     this.#tokens.delete(key);

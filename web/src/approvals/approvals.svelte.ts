@@ -1,7 +1,7 @@
 /** What must be allowed before it happens, apart from what sessions ask; and what became of it while this page was open. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Reading } from '../api/client';
+import type { SnapshotAt } from '../api/client';
 import { tools } from '../api/tool-servers';
 import type { Approval, ApprovalState, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
@@ -116,7 +116,7 @@ class Approvals {
 }
 
 /** All pages, true at the first one's event. */
-async function readAll(): Promise<Reading<Approval[]>> {
+async function readAll(): Promise<SnapshotAt<Approval[]>> {
   const found: Approval[] = [];
   let first: number | null = null;
   for (let cursor: string | undefined; ; ) {

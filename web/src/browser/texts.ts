@@ -1,6 +1,6 @@
 /** What the page says of the local browser. Pure. */
 
-import type { BrowserFault, BrowserState, BrowserTab } from '../api/types';
+import type { BrowserFailure, BrowserState, BrowserTab } from '../api/types';
 import { visible } from '../text/entry-pieces';
 
 export type Phase = 'closed' | 'failed' | 'preparing' | 'closing' | 'window' | 'page';
@@ -61,7 +61,7 @@ export type Failure = {
 };
 
 /** What went wrong, what it means, and what to do. */
-export function failureOf({ code, message, details: of }: BrowserFault): Failure {
+export function failureOf({ code, message, details: of }: BrowserFailure): Failure {
   const details = (of ?? {}) as { searched?: unknown; canDownload?: unknown; reason?: unknown };
   const plain: Failure = { title: 'The browser did not open', text: visible(message), next: '', embedded: false, download: false, searched: [] };
   switch (code) {

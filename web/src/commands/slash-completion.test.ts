@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Command } from '../api/types';
+import type { SlashCommand } from '../api/types';
 import { commandsFor, insert, slashAt, sourceOf } from './slash-completion';
 
-const command = (fullCommand: string, more: Partial<Command> = {}): Command => ({
+const command = (fullCommand: string, more: Partial<SlashCommand> = {}): SlashCommand => ({
   namespace: '',
   command: fullCommand.slice(1),
   fullCommand,

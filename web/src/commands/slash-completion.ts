@@ -1,6 +1,6 @@
 /** Completing a slash command while one writes. Pure. */
 
-import type { Command } from '../api/types';
+import type { SlashCommand } from '../api/types';
 
 /** The command being written at the caret: where its `/` stands and what follows it. */
 export type Writing = { start: number; query: string };
@@ -16,7 +16,7 @@ export function slashAt(text: string, caret: number): Writing | null {
 }
 
 /** Who fits: the name's own beginning first, then a part's beginning, then any place in name or description. */
-export function commandsFor(query: string, commands: readonly Command[], max = 50): Command[] {
+export function commandsFor(query: string, commands: readonly SlashCommand[], max = 50): SlashCommand[] {
   return commands
     .map((command) => ({ command, fit: fitOf(query, command) }))
     .filter(({ fit }) => fit > 0)
@@ -25,7 +25,7 @@ export function commandsFor(query: string, commands: readonly Command[], max = 5
     .map(({ command }) => command);
 }
 
-function fitOf(query: string, { fullCommand, description }: Command): number {
+function fitOf(query: string, { fullCommand, description }: SlashCommand): number {
   const name = fullCommand.slice(1).toLowerCase();
   if (query === '' || name.startsWith(query)) return 4;
   if (name.split(/[:._-]/).some((part) => part.startsWith(query))) return 3;
@@ -34,14 +34,14 @@ function fitOf(query: string, { fullCommand, description }: Command): number {
 }
 
 /** The text with the command in place of what was begun, and where the caret goes. */
-export function insert(text: string, writing: Writing, caret: number, { fullCommand }: Command): { text: string; caret: number } {
+export function insert(text: string, writing: Writing, caret: number, { fullCommand }: SlashCommand): { text: string; caret: number } {
   const after = text.slice(caret);
   const space = /^\s/.test(after) ? '' : ' ';
   return { text: text.slice(0, writing.start) + fullCommand + space + after, caret: writing.start + fullCommand.length + 1 };
 }
 
 /** Whose command it is, by where it stands. */
-export function sourceOf({ filePath }: Command): 'agent' | 'skill' | 'user' | 'project' {
+export function sourceOf({ filePath }: SlashCommand): 'agent' | 'skill' | 'user' | 'project' {
   if (filePath === '') return 'agent';
   if (/(^|\/)skills\//.test(filePath)) return 'skill';
   return filePath.startsWith('~/') ? 'user' : 'project';

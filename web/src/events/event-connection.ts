@@ -1,6 +1,6 @@
 /** One connection to the stream, by SSE or WebSocket; it ends once and does not come back by itself. */
 
-import { tellRefusal } from '../api/client';
+import { reportRefusal } from '../api/client';
 import { frameFromMessage, SseParser, type Frame } from './frames';
 
 export type EventConnectionCallbacks = {
@@ -59,7 +59,7 @@ export const openSse: ConnectEvents = (after, logId, listener) => {
       cache: 'no-store',
       signal: abort.signal,
     });
-    if (!response.ok) await tellRefusal(response);
+    if (!response.ok) await reportRefusal(response);
     if (!response.ok || !response.body) return Number(response.headers.get('retry-after') ?? 0);
     const parser = new SseParser();
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,6 +1,6 @@
 /** State that is read by GET and kept true by folding events into it. */
 
-import type { Reading } from '../api/client';
+import type { SnapshotAt } from '../api/client';
 import type { HallEvent } from './frames';
 import { stream } from './stream.svelte';
 
@@ -12,7 +12,7 @@ const READ_TRIES = 5;
  * Returns the event the state is true at; `applyEvent` must skip events at or below that.
  */
 export async function readAndApply<Body>(
-  read: () => Promise<Reading<Body>>,
+  read: () => Promise<SnapshotAt<Body>>,
   take: (body: Body, seq: number) => void,
   applyEvent: (event: HallEvent) => void,
 ): Promise<void> {

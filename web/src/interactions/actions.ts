@@ -1,6 +1,6 @@
 /** Answering an ask. Whatever lets something happen names the digest of what was shown. */
 
-import type { Answers, Resolution } from '../api/types';
+import type { FormAnswers, Resolution } from '../api/types';
 import { work } from '../api/agent-work';
 import { asApiError, type ApiError } from '../errors/error';
 import { interactions, type InteractionView } from './interactions.svelte';
@@ -9,7 +9,7 @@ import { interactions, type InteractionView } from './interactions.svelte';
 export type InteractionDecision =
   | { action: 'approve'; optionId?: string; always?: boolean }
   | { action: 'deny'; reason?: string; tellAgent?: boolean }
-  | { action: 'answer'; answers: Answers }
+  | { action: 'answer'; answers: FormAnswers }
   | { action: 'decline' };
 
 /** Null when it was taken; else why not, after the list was put right. */

@@ -1,6 +1,6 @@
 /** A question form's values on their way from its fields to the server, and as they are shown afterwards. Pure. */
 
-import type { Answers, Question } from '../api/types';
+import type { FormAnswers, Question } from '../api/types';
 
 export type FormValues = Record<string, string | string[]>;
 
@@ -27,7 +27,7 @@ export function missingAnswers(questions: readonly Question[], values: FormValue
 }
 
 /** What is sent: only what was answered. A link is opened, not answered. */
-export function toAnswers(questions: readonly Question[], values: FormValues): Answers {
+export function toAnswers(questions: readonly Question[], values: FormValues): FormAnswers {
   const given = questions.flatMap(({ id, type }): [string, string | string[]][] => {
     const value = values[id] ?? '';
     return type === 'link' || value.length === 0 ? [] : [[id, value]];

@@ -1,7 +1,7 @@
 /** actions on an agent's tool servers that show their card as the last step of a form. */
 
 import { SvelteSet } from 'svelte/reactivity';
-import type { Gated } from '../api/gated-requests';
+import type { GatedResult } from '../api/gated-requests';
 import { tools } from '../api/tool-servers';
 import type { McpServer } from '../api/types';
 import { approvals, isPendingApproval } from '../approvals/approvals.svelte';
@@ -9,7 +9,7 @@ import { asApiError, type ApiError } from '../errors/error';
 import { session } from '../accounts/session.svelte';
 import { took } from './actions';
 
-type Action = () => Promise<Gated<McpServer[]>>;
+type Action = () => Promise<GatedResult<McpServer[]>>;
 
 /** Cards that stand in a form and nowhere else on its view. */
 export const inForms = new SvelteSet<string>();

@@ -2,7 +2,7 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
-import type { Author, Room, Warning } from '../api/types';
+import type { Author, Room, ServerWarning } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
@@ -12,7 +12,7 @@ import { byActivity, foldRoom, plainTitle, roomIdOf } from './apply-events';
 class Rooms {
   loaded = $state(false);
   error = $state<unknown>(null);
-  warnings = $state.raw<Warning[]>([]);
+  warnings = $state.raw<ServerWarning[]>([]);
   seq = 0;
 
   #byId = new SvelteMap<string, Room>();

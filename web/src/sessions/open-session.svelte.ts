@@ -1,6 +1,6 @@
 /** A session one looks into: its messages, its queue, what one is sending, kept true by events. */
 
-import type { Message, Queued, ToolCall } from '../api/types';
+import type { Message, QueuedMessage, ToolCall } from '../api/types';
 import { work } from '../api/agent-work';
 import { Canvas } from '../canvas/canvas.svelte';
 import { newKey } from '../entries/outbox';
@@ -26,7 +26,7 @@ export class OpenSession {
   readonly tasks: SessionTasks;
   readonly canvas: Canvas;
   messages = $state.raw<Message[]>([]);
-  queue = $state.raw<Queued[]>([]);
+  queue = $state.raw<QueuedMessage[]>([]);
   sending = $state.raw<Sending[]>([]);
   asides = $state.raw<Aside[]>([]);
   loaded = $state(false);

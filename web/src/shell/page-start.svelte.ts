@@ -1,11 +1,11 @@
 /** The start of the page: who am I, what is there, then the stream from where the readings stand. */
 
 import { accounts } from '../accounts/accounts.svelte';
-import { keys } from '../accounts/api-keys.svelte';
+import { apiKeys } from '../accounts/api-keys.svelte';
 import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
 import { enclosure } from '../agents/enclosure.svelte';
-import { tokens } from '../agents/agent-tokens.svelte';
+import { agentTokens } from '../agents/agent-tokens.svelte';
 import { approvals } from '../approvals/approvals.svelte';
 import { api } from '../api/client';
 import { authors } from '../authors/authors.svelte';
@@ -71,12 +71,12 @@ class Boot {
     stream.onEvent((event) => {
       authors.applyEvent(event);
       agents.applyEvent(event);
-      tokens.applyEvent(event);
+      agentTokens.applyEvent(event);
       rooms.applyEvent(event);
       openRooms.applyEvent(event);
       threads.applyEvent(event);
       accounts.applyEvent(event);
-      keys.applyEvent(event);
+      apiKeys.applyEvent(event);
       settings.applyEvent(event);
       enclosure.applyEvent(event);
       sessions.applyEvent(event);
@@ -103,7 +103,7 @@ class Boot {
     stream.onReset(() => {
       void Promise.all([authors.load(), agents.load(), rooms.load()]).catch((error: unknown) => toasts.fail(error));
       openRooms.reload();
-      tokens.reload();
+      agentTokens.reload();
       threads.reload();
       settings.reload();
       enclosure.reload();
