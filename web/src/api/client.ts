@@ -5,7 +5,7 @@
 
 import createClient from 'openapi-fetch';
 import type { Content } from '../canvas/content';
-import type { CanvasPlace } from '../canvas/canvas-owner';
+import type { CanvasOwner } from '../canvas/canvas-owner';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
 import type { RevivedDecision } from './types';
@@ -247,12 +247,12 @@ export const api = {
   },
 
   canvas: {
-    list: ({ kind, id }: CanvasPlace) => readSnapshot(http.GET(canvasAt[kind].all, { params: { path: { id } } })),
-    one: ({ kind, id }: CanvasPlace, documentId: string) => readSnapshot(http.GET(canvasAt[kind].one, { params: { path: { id, documentId } } })),
-    open: ({ kind, id }: CanvasPlace, content: Content) =>
+    list: ({ kind, id }: CanvasOwner) => readSnapshot(http.GET(canvasAt[kind].all, { params: { path: { id } } })),
+    one: ({ kind, id }: CanvasOwner, documentId: string) => readSnapshot(http.GET(canvasAt[kind].one, { params: { path: { id, documentId } } })),
+    open: ({ kind, id }: CanvasOwner, content: Content) =>
       bodyOf(http.POST(canvasAt[kind].all, { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
     /** With `rev` only while the document still is at that revision; else 412. */
-    change: ({ kind, id }: CanvasPlace, documentId: string, change: ChangeDocument, rev?: number) =>
+    change: ({ kind, id }: CanvasOwner, documentId: string, change: ChangeDocument, rev?: number) =>
       bodyOf(
         http.PATCH(canvasAt[kind].one, {
           params: { path: { id, documentId } },
@@ -260,14 +260,14 @@ export const api = {
           body: change as Schemas['ChangeDocument'],
         }),
       ),
-    close: async ({ kind, id }: CanvasPlace, documentId: string): Promise<void> => {
+    close: async ({ kind, id }: CanvasOwner, documentId: string): Promise<void> => {
       await bodyOf(http.DELETE(canvasAt[kind].one, { params: { path: { id, documentId } } }));
     },
     /** `leaving`: the page goes away with this word, which then arrives all the same. */
-    edit: ({ kind, id }: CanvasPlace, documentId: string, editing: boolean, leaving = false) =>
+    edit: ({ kind, id }: CanvasOwner, documentId: string, editing: boolean, leaving = false) =>
       bodyOf(http.POST(canvasAt[kind].editing, { params: { path: { id, documentId } }, body: { editing }, keepalive: leaving })),
     /** Binds a document to the file that now stands at its path; the owner alone may. */
-    reload: ({ kind, id }: CanvasPlace, documentId: string) => bodyOf(http.POST(canvasAt[kind].reload, { params: { path: { id, documentId } } })),
+    reload: ({ kind, id }: CanvasOwner, documentId: string) => bodyOf(http.POST(canvasAt[kind].reload, { params: { path: { id, documentId } } })),
     discuss: (id: string, documentId: string) =>
       bodyOf(http.POST('/api/rooms/{id}/canvas/{documentId}/thread', { params: { path: { id, documentId } } })),
   },

@@ -6,7 +6,7 @@ import type { Uploads } from './uploads.svelte';
 const holdsFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
 
 /** For `{@attach}`; while files are over the element it carries `data-dropping`. Null takes none. */
-export function drops(uploads: Uploads | null): (element: HTMLElement) => (() => void) | void {
+export function acceptDrops(uploads: Uploads | null): (element: HTMLElement) => (() => void) | void {
   return (element) => {
     if (!uploads) return;
     let depth = 0;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { FILES_MAX, room, sizeWords, standing, starting, waiting, withUpload, type Upload } from './upload-queue';
+import { FILES_MAX, filesLeft, sizeText, uploadStatus, starting, newUpload, withUpload, type Upload } from './upload-queue';
 
 const file = (name: string) => ({ name, size: 10 });
-const queue = (...states: Upload['state'][]): Upload[] => states.map((state, key) => ({ ...waiting(key, file(`f${key}`)), state }));
+const queue = (...states: Upload['state'][]): Upload[] => states.map((state, key) => ({ ...newUpload(key, file(`f${key}`)), state }));
 
 test('two files are sent at a time, oldest first', () => {
   expect(starting(queue('waiting', 'waiting', 'waiting')).map(({ key }) => key)).toEqual([0, 1]);
@@ -12,17 +12,17 @@ test('two files are sent at a time, oldest first', () => {
 });
 
 test('an entry holds ten files, whatever is dropped', () => {
-  expect(room([], 3)).toBe(3);
-  expect(room(queue('ready', 'failed'), 50)).toBe(FILES_MAX - 2);
-  expect(room(Array.from({ length: 10 }, (_, key) => waiting(key, file('x'))), 1)).toBe(0);
+  expect(filesLeft([], 3)).toBe(3);
+  expect(filesLeft(queue('ready', 'failed'), 50)).toBe(FILES_MAX - 2);
+  expect(filesLeft(Array.from({ length: 10 }, (_, key) => newUpload(key, file('x'))), 1)).toBe(0);
 });
 
 test('sending waits for every file, and a failed one stops it', () => {
-  expect(standing([])).toBe('none');
-  expect(standing(queue('ready', 'sending'))).toBe('busy');
-  expect(standing(queue('waiting'))).toBe('busy');
-  expect(standing(queue('ready', 'failed', 'sending'))).toBe('failed');
-  expect(standing(queue('ready', 'ready'))).toBe('ready');
+  expect(uploadStatus([])).toBe('none');
+  expect(uploadStatus(queue('ready', 'sending'))).toBe('busy');
+  expect(uploadStatus(queue('waiting'))).toBe('busy');
+  expect(uploadStatus(queue('ready', 'failed', 'sending'))).toBe('failed');
+  expect(uploadStatus(queue('ready', 'ready'))).toBe('ready');
 });
 
 test('a change touches one file', () => {
@@ -33,7 +33,7 @@ test('a change touches one file', () => {
 });
 
 test('sizes are said in two digits', () => {
-  expect([0, 999, 1000, 3449, 9960, 123_456, 2_100_000, 10_485_760].map(sizeWords)).toEqual([
+  expect([0, 999, 1000, 3449, 9960, 123_456, 2_100_000, 10_485_760].map(sizeText)).toEqual([
     '0 B', '999 B', '1.0 kB', '3.4 kB', '10 kB', '123 kB', '2.1 MB', '10 MB',
   ]);
 });

@@ -23,7 +23,7 @@ export const FILES_MAX = 10;
 /** Files sent at the same time; more would only share the same line. */
 const SENDING_MAX = 2;
 
-export const waiting = (key: number, { name, size }: { name: string; size: number }): Upload => ({
+export const newUpload = (key: number, { name, size }: { name: string; size: number }): Upload => ({
   key,
   name,
   size,
@@ -34,7 +34,7 @@ export const waiting = (key: number, { name, size }: { name: string; size: numbe
 });
 
 /** How many of `count` further files still fit beside those there. */
-export const room = (uploads: readonly Upload[], count: number): number => Math.max(0, Math.min(count, FILES_MAX - uploads.length));
+export const filesLeft = (uploads: readonly Upload[], count: number): number => Math.max(0, Math.min(count, FILES_MAX - uploads.length));
 
 /** Which uploads start now, oldest first. */
 export function starting(uploads: readonly Upload[]): Upload[] {
@@ -46,14 +46,14 @@ export const withUpload = (uploads: readonly Upload[], key: number, change: Part
   uploads.map((upload) => (upload.key === key ? { ...upload, ...change } : upload));
 
 /** What a press of Send meets: nothing, files still on their way, one that failed, or all there. */
-export function standing(uploads: readonly Upload[]): 'none' | 'busy' | 'failed' | 'ready' {
+export function uploadStatus(uploads: readonly Upload[]): 'none' | 'busy' | 'failed' | 'ready' {
   if (uploads.length === 0) return 'none';
   if (uploads.some(({ state }) => state === 'failed')) return 'failed';
   return uploads.every(({ state }) => state === 'ready') ? 'ready' : 'busy';
 }
 
 /** `12 B`, `3.4 kB`, `2.1 MB`: decimal units, two digits where they tell something. */
-export function sizeWords(bytes: number): string {
+export function sizeText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
   let unit = 0;

@@ -1,21 +1,21 @@
 /** Where the page's pixels are on the screen. Pure. */
 
 export type Size = { width: number; height: number };
-export type Place = { x: number; y: number };
+export type Point = { x: number; y: number };
 
 /** Bounds of the size of an embedded page. Source: contract 7.4. */
 const SIDE = { min: 200, max: 4_096 };
 const SCALE = { min: 0.5, max: 3 };
 
 /** How large a page is shown in the room there is: whole, in its proportion, and never larger than it is. */
-export function fitted(page: Size, room: Size): Size {
+export function fitInto(page: Size, room: Size): Size {
   if (page.width <= 0 || page.height <= 0) return { width: 0, height: 0 };
   const part = Math.min(1, room.width / page.width, room.height / page.height);
   return { width: Math.max(1, Math.floor(page.width * part)), height: Math.max(1, Math.floor(page.height * part)) };
 }
 
 /** The point of the page that is shown at a point of the screen; outside of the picture the nearest one at its edge. */
-export function placeIn(page: Size, shown: { left: number; top: number } & Size, at: { clientX: number; clientY: number }): Place {
+export function pagePoint(page: Size, shown: { left: number; top: number } & Size, at: { clientX: number; clientY: number }): Point {
   const along = (from: number, length: number, to: number, side: number) =>
     length > 0 ? rounded(Math.min(Math.max(((to - from) / length) * side, 0), Math.max(0, side - 1))) : 0;
   return { x: along(shown.left, shown.width, at.clientX, page.width), y: along(shown.top, shown.height, at.clientY, page.height) };
@@ -25,9 +25,9 @@ export function placeIn(page: Size, shown: { left: number; top: number } & Size,
 const rounded = (px: number): number => Math.round(px * 100) / 100;
 
 /** What the person wants the page's size to be. */
-export const AS_IT_FITS = 'As it fits';
+export const FIT_SIZE = 'As it fits';
 export const sizes = [
-  { name: AS_IT_FITS, size: null },
+  { name: FIT_SIZE, size: null },
   { name: 'Phone', size: { width: 390, height: 844 } },
   { name: 'Tablet', size: { width: 820, height: 1_180 } },
   { name: 'Desktop', size: { width: 1_280, height: 800 } },

@@ -5,8 +5,8 @@ import type { BrowserState } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { newer, selectedIn, stateIn } from './browser-state';
-import { isMoving, phaseOf } from './texts';
+import { newerState, selectedTab, stateFromEvent } from './browser-state';
+import { isTransitioning, phaseOf } from './texts';
 
 /** Signs of the server are lossy: while the browser moves on by itself it is asked this often, */
 const ASK_MS = 300;
@@ -22,7 +22,7 @@ class LocalBrowser {
   /** What the last action was refused with. */
   refused = $state.raw<ApiError | null>(null);
 
-  selected = $derived(this.state ? selectedIn(this.state) : undefined);
+  selected = $derived(this.state ? selectedTab(this.state) : undefined);
 
   #watchers = 0;
   #openedHere = false;
@@ -58,7 +58,7 @@ class LocalBrowser {
   /** `resets`: how many there were when it was asked for. Behind a reset the first state counts whatever its revision is. */
   take = (next: BrowserState, resets = this.#resets): void => {
     if (resets === this.#resets) {
-      this.state = this.#shownSince === resets ? newer(this.state, next) : next;
+      this.state = this.#shownSince === resets ? newerState(this.state, next) : next;
       this.#shownSince = resets;
     }
     this.#askAgain();
@@ -67,7 +67,7 @@ class LocalBrowser {
   #askAgain(): void {
     clearTimeout(this.#timer);
     if (this.#watchers === 0 || !this.state) return;
-    const wait = isMoving(this.state) ? ASK_MS : phaseOf(this.state) === 'window' ? ASK_WINDOW_MS : 0;
+    const wait = isTransitioning(this.state) ? ASK_MS : phaseOf(this.state) === 'window' ? ASK_WINDOW_MS : 0;
     if (wait > 0) this.#timer = setTimeout(() => void this.load(), wait);
   }
 
@@ -114,7 +114,7 @@ class LocalBrowser {
   }
 
   applySignal = (sign: unknown): void => {
-    const state = stateIn(sign);
+    const state = stateFromEvent(sign);
     if (state && this.#watchers > 0) this.take(state);
   };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HEADER_BYTES, Order, pictureOf, toldIn } from './screencast-messages';
+import { HEADER_BYTES, FrameOrder, parseFrame, parseServerMessage } from './screencast-messages';
 
 /** A message as the server makes it: everything in its header is another number. */
 function message({ version = 1, format = 1, width = 1_280, height = 800, jpeg = [0xff, 0xd8, 0xff] } = {}): ArrayBuffer {
@@ -17,7 +17,7 @@ function message({ version = 1, format = 1, width = 1_280, height = 800, jpeg = 
 }
 
 test('a picture is read from its header of 24 bytes, the highest byte first', () => {
-  expect(pictureOf(message())).toEqual({
+  expect(parseFrame(message())).toEqual({
     viewId: 0xdead_beef,
     sequence: 0x8000_0001,
     width: 1_280,
@@ -28,25 +28,25 @@ test('a picture is read from its header of 24 bytes, the highest byte first', ()
 });
 
 test('what is no picture of this version is none', () => {
-  expect(pictureOf(message({ version: 2 }))).toBeNull();
-  expect(pictureOf(message({ format: 2 }))).toBeNull();
-  expect(pictureOf(message({ width: 0 }))).toBeNull();
-  expect(pictureOf(message({ jpeg: [] }))).toBeNull();
-  expect(pictureOf(new ArrayBuffer(0))).toBeNull();
-  expect(pictureOf(message().slice(0, HEADER_BYTES - 1))).toBeNull();
+  expect(parseFrame(message({ version: 2 }))).toBeNull();
+  expect(parseFrame(message({ format: 2 }))).toBeNull();
+  expect(parseFrame(message({ width: 0 }))).toBeNull();
+  expect(parseFrame(message({ jpeg: [] }))).toBeNull();
+  expect(parseFrame(new ArrayBuffer(0))).toBeNull();
+  expect(parseFrame(message().slice(0, HEADER_BYTES - 1))).toBeNull();
 });
 
 test('messages are read, and those of a newer server are passed over', () => {
-  expect(toldIn('{"type":"view","viewId":7,"tabId":"t1","connectionId":"c1"}')).toEqual({ type: 'view', viewId: 7, tabId: 't1', connectionId: 'c1' });
-  expect(toldIn('{"type":"inputResult","id":3,"ok":false,"code":"STALE"}')).toEqual({ type: 'inputResult', id: 3, ok: false, code: 'STALE' });
-  expect(toldIn('{"type":"inputResult","id":4,"ok":true}')).toEqual({ type: 'inputResult', id: 4, ok: true, code: '' });
-  expect(toldIn('{"type":"state","revision":9}')).toMatchObject({ type: 'state', state: { revision: 9 } });
-  expect(toldIn('{"type":"sound"}')).toBeNull();
-  expect(toldIn('no json')).toBeNull();
+  expect(parseServerMessage('{"type":"view","viewId":7,"tabId":"t1","connectionId":"c1"}')).toEqual({ type: 'view', viewId: 7, tabId: 't1', connectionId: 'c1' });
+  expect(parseServerMessage('{"type":"inputResult","id":3,"ok":false,"code":"STALE"}')).toEqual({ type: 'inputResult', id: 3, ok: false, code: 'STALE' });
+  expect(parseServerMessage('{"type":"inputResult","id":4,"ok":true}')).toEqual({ type: 'inputResult', id: 4, ok: true, code: '' });
+  expect(parseServerMessage('{"type":"state","revision":9}')).toMatchObject({ type: 'state', state: { revision: 9 } });
+  expect(parseServerMessage('{"type":"sound"}')).toBeNull();
+  expect(parseServerMessage('no json')).toBeNull();
 });
 
 test('a picture of another view is not drawn, nor one that is older than what is seen', () => {
-  const order = new Order();
+  const order = new FrameOrder();
   expect(order.draws({ viewId: 1, sequence: 1 })).toBe(false);
   order.begin(1);
   expect(order.draws({ viewId: 1, sequence: 2 })).toBe(true);
@@ -58,7 +58,7 @@ test('a picture of another view is not drawn, nor one that is older than what is
 });
 
 test('nothing is seen of a view until its first picture', () => {
-  const order = new Order();
+  const order = new FrameOrder();
   expect(order.seen).toBeNull();
   order.begin(1);
   expect(order.seen).toBeNull();

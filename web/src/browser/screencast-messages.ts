@@ -8,7 +8,7 @@ export const HEADER_BYTES = 24;
 const VERSION = 1;
 const JPEG = 1;
 
-export type Picture = {
+export type ScreencastFrame = {
   viewId: number;
   sequence: number;
   /** Of the page, in CSS pixels; the JPEG may have more or fewer. */
@@ -20,7 +20,7 @@ export type Picture = {
 };
 
 /** Reads a binary message; null for one of another version or format, or one cut off. */
-export function pictureOf(message: ArrayBuffer): Picture | null {
+export function parseFrame(message: ArrayBuffer): ScreencastFrame | null {
   if (message.byteLength <= HEADER_BYTES) return null;
   const header = new DataView(message, 0, HEADER_BYTES);
   if (header.getUint8(0) !== VERSION || header.getUint8(1) !== JPEG) return null;
@@ -36,14 +36,14 @@ export function pictureOf(message: ArrayBuffer): Picture | null {
   };
 }
 
-export type Told =
+export type ServerMessage =
   | { type: 'state'; state: BrowserState }
   | { type: 'view'; viewId: number; tabId: string; connectionId: string }
   | { type: 'inputResult'; id: number; ok: boolean; code: string }
   | { type: 'agentCursor'; tabId: string; x: number; y: number; action: string };
 
 /** Reads a text message; null for one that a newer server may know. */
-export function toldIn(text: string): Told | null {
+export function parseServerMessage(text: string): ServerMessage | null {
   let message: Record<string, unknown>;
   try {
     message = JSON.parse(text) as Record<string, unknown>;
@@ -55,7 +55,7 @@ export function toldIn(text: string): Told | null {
       return { type: 'state', state: message as unknown as BrowserState };
     case 'view':
     case 'agentCursor':
-      return message as Told;
+      return message as ServerMessage;
     case 'inputResult':
       return { type: 'inputResult', id: Number(message.id), ok: message.ok === true, code: typeof message.code === 'string' ? message.code : '' };
     default:
@@ -63,14 +63,14 @@ export function toldIn(text: string): Told | null {
   }
 }
 
-export type Said =
+export type ClientMessage =
   /** Null asks for no pictures. */
   | { type: 'view'; tabId: string | null; maxWidth: number; maxHeight: number }
   | { type: 'ack'; viewId: number; sequence: number }
   | { type: 'input'; id: number; viewId: number; steps: InputStep[] };
 
 /** Which pictures are drawn: those of the present view, and none that is older than what is seen already. */
-export class Order {
+export class FrameOrder {
   #viewId: number | null = null;
   #last = -1;
 
@@ -86,7 +86,7 @@ export class Order {
   }
 
   /** True for a decoded picture that is drawn now; decoding may finish out of order. */
-  draws({ viewId, sequence }: Pick<Picture, 'viewId' | 'sequence'>): boolean {
+  draws({ viewId, sequence }: Pick<ScreencastFrame, 'viewId' | 'sequence'>): boolean {
     if (viewId !== this.#viewId || sequence <= this.#last) return false;
     this.#last = sequence;
     return true;

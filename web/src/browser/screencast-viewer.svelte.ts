@@ -8,8 +8,8 @@ import { STREAM_PATH, STREAM_PROTOCOL } from '../api/browser';
 import type { BrowserState } from '../api/types';
 import { retryDelayMs } from '../events/reconnecting-stream';
 import type { InputStep } from './input';
-import { Order, pictureOf, toldIn, type Picture, type Said, type Told } from './screencast-messages';
-import type { Place, Size } from './coordinates';
+import { FrameOrder, parseFrame, parseServerMessage, type ScreencastFrame, type ClientMessage, type ServerMessage } from './screencast-messages';
+import type { Point, Size } from './coordinates';
 import { InputQueue } from './input-queue';
 
 /** How long the agent's pointer is seen after its last act. */
@@ -19,13 +19,13 @@ const PICTURE_PX_MAX = 4_096;
 /** Connections that were refused at once before that is said. */
 const REFUSALS = 2;
 
-export type ViewingEvents = {
+export type ScreencastCallbacks = {
   state(state: BrowserState): void;
   /** The line broke: what is known may have ended with it. */
   lost(): void;
 };
 
-export class Viewing {
+export class ScreencastViewer {
   /** `starting` until the first connection stands or was refused. */
   line = $state<'starting' | 'live' | 'lost'>('starting');
   /** The connection was refused again and again without a word, as when too many windows look. */
@@ -33,13 +33,13 @@ export class Viewing {
   /** The page as it is seen, in CSS pixels; null while nothing is. */
   page = $state.raw<Size | null>(null);
   /** Where the agent acts at this moment. */
-  cursor = $state.raw<(Place & { action: string }) | null>(null);
+  cursor = $state.raw<(Point & { action: string }) | null>(null);
   /** The picture that stands there is of the page before: nothing is done by it. */
   old = $state(false);
   /** Code of what the last input was refused with; `''` when it was taken. */
   code = $state('');
 
-  #events: ViewingEvents;
+  #events: ScreencastCallbacks;
   #socket: WebSocket | null = null;
   /** The first state of this connection was heard and is shown. */
   #isInformed = false;
@@ -48,7 +48,7 @@ export class Viewing {
   #ended = false;
 
   #canvas: HTMLCanvasElement | null = null;
-  #order = new Order();
+  #order = new FrameOrder();
   #queue = new InputQueue();
   #tabId: string | null = null;
   #max: Size = { width: 0, height: 0 };
@@ -57,7 +57,7 @@ export class Viewing {
   /** Who waits until the page has had all the input. */
   #waiting: (() => void)[] = [];
 
-  constructor(events: ViewingEvents) {
+  constructor(events: ScreencastCallbacks) {
     this.#events = events;
     window.addEventListener('online', this.connect);
     this.connect();
@@ -93,7 +93,7 @@ export class Viewing {
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (this.#socket !== socket) return;
       if (typeof data !== 'string') return void this.#show(data);
-      const told = toldIn(data);
+      const told = parseServerMessage(data);
       if (told?.type === 'state') {
         this.#events.state(told.state);
         if (!this.#isInformed) void this.#begin(socket);
@@ -166,14 +166,14 @@ export class Viewing {
   }
 
   #sayView(): void {
-    const said: Said = { type: 'view', tabId: this.#tabId, maxWidth: this.#max.width, maxHeight: this.#max.height };
+    const said: ClientMessage = { type: 'view', tabId: this.#tabId, maxWidth: this.#max.width, maxHeight: this.#max.height };
     const text = JSON.stringify(said);
     if (text === this.#said) return;
     this.#said = text;
     this.#socket?.send(text);
   }
 
-  #say(said: Said): void {
+  #say(said: ClientMessage): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(said));
   }
 
@@ -195,7 +195,7 @@ export class Viewing {
     for (let next = this.#queue.take(); next; next = this.#queue.take()) this.#say({ type: 'input', viewId, ...next });
   }
 
-  #hear(told: Exclude<Told, { type: 'state' }>): void {
+  #hear(told: Exclude<ServerMessage, { type: 'state' }>): void {
     switch (told.type) {
       case 'view':
         this.#order.begin(told.viewId);
@@ -221,7 +221,7 @@ export class Viewing {
   }
 
   async #show(message: ArrayBuffer): Promise<void> {
-    const picture = pictureOf(message);
+    const picture = parseFrame(message);
     if (!picture) return;
     const socket = this.#socket;
     try {
@@ -235,7 +235,7 @@ export class Viewing {
     if (this.#socket === socket) this.#say({ type: 'ack', viewId: picture.viewId, sequence: picture.sequence });
   }
 
-  #paint(picture: Picture, bitmap: ImageBitmap): void {
+  #paint(picture: ScreencastFrame, bitmap: ImageBitmap): void {
     const canvas = this.#canvas;
     if (!canvas || !this.#order.draws(picture)) return;
     this.old = false;

@@ -28,10 +28,10 @@ vi.stubGlobal('window', { addEventListener: () => {}, removeEventListener: () =>
 vi.stubGlobal('WebSocket', Line);
 const { tick } = await import('svelte');
 const { localBrowser } = await import('./local-browser.svelte');
-const { Viewing } = await import('./screencast-viewer.svelte');
+const { ScreencastViewer } = await import('./screencast-viewer.svelte');
 
 const opened = () => {
-  const viewing = new Viewing({ state: localBrowser.take, lost: () => {} });
+  const viewing = new ScreencastViewer({ state: localBrowser.take, lost: () => {} });
   return { viewing, line: Line.last };
 };
 const size = { width: 800, height: 600 };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { BrowserState } from '../api/types';
 import { state, tab } from './states.fixture';
-import { addressOf, bannerOf, deedOf, failureOf, isMoving, isOpenRoad, mishapOf, nameOf, phaseOf, stepsOf } from './texts';
+import { addressOf, bannerOf, actionName, failureText, isTransitioning, isUnencrypted, pageError, nameOf, phaseOf, stepsOf } from './texts';
 
 const failed = (code: string, details: Record<string, unknown> | null = null) => ({ code, message: 'It did not work.', details, at: '2026-11-22T08:00:00Z' });
 const preparing = (stage: BrowserState['preparation']['stage'], status: BrowserState['status'] = 'disconnected') =>
@@ -25,7 +25,7 @@ test('every row of the status machine has one face', () => {
 });
 
 test('only what moves by itself is asked for again and again', () => {
-  expect([preparing('checking'), preparing('idle', 'closing'), state(), preparing('idle')].map(isMoving)).toEqual([true, true, false, false]);
+  expect([preparing('checking'), preparing('idle', 'closing'), state(), preparing('idle')].map(isTransitioning)).toEqual([true, true, false, false]);
 });
 
 test('a download is a step only where there is one', () => {
@@ -49,29 +49,29 @@ test('the banner says who has control', () => {
 });
 
 test('every failure says what to do, and offers what helps', () => {
-  const missing = failureOf(failed('BROWSER_NOT_INSTALLED', { searched: ['/usr/bin/chromium'], canDownload: true }));
+  const missing = failureText(failed('BROWSER_NOT_INSTALLED', { searched: ['/usr/bin/chromium'], canDownload: true }));
   expect(missing).toMatchObject({ searched: ['/usr/bin/chromium'], download: true, embedded: false });
-  expect(failureOf(failed('BROWSER_NOT_INSTALLED')).download).toBe(false);
-  expect(failureOf(failed('NO_DISPLAY')).embedded).toBe(true);
-  expect(failureOf(failed('LAUNCH_FAILED', { reason: 'sandbox' })).next).toContain('another user');
-  expect(failureOf(failed('LAUNCH_FAILED', { reason: 'deadline' })).text).toBe('It did not work.');
-  expect(failureOf(failed('BROWSER_CRASHED')).title).toBe('The browser ended by itself');
-  expect(failureOf(failed('PREPARE_FAILED')).download).toBe(true);
+  expect(failureText(failed('BROWSER_NOT_INSTALLED')).download).toBe(false);
+  expect(failureText(failed('NO_DISPLAY')).embedded).toBe(true);
+  expect(failureText(failed('LAUNCH_FAILED', { reason: 'sandbox' })).next).toContain('another user');
+  expect(failureText(failed('LAUNCH_FAILED', { reason: 'deadline' })).text).toBe('It did not work.');
+  expect(failureText(failed('BROWSER_CRASHED')).title).toBe('The browser ended by itself');
+  expect(failureText(failed('PREPARE_FAILED')).download).toBe(true);
   // One of a newer server says itself what it is.
-  expect(failureOf(failed('BRAND_NEW'))).toMatchObject({ title: 'The browser did not open', text: 'It did not work.' });
+  expect(failureText(failed('BRAND_NEW'))).toMatchObject({ title: 'The browser did not open', text: 'It did not work.' });
 });
 
 test('a load that failed is told in words, and one nobody knows as Chromium names it', () => {
-  expect(mishapOf(null)).toBe(null);
-  expect(mishapOf('net::ERR_CONNECTION_REFUSED')?.text).toContain('Nobody listens');
-  expect(mishapOf('net::ERR_CERT_DATE_INVALID')?.text).toContain('no way round');
-  expect(mishapOf('crashed')).toEqual({ text: 'This page crashed. Reload it.', reloads: true });
-  expect(mishapOf('net::ERR_SOMETHING')?.text).toBe('net::ERR_SOMETHING');
+  expect(pageError(null)).toBe(null);
+  expect(pageError('net::ERR_CONNECTION_REFUSED')?.text).toContain('Nobody listens');
+  expect(pageError('net::ERR_CERT_DATE_INVALID')?.text).toContain('no way round');
+  expect(pageError('crashed')).toEqual({ text: 'This page crashed. Reload it.', reloads: true });
+  expect(pageError('net::ERR_SOMETHING')?.text).toBe('net::ERR_SOMETHING');
 });
 
 test('what a page wanted and did not get is no reason to load it again', () => {
-  expect(mishapOf('download refused')).toEqual({ text: 'The site offered a file. Nothing is downloaded here.', reloads: false });
-  expect(mishapOf('file chooser refused')?.reloads).toBe(false);
+  expect(pageError('download refused')).toEqual({ text: 'The site offered a file. Nothing is downloaded here.', reloads: false });
+  expect(pageError('file chooser refused')?.reloads).toBe(false);
 });
 
 test('a tab is called by its title, else by its address', () => {
@@ -84,12 +84,12 @@ test('a tab is called by its title, else by its address', () => {
 });
 
 test('a password on an open road is warned of, one on this computer is not', () => {
-  expect(isOpenRoad('http://example.org')).toBe(true);
-  expect(isOpenRoad('what is this')).toBe(true);
-  for (const origin of ['https://example.org', 'http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:1']) expect(isOpenRoad(origin)).toBe(false);
+  expect(isUnencrypted('http://example.org')).toBe(true);
+  expect(isUnencrypted('what is this')).toBe(true);
+  for (const origin of ['https://example.org', 'http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:1']) expect(isUnencrypted(origin)).toBe(false);
 });
 
 test('what an agent does is said in words', () => {
-  expect(deedOf('browser_click')).toBe('click');
-  expect(deedOf('browser_select_option')).toBe('select option');
+  expect(actionName('browser_click')).toBe('click');
+  expect(actionName('browser_select_option')).toBe('select option');
 });

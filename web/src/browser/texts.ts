@@ -1,7 +1,7 @@
 /** What the page says of the local browser. Pure. */
 
 import type { BrowserFailure, BrowserState, BrowserTab } from '../api/types';
-import { visible } from '../text/entry-pieces';
+import { escapeHidden } from '../text/entry-pieces';
 
 export type Phase = 'closed' | 'failed' | 'preparing' | 'closing' | 'window' | 'page';
 
@@ -14,7 +14,7 @@ export function phaseOf({ status, mode, preparation: { stage }, lastError }: Bro
 }
 
 /** True while it moves on by itself, so that another state will come. */
-export const isMoving = (state: BrowserState): boolean => ['preparing', 'closing'].includes(phaseOf(state));
+export const isTransitioning = (state: BrowserState): boolean => ['preparing', 'closing'].includes(phaseOf(state));
 
 /** The steps that are shown while it is got ready, in their order; those of a download only where there is one. */
 const steps: { stage: string; text: string; download?: true }[] = [
@@ -24,9 +24,9 @@ const steps: { stage: string; text: string; download?: true }[] = [
   { stage: 'launching', text: 'Starting it' },
 ];
 
-export type Step = { text: string; done: boolean; now: boolean };
+export type PreparationStep = { text: string; done: boolean; now: boolean };
 
-export function stepsOf(stage: string): Step[] {
+export function stepsOf(stage: string): PreparationStep[] {
   const downloads = steps.some((step) => step.download && step.stage === stage);
   const shown = steps.filter((step) => downloads || !step.download);
   const at = shown.findIndex((step) => step.stage === stage);
@@ -34,7 +34,7 @@ export function stepsOf(stage: string): Step[] {
 }
 
 const components: Record<string, string> = { chromium: 'Chromium' };
-export const componentWord = (component: string): string => components[component] ?? visible(component);
+export const componentName = (component: string): string => components[component] ?? escapeHidden(component);
 
 export type Banner = { sign: string; title: string; text: string; tone: 'plain' | 'accent' | 'warn' };
 
@@ -47,7 +47,7 @@ export function bannerOf({ paused, sessionId, control: { holder } }: Pick<Browse
   return { sign: '◌', title: 'Nobody acts now', text: 'The agent may; you always come first.', tone: 'plain' };
 }
 
-export type Failure = {
+export type FailureText = {
   title: string;
   text: string;
   /** What the person can do about it, in words; `""` where the buttons say it. */
@@ -61,12 +61,12 @@ export type Failure = {
 };
 
 /** What went wrong, what it means, and what to do. */
-export function failureOf({ code, message, details: of }: BrowserFailure): Failure {
+export function failureText({ code, message, details: of }: BrowserFailure): FailureText {
   const details = (of ?? {}) as { searched?: unknown; canDownload?: unknown; reason?: unknown };
-  const plain: Failure = { title: 'The browser did not open', text: visible(message), next: '', embedded: false, download: false, searched: [] };
+  const plain: FailureText = { title: 'The browser did not open', text: escapeHidden(message), next: '', embedded: false, download: false, searched: [] };
   switch (code) {
     case 'BROWSER_NOT_INSTALLED': {
-      const searched = Array.isArray(details.searched) ? details.searched.map((place) => visible(String(place))) : [];
+      const searched = Array.isArray(details.searched) ? details.searched.map((place) => escapeHidden(String(place))) : [];
       return {
         ...plain,
         title: 'There is no Chromium on this computer',
@@ -90,7 +90,7 @@ export function failureOf({ code, message, details: of }: BrowserFailure): Failu
     case 'BROWSER_CRASHED':
       return { ...plain, title: 'The browser ended by itself', text: 'Its tabs are gone; cookies and sign-ins are kept.', next: '' };
     case 'PREPARE_FAILED':
-      return { ...plain, title: 'Chromium could not be fetched', text: visible(message), next: 'What had arrived was thrown away. Look at the network and try again, or install one yourself.', download: true };
+      return { ...plain, title: 'Chromium could not be fetched', text: escapeHidden(message), next: 'What had arrived was thrown away. Look at the network and try again, or install one yourself.', download: true };
     default:
       return plain;
   }
@@ -120,33 +120,33 @@ const refusals: Record<string, string> = {
 };
 
 /** `reloads`: loading the page again may help. */
-export type Mishap = { text: string; reloads: boolean };
+export type PageError = { text: string; reloads: boolean };
 
 /** What is said of a tab's last mishap; null when there was none. */
-export function mishapOf(error: string | null): Mishap | null {
+export function pageError(error: string | null): PageError | null {
   if (!error) return null;
   if (refusals[error]) return { text: refusals[error], reloads: false };
   if (loads[error]) return { text: loads[error], reloads: true };
-  if (error.startsWith('net::ERR_CERT')) return { text: `The certificate of this site is not valid (${visible(error)}), and there is no way round that here.`, reloads: true };
-  return { text: visible(error), reloads: true };
+  if (error.startsWith('net::ERR_CERT')) return { text: `The certificate of this site is not valid (${escapeHidden(error)}), and there is no way round that here.`, reloads: true };
+  return { text: escapeHidden(error), reloads: true };
 }
 
 /** What a tab is called. */
 export function nameOf({ title, url }: Pick<BrowserTab, 'title' | 'url'>): string {
-  if (title !== '') return visible(title);
-  return url === '' || url === 'about:blank' || url === 'chrome://newtab/' ? 'New tab' : visible(shortened(url));
+  if (title !== '') return escapeHidden(title);
+  return url === '' || url === 'about:blank' || url === 'chrome://newtab/' ? 'New tab' : escapeHidden(shortened(url));
 }
 
 const shortened = (url: string): string => url.replace(/^https?:\/\//, '').replace(/\/$/, '');
 
 /** What an agent does, from the name of its tool. */
-export const deedOf = (tool: string): string => visible(tool.replace(/^browser_/, '').replaceAll('_', ' '));
+export const actionName = (tool: string): string => escapeHidden(tool.replace(/^browser_/, '').replaceAll('_', ' '));
 
 /** What stands in the address field: nothing for an empty page, so that one can type at once. */
 export const addressOf = ({ url }: Pick<BrowserTab, 'url'>): string => (url === 'about:blank' || url === 'chrome://newtab/' ? '' : url);
 
 /** True where a password would travel readable by everybody between, whatever the scheme of the asking is. */
-export function isOpenRoad(origin: string): boolean {
+export function isUnencrypted(origin: string): boolean {
   try {
     const { protocol, hostname } = new URL(origin);
     const here = hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
@@ -157,5 +157,5 @@ export function isOpenRoad(origin: string): boolean {
 }
 
 /** True for refusals that mean: not you, or not from here. */
-export const isElsewhere = (code: string): boolean =>
+export const isNotPermittedHere = (code: string): boolean =>
   ['OWNER_HERE_ONLY', 'OWNER_ONLY', 'NOT_THE_OWNER', 'HUMANS_ONLY', 'LOCAL_BROWSER_REFUSED'].includes(code);

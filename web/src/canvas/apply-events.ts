@@ -3,15 +3,15 @@
 import type { CanvasDocument } from '../api/types';
 import type { HallEvent } from '../events/frames';
 
-export type Folded =
+export type CanvasUpdate =
   | { kind: 'put'; document: CanvasDocument }
   | { kind: 'closed'; documentId: string; reason: string }
   | { kind: 'nothing' };
 
-const NOTHING: Folded = { kind: 'nothing' };
+const NOTHING: CanvasUpdate = { kind: 'nothing' };
 
 /** `revOf` gives the revision that is known; an answer may have been quicker than an older event. */
-export function foldCanvas(event: HallEvent, revOf: (documentId: string) => number): Folded {
+export function applyCanvasEvent(event: HallEvent, revOf: (documentId: string) => number): CanvasUpdate {
   if (event.type === 'canvas_document') {
     const document = event.data.document as CanvasDocument;
     return document.rev < revOf(document.id) ? NOTHING : { kind: 'put', document };
@@ -23,12 +23,12 @@ export function foldCanvas(event: HallEvent, revOf: (documentId: string) => numb
 }
 
 /** Pinned ones first, each group in the server's order: the highest position first. */
-export function inTabOrder(documents: readonly CanvasDocument[]): CanvasDocument[] {
+export function sortByTabOrder(documents: readonly CanvasDocument[]): CanvasDocument[] {
   return documents.toSorted((a, b) => Number(b.pinned) - Number(a.pinned) || b.position - a.position);
 }
 
 /** Which tab stands open when `gone` closes: the one that takes its place, else the one before it. */
-export function neighbour(order: readonly { id: string }[], gone: string): string {
+export function neighbourTab(order: readonly { id: string }[], gone: string): string {
   const at = order.findIndex(({ id }) => id === gone);
   return (order[at + 1] ?? order[at - 1])?.id ?? '';
 }

@@ -11,16 +11,16 @@ import { keep, kept } from '../ui/browser-storage';
 import { toasts } from '../ui/toasts.svelte';
 import { pathOf, type Content } from './content';
 import { draftsOf, keepDraft, type Draft, type Drafts } from './document-drafts';
-import { foldCanvas, inTabOrder, neighbour } from './apply-events';
-import { scopeOf, type CanvasPlace } from './canvas-owner';
+import { applyCanvasEvent, sortByTabOrder, neighbourTab } from './apply-events';
+import { scopeOf, type CanvasOwner } from './canvas-owner';
 
 /** Since when somebody edits; not `exact` when they already did when this page first saw the document. */
-export type EditingSince = { by: string; at: string; exact: boolean };
+export type EditLock = { by: string; at: string; exact: boolean };
 
-const tabKey = ({ id }: CanvasPlace) => `guildhall.canvas-tab.${id}`;
+const tabKey = ({ id }: CanvasOwner) => `guildhall.canvas-tab.${id}`;
 
 export class Canvas {
-  readonly place: CanvasPlace;
+  readonly place: CanvasOwner;
   loaded = $state(false);
   error = $state<unknown>(null);
   /** The reader's own open tab; only the reader moves it, or the closing of its document. */
@@ -32,15 +32,15 @@ export class Canvas {
   drafts = $state.raw<Drafts>({});
 
   #documents = new SvelteMap<string, CanvasDocument>();
-  #since = new SvelteMap<string, EditingSince>();
+  #since = new SvelteMap<string, EditLock>();
   #seq = 0;
 
-  list = $derived(inTabOrder([...this.#documents.values()]));
+  list = $derived(sortByTabOrder([...this.#documents.values()]));
   shown = $derived(this.#documents.get(this.openId));
   /** Unsaved texts whose document was closed meanwhile. */
   orphans = $derived(this.loaded ? Object.entries(this.drafts).filter(([id]) => !this.#documents.has(id)) : []);
 
-  constructor(place: CanvasPlace) {
+  constructor(place: CanvasOwner) {
     this.place = place;
     this.drafts = draftsOf(place.id);
     this.openId = kept(tabKey(place));
@@ -50,7 +50,7 @@ export class Canvas {
     return this.#documents.get(documentId);
   }
 
-  editingSince(documentId: string): EditingSince | undefined {
+  editingSince(documentId: string): EditLock | undefined {
     return this.#since.get(documentId);
   }
 
@@ -77,7 +77,7 @@ export class Canvas {
   applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.#seq || event.scope !== scopeOf(this.place)) return;
     if (event.type === 'doc_saved') this.#saved(event);
-    const update = foldCanvas(event, (id) => this.#documents.get(id)?.rev ?? 0);
+    const update = applyCanvasEvent(event, (id) => this.#documents.get(id)?.rev ?? 0);
     if (update.kind === 'closed') this.#remove(update.documentId, update.reason, event.actorId);
     if (update.kind !== 'put') return;
     const isNews = event.data.change === 'opened' || event.data.change === 'updated';
@@ -136,7 +136,7 @@ export class Canvas {
     const document = this.#documents.get(documentId);
     if (!document) return;
     if (documentId === this.openId) {
-      this.choose(neighbour(this.list, documentId));
+      this.choose(neighbourTab(this.list, documentId));
       if (reason === 'evicted') toasts.say(`“${document.title}” made room for newer documents.`);
       else if (actorId !== authors.meId) toasts.say(`${authors.nameOf(actorId)} closed “${document.title}”.`);
     }

@@ -5,7 +5,7 @@ import type { CanvasDocument } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
 import type { Canvas } from './canvas.svelte';
 import { textOf, withText, type Content } from './content';
-import { merged } from './text-diff';
+import { merge } from './text-diff';
 
 /** The lock lasts 45 s; a page that lives tells so this often. Source: contract 2.5. */
 const RENEW_MS = 15_000;
@@ -14,7 +14,7 @@ const RETRY_MS = 3_000;
 /** A save that met no change of the text, only of a pin or a place, is sent again so often. */
 const SAVE_TRIES = 3;
 
-export class Editing {
+export class DocumentEditing {
   readonly id: string;
   text = $state('');
   /** What the text was made from; a save holds only while the document still is at this revision. */
@@ -133,7 +133,7 @@ export class Editing {
   merge(): void {
     const theirs = this.theirs;
     if (!theirs) return;
-    const both = merged(textOf(this.base.content), this.text, textOf(theirs.content));
+    const both = merge(textOf(this.base.content), this.text, textOf(theirs.content));
     this.setAside = this.text;
     this.undecided = both.conflicts;
     this.#rest(theirs, both.text);

@@ -1,11 +1,11 @@
 /** What a person fills in to open a document or to replace what one shows. Pure but for reading a chosen file. */
 
-import { pretty, words, type Content, type Kind } from './content';
+import { prettyJson, fieldText, type Content, type Kind } from './content';
 
 /** `src` is an address, a path or a chosen file; the others are what they say. */
-export type Ask = 'text' | 'json' | 'address' | 'src' | 'path';
+export type FieldKind = 'text' | 'json' | 'address' | 'src' | 'path';
 
-type Form = { ask: Ask; field: string; accept?: string; mime?: string };
+type Form = { ask: FieldKind; field: string; accept?: string; mime?: string };
 
 const forms: Partial<Record<Kind, Form>> = {
   markdown: { ask: 'text', field: 'content' },
@@ -37,7 +37,7 @@ export const isReplaceable = (content: Content): boolean => formOf(content.type)
 export function valueOf(content: Content): string {
   const form = formOf(content.type);
   if (!form) return '';
-  return form.ask === 'json' ? pretty(content[form.field]) : words(content, form.field);
+  return form.ask === 'json' ? prettyJson(content[form.field]) : fieldText(content, form.field);
 }
 
 /**

@@ -14,7 +14,7 @@ import {
 } from 'three';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
-import { dataOf } from './source';
+import { parseDataUrl } from './source';
 
 const FIELD_OF_VIEW_DEG = 40;
 const TURN_PER_PX = 0.008;
@@ -90,7 +90,7 @@ function asBinary(bytes: Uint8Array<ArrayBuffer>): ArrayBuffer {
   if (new DataView(bytes.buffer).getUint32(0, true) === GLB_MAGIC) return bytes.buffer;
   const gltf = JSON.parse(new TextDecoder().decode(bytes)) as { buffers?: { uri?: string }[] };
   const [buffer, ...more] = gltf.buffers ?? [];
-  const inside = buffer?.uri === undefined ? null : dataOf(buffer.uri);
+  const inside = buffer?.uri === undefined ? null : parseDataUrl(buffer.uri);
   if (more.length > 0 || (buffer && !inside)) throw new Error('its parts lie in other files');
   if (buffer) delete buffer.uri;
 

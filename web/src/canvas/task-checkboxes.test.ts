@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { boxIn, linesOf, ticked } from './task-checkboxes';
+import { checkboxState, linesOf, withCheckbox } from './task-checkboxes';
 
 test('a box is found where the server finds one', () => {
   for (const [line, box] of [
@@ -15,15 +15,15 @@ test('a box is found where the server finds one', () => {
     ['- a [ ] b', null],
     ['', null],
   ] as const) {
-    expect(boxIn(line), line).toBe(box);
+    expect(checkboxState(line), line).toBe(box);
   }
 });
 
 test('one mark changes and every other character stays', () => {
   const text = '\u{feff}# Plan\r\n- [ ] water ü\r- [x] feed\n\n> 1. [X] read [ ]';
   expect(linesOf(text)).toHaveLength(5);
-  expect(ticked(text, 2, true)).toBe(text.replace('- [ ] water', '- [x] water'));
-  expect(ticked(text, 3, false)).toBe(text.replace('[x] feed', '[ ] feed'));
-  expect(ticked(text, 5, false)).toBe(text.replace('[X]', '[ ]'));
-  expect(ticked(text, 1, true)).toBe(text);
+  expect(withCheckbox(text, 2, true)).toBe(text.replace('- [ ] water', '- [x] water'));
+  expect(withCheckbox(text, 3, false)).toBe(text.replace('[x] feed', '[ ] feed'));
+  expect(withCheckbox(text, 5, false)).toBe(text.replace('[X]', '[ ]'));
+  expect(withCheckbox(text, 1, true)).toBe(text);
 });

@@ -9,13 +9,13 @@ const BOX = /^([\s>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+[\s>]*)+\[)([ xX])\](?=[ \t]|
 export const linesOf = (text: string): string[] => text.split(/\r\n|\r|\n/);
 
 /** Whether the box of a line is checked; null when it has none. */
-export function boxIn(line: string): boolean | null {
+export function checkboxState(line: string): boolean | null {
   const mark = BOX.exec(line)?.[2];
   return mark === undefined ? null : mark !== ' ';
 }
 
 /** The text with the box of `line`, counted from 1, checked or not; every other character stays. */
-export function ticked(text: string, line: number, checked: boolean): string {
+export function withCheckbox(text: string, line: number, checked: boolean): string {
   // Odd parts are the endings.
   const parts = text.split(/(\r\n|\r|\n)/);
   const at = (line - 1) * 2;
@@ -23,7 +23,7 @@ export function ticked(text: string, line: number, checked: boolean): string {
 }
 
 /** The words of an item, without its marks. */
-export function wordsOf(blocks: readonly Block[]): string {
+export function taskText(blocks: readonly Block[]): string {
   const [first] = blocks;
   return first?.kind === 'paragraph' ? inWords(first.children) : '';
 }

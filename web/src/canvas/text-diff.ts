@@ -1,14 +1,14 @@
 /** Two texts compared, and two changes of one text put together, line by line. Pure. */
 
 /** A stretch of lines: in both texts, only in the old one, or only in the new one. */
-export type Stretch = { kind: 'same' | 'gone' | 'new'; lines: string[] };
+export type DiffChunk = { kind: 'same' | 'gone' | 'new'; lines: string[] };
 
 /** Above this many pairs of lines what differs is shown as one block: finding the smallest difference would take too long. */
 const PAIRS_MAX = 4_000_000;
 
-export function stretchesOf(before: string, after: string): Stretch[] {
-  const stretches: Stretch[] = [];
-  const say = (kind: Stretch['kind'], lines: string[]) => {
+export function diffChunks(before: string, after: string): DiffChunk[] {
+  const stretches: DiffChunk[] = [];
+  const say = (kind: DiffChunk['kind'], lines: string[]) => {
     const last = stretches.at(-1);
     if (lines.length === 0) return;
     if (last?.kind === kind) last.lines.push(...lines);
@@ -74,7 +74,7 @@ export const MARK_THEIRS = '>>>>>>> theirs';
  * Both changes of `base` in one text; where they touch the same lines, both stand there between marks.
  * `conflicts` counts these places.
  */
-export function merged(base: string, mine: string, theirs: string): { text: string; conflicts: number } {
+export function merge(base: string, mine: string, theirs: string): { text: string; conflicts: number } {
   const lines = base.split('\n');
   const [left, right] = [changesOf(lines, mine.split('\n')), changesOf(lines, theirs.split('\n'))];
   const out: string[] = [];

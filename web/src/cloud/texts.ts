@@ -2,7 +2,7 @@
 
 import type { Standing } from '../connectors/texts';
 import { pageAddress } from '../connectors/countdown';
-import { visible } from '../text/entry-pieces';
+import { escapeHidden } from '../text/entry-pieces';
 import { ago } from '../ui/time';
 import type { BillingAnswer, Link, LinkState, Page } from './types';
 
@@ -94,10 +94,10 @@ export function shownOf(answer: BillingAnswer): Shown {
   const href = answer.ok ? pageAddress(answer.url ?? null) : '';
   if (href !== '') return addressOf(href);
   if (typeof answer.problem !== 'object' || answer.problem === null) {
-    return { kind: 'no', title: visible(answer.message ?? NO_PAGE), detail: '', code: '', facts: [], action: null };
+    return { kind: 'no', title: escapeHidden(answer.message ?? NO_PAGE), detail: '', code: '', facts: [], action: null };
   }
   const problem = answer.problem as Record<string, unknown>;
-  const text = (name: string) => (typeof problem[name] === 'string' ? visible(problem[name]) : '');
+  const text = (name: string) => (typeof problem[name] === 'string' ? escapeHidden(problem[name]) : '');
   const [title, detail] = [text('title'), text('detail')];
   const to = actionAddress(problem.actionUrl);
   return {
@@ -132,5 +132,5 @@ function waitFacts(ms: unknown): string[] {
 /** The address in three, so that whose it is stands out. */
 function addressOf(href: string): Shown {
   const { protocol, host, pathname, search, hash } = new URL(href);
-  return { kind: 'address', href, before: `${protocol}//`, host, after: visible(pathname + search + hash) };
+  return { kind: 'address', href, before: `${protocol}//`, host, after: escapeHidden(pathname + search + hash) };
 }

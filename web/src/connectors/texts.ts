@@ -1,7 +1,7 @@
 /** What is said of connectors, in the page's vocabulary and in plain words. Pure. */
 
 import type { Status } from '../attention/status';
-import { visible } from '../text/entry-pieces';
+import { escapeHidden } from '../text/entry-pieces';
 import type { AttemptStatus, Auth, AuthKind, Classification, Connection, Flow, FlowState, Provider, ProviderType, ReadinessState, Surface } from './types';
 
 export type Standing = { status: Status; words: string };
@@ -86,14 +86,14 @@ export function flowWords({ state, step, reason }: Pick<Flow, 'state' | 'step' |
     case 'expired':
       return 'Nobody finished it in time. Nothing was connected.';
     case 'start_unknown':
-      return reason ? visible(reason) : 'guildhall was stopped while it asked the service. Start it again.';
+      return reason ? escapeHidden(reason) : 'guildhall was stopped while it asked the service. Start it again.';
     default:
-      return reason ? visible(reason) : 'It did not lead to a connection.';
+      return reason ? escapeHidden(reason) : 'It did not lead to a connection.';
   }
 }
 
 export const providerStanding = ({ status, statusDetail }: Pick<Provider, 'status' | 'statusDetail'>): Standing =>
-  status === 'available' ? { status: 'done', words: 'available' } : { status: 'failed', words: statusDetail ? visible(statusDetail) : 'unavailable' };
+  status === 'available' ? { status: 'done', words: 'available' } : { status: 'failed', words: statusDetail ? escapeHidden(statusDetail) : 'unavailable' };
 
 export const typeWords: Record<ProviderType, string> = { openapi: 'OpenAPI', mcp: 'MCP', rehearsal: 'scripted' };
 

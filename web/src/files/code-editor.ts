@@ -26,10 +26,10 @@ import {
   lineNumbers,
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { fromEditor, shapeOf, toEditor, type Shape } from './text-format';
-import type { Dialect, Language } from './file-types';
+import { fromEditor, textFormatOf, toEditor, type TextFormat } from './text-format';
+import type { ScriptDialect, Language } from './file-types';
 
-export type Editor = {
+export type EditorHandle = {
   /** Puts another text in; what was there can be had back by undoing. */
   put(text: string): void;
   close(): void;
@@ -38,7 +38,7 @@ export type Editor = {
 export type EditorOptions = {
   /** Null for a plain text. */
   language: Language | null;
-  dialect: Dialect;
+  dialect: ScriptDialect;
   text: string;
   label: string;
   readOnly: boolean;
@@ -49,9 +49,9 @@ export type EditorOptions = {
 const GRAMMAR_CHARS_MAX = 1_500_000;
 
 /** Opens the editor in `host`; it lives until it is closed. */
-export function openEditor(host: HTMLElement, { language: named, dialect, text, label, readOnly, onchange }: EditorOptions): Editor {
+export function openEditor(host: HTMLElement, { language: named, dialect, text, label, readOnly, onchange }: EditorOptions): EditorHandle {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
-  let shape = shapeOf(text);
+  let shape = textFormatOf(text);
   let quiet = false;
   const language = new Compartment();
   const separator = new Compartment();
@@ -96,7 +96,7 @@ export function openEditor(host: HTMLElement, { language: named, dialect, text, 
   }
   return {
     put(next) {
-      shape = shapeOf(next);
+      shape = textFormatOf(next);
       quiet = true;
       view.dispatch({ effects: separator.reconfigure(separatorOf(shape)) });
       const insert = view.state.toText(toEditor(next));
@@ -108,7 +108,7 @@ export function openEditor(host: HTMLElement, { language: named, dialect, text, 
 }
 
 /** Mixed line ends are kept by cutting at one kind only. */
-const separatorOf = ({ ends }: Shape): Extension => (ends === 'mixed' ? EditorState.lineSeparator.of('\n') : []);
+const separatorOf = ({ ends }: TextFormat): Extension => (ends === 'mixed' ? EditorState.lineSeparator.of('\n') : []);
 
 /** A tab where the text is indented by tabs, else as many spaces as its first indented line has. */
 function unitOf(text: string): string {
@@ -118,11 +118,11 @@ function unitOf(text: string): string {
 }
 
 /** Each grammar is a file of its own too. */
-async function grammarOf(language: Language | null, dialect: Dialect): Promise<LanguageSupport | null> {
+async function grammarOf(language: Language | null, dialect: ScriptDialect): Promise<LanguageSupport | null> {
   return language === null ? null : grammars[language](dialect);
 }
 
-const grammars: Record<Language, (dialect: Dialect) => Promise<LanguageSupport>> = {
+const grammars: Record<Language, (dialect: ScriptDialect) => Promise<LanguageSupport>> = {
   javascript: async (dialect) => (await import('@codemirror/lang-javascript')).javascript(dialect),
   json: async () => (await import('@codemirror/lang-json')).json(),
   markdown: async () => (await import('@codemirror/lang-markdown')).markdown(),

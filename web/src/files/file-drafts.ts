@@ -3,8 +3,8 @@
 import { keep, kept } from '../ui/browser-storage';
 
 /** What a text was made from: a save holds only while the file still is exactly this. */
-export type Base = { content: string; hash: string; identity: string };
-export type Draft = { base: Base; text: string; at: string };
+export type DraftBase = { content: string; hash: string; identity: string };
+export type Draft = { base: DraftBase; text: string; at: string };
 
 /** Browsers keep about five million characters for one address; one draft takes a part of them at most. */
 export const DRAFT_CHARS_MAX = 1_500_000;

@@ -2,7 +2,7 @@
 
 import type { IconName } from '../ui/icons';
 
-export type State = {
+export type FileErrorText = {
   icon: IconName;
   title: string;
   text: string;
@@ -11,7 +11,7 @@ export type State = {
 };
 
 /** Null for refusals that say nothing about the file, such as a server that does not answer. */
-export function stateOf(code: string): State | null {
+export function fileErrorText(code: string): FileErrorText | null {
   switch (code) {
     case 'FILE_TOO_LARGE':
       return { icon: 'file', title: 'Larger than 10 MiB', text: 'A file of this size is not opened as text. You can save it and open it with a program of your own.', bytes: true };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dialectOf, extensionOf, firstLook, iconOf, isShownOnly, languageNamed, languageOf, mediaOf, readingOf } from './file-types';
+import { dialectOf, extensionOf, initialViewMode, iconOf, isRenderedOnly, languageNamed, languageOf, mediaOf, renderedKindOf } from './file-types';
 
 test('a name says what a file is shown as', () => {
   const kinds = ['a/Photo.PNG', 'b.pdf', 'c.mp3', 'd.webm', 'e.glb', 'f.rs', 'Makefile', '.png', 'a.png/b'];
@@ -8,9 +8,9 @@ test('a name says what a file is shown as', () => {
 });
 
 test('what is a text and more is shown in both ways, and a picture of bytes in one', () => {
-  expect(['a.svg', 'a.md', 'a.csv', 'a.html', 'a.rs'].map(readingOf)).toEqual(['image', 'markdown', 'table', 'page', null]);
-  expect(['a.svg', 'a.md', 'a.png', 'a.rs'].map(firstLook)).toEqual(['shown', 'text', 'shown', 'text']);
-  expect(['a.svg', 'a.png', 'a.md'].map(isShownOnly)).toEqual([false, true, false]);
+  expect(['a.svg', 'a.md', 'a.csv', 'a.html', 'a.rs'].map(renderedKindOf)).toEqual(['image', 'markdown', 'table', 'page', null]);
+  expect(['a.svg', 'a.md', 'a.png', 'a.rs'].map(initialViewMode)).toEqual(['shown', 'text', 'shown', 'text']);
+  expect(['a.svg', 'a.png', 'a.md'].map(isRenderedOnly)).toEqual([false, true, false]);
   expect(['a.png', 'a.md', 'a.json', 'a.rs'].map(iconOf)).toEqual(['picture', 'text', 'braces', 'file']);
 });
 

@@ -1,7 +1,7 @@
 /** What a file is shown as, by its name. Pure. */
 
 import type { IconName } from '../ui/icons';
-import { nameOf } from './paths';
+import { fileNameOf } from './paths';
 
 /** Shown by the browser itself, from the bytes as they are. */
 export type Media = 'image' | 'pdf' | 'audio' | 'video' | 'model3d';
@@ -15,7 +15,7 @@ const media: Record<Media, string> = {
 };
 
 /** Texts whose meaning can be shown too; which one begins is the second word. */
-const texts: Record<string, { shows: Reading; first: Look }> = {
+const texts: Record<string, { shows: RenderedKind; first: FileViewMode }> = {
   csv: { shows: 'table', first: 'text' },
   gltf: { shows: 'model3d', first: 'shown' },
   htm: { shows: 'page', first: 'text' },
@@ -27,11 +27,11 @@ const texts: Record<string, { shows: Reading; first: Look }> = {
 };
 
 /** How a text can be read other than as text. */
-export type Reading = 'markdown' | 'table' | 'page' | 'image' | 'model3d';
-export type Look = 'text' | 'shown';
+export type RenderedKind = 'markdown' | 'table' | 'page' | 'image' | 'model3d';
+export type FileViewMode = 'text' | 'shown';
 
 export function extensionOf(path: string): string {
-  const name = nameOf(path);
+  const name = fileNameOf(path);
   const at = name.lastIndexOf('.');
   return at > 0 ? name.slice(at + 1).toLowerCase() : '';
 }
@@ -44,20 +44,20 @@ export function mediaOf(path: string): Media | null {
 }
 
 /** True when the file is shown and cannot be written here. */
-export const isShownOnly = (path: string): boolean => mediaOf(path) !== null && !Object.hasOwn(texts, extensionOf(path));
+export const isRenderedOnly = (path: string): boolean => mediaOf(path) !== null && !Object.hasOwn(texts, extensionOf(path));
 
 /** What else than text a text can be shown as; null when nothing. */
-export const readingOf = (path: string): Reading | null => texts[extensionOf(path)]?.shows ?? null;
+export const renderedKindOf = (path: string): RenderedKind | null => texts[extensionOf(path)]?.shows ?? null;
 
 /** How a file is shown first. */
-export const firstLook = (path: string): Look => texts[extensionOf(path)]?.first ?? (isShownOnly(path) ? 'shown' : 'text');
+export const initialViewMode = (path: string): FileViewMode => texts[extensionOf(path)]?.first ?? (isRenderedOnly(path) ? 'shown' : 'text');
 
 export function iconOf(path: string): IconName {
   const kind = mediaOf(path);
   if (kind === 'image') return 'picture';
   if (kind === 'audio' || kind === 'video') return 'play';
   if (kind === 'model3d') return 'cube';
-  const reading = readingOf(path);
+  const reading = renderedKindOf(path);
   if (reading === 'table') return 'table';
   if (reading === 'page') return 'globe';
   if (reading === 'markdown') return 'text';
@@ -89,10 +89,10 @@ export function languageNamed(word: string): Language | null {
   return Object.hasOwn(languages, name) ? (name as Language) : languageOf(`x.${name}`);
 }
 
-export type Dialect = { jsx: boolean; typescript: boolean };
+export type ScriptDialect = { jsx: boolean; typescript: boolean };
 
 /** Which JavaScript it is, by a path or by the word for the language: the editor reads each by another grammar. */
-export function dialectOf(path: string): Dialect {
+export function dialectOf(path: string): ScriptDialect {
   const extension = extensionOf(path) || path.toLowerCase();
   return { jsx: /^[jt]sx$/.test(extension) || extension === 'js' || extension === 'javascript', typescript: extension === 'typescript' || /^[cm]?tsx?$/.test(extension) };
 }

@@ -31,4 +31,4 @@ class Recent {
   }
 }
 
-export const recent = new Recent();
+export const recentFiles = new Recent();

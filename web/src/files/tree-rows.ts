@@ -4,24 +4,24 @@ import type { TreeEntry } from '../api/types';
 import { folderOf } from './paths';
 
 /** What is known of one folder. */
-export type Branch = { entries: readonly TreeEntry[]; truncated: boolean; busy: boolean; error: unknown };
+export type TreeBranch = { entries: readonly TreeEntry[]; truncated: boolean; busy: boolean; error: unknown };
 
-export type Row =
+export type TreeRow =
   | { kind: 'entry'; path: string; level: number; entry: TreeEntry; open: boolean }
   /** What is said instead of entries: a folder is empty, being read, could not be read, or holds more. */
   | { kind: 'note'; path: string; level: number; text: string };
 
 /** The rows of all open folders, from the top one down; levels count from 1. */
-export function rowsOf(read: ReadonlyMap<string, Branch>, open: ReadonlySet<string>): Row[] {
-  const below = (folder: string, level: number): Row[] => {
+export function treeRows(read: ReadonlyMap<string, TreeBranch>, open: ReadonlySet<string>): TreeRow[] {
+  const below = (folder: string, level: number): TreeRow[] => {
     const branch = read.get(folder);
     if (!branch) return [];
-    const note = (text: string): Row => ({ kind: 'note', path: folder, level, text });
+    const note = (text: string): TreeRow => ({ kind: 'note', path: folder, level, text });
     if (branch.error) return [note('This folder could not be read.')];
     if (branch.busy) return [note('Reading…')];
-    const rows = branch.entries.flatMap((entry): Row[] => {
+    const rows = branch.entries.flatMap((entry): TreeRow[] => {
       const isOpen = isFolder(entry) && open.has(entry.path);
-      const row: Row = { kind: 'entry', path: entry.path, level, entry, open: isOpen };
+      const row: TreeRow = { kind: 'entry', path: entry.path, level, entry, open: isOpen };
       return isOpen ? [row, ...below(entry.path, level + 1)] : [row];
     });
     if (rows.length === 0) return [note(level === 1 ? '' : 'Empty')];
@@ -33,14 +33,14 @@ export function rowsOf(read: ReadonlyMap<string, Branch>, open: ReadonlySet<stri
 /** Links are shown and not gone into. */
 export const isFolder = ({ type, isSymlink }: TreeEntry): boolean => type === 'dir' && !isSymlink;
 
-export type Move = { kind: 'go'; path: string } | { kind: 'open' | 'close' | 'choose'; path: string };
+export type TreeMove = { kind: 'go'; path: string } | { kind: 'open' | 'close' | 'choose'; path: string };
 
 /** What a key does in a tree (WAI-ARIA, tree view); null for keys of no meaning there. */
-export function moveOf(key: string, at: string, rows: readonly Row[]): Move | null {
+export function treeMove(key: string, at: string, rows: readonly TreeRow[]): TreeMove | null {
   const entries = rows.filter((row) => row.kind === 'entry');
   const index = entries.findIndex(({ path }) => path === at);
   const row = entries[index];
-  const go = (to: number): Move | null => {
+  const go = (to: number): TreeMove | null => {
     const next = entries[Math.min(entries.length - 1, Math.max(0, to))];
     return next ? { kind: 'go', path: next.path } : null;
   };
@@ -70,7 +70,7 @@ export function moveOf(key: string, at: string, rows: readonly Row[]): Move | nu
 }
 
 /** The next entry whose name begins with what was typed, from the present one on and around. */
-export function typed(letter: string, at: string, rows: readonly Row[]): string | null {
+export function typeahead(letter: string, at: string, rows: readonly TreeRow[]): string | null {
   const entries = rows.filter((row) => row.kind === 'entry');
   const index = entries.findIndex(({ path }) => path === at);
   const turned = [...entries.slice(index + 1), ...entries.slice(0, index + 1)];

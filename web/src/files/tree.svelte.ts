@@ -4,7 +4,7 @@ import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 import { files } from '../api/files';
 import type { TreeEntry } from '../api/types';
 import { keep, kept } from '../ui/browser-storage';
-import { rowsOf, type Branch } from './tree-rows';
+import { treeRows, type TreeBranch } from './tree-rows';
 
 const HIDDEN = 'guildhall.files-hidden';
 
@@ -13,17 +13,17 @@ export class FileTree {
   showHidden = $state(kept(HIDDEN) === 'shown');
 
   /** By path below `cwd`; `""` is `cwd` itself. */
-  #read = new SvelteMap<string, Branch>();
+  #read = new SvelteMap<string, TreeBranch>();
   #open = new SvelteSet<string>(['']);
 
-  rows = $derived(rowsOf(this.#read, this.#open));
+  rows = $derived(treeRows(this.#read, this.#open));
 
   constructor(cwd: string) {
     this.cwd = cwd;
   }
 
   /** The top folder's own state. */
-  get top(): Branch | undefined {
+  get top(): TreeBranch | undefined {
     return this.#read.get('');
   }
 

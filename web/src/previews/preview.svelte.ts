@@ -3,7 +3,7 @@
 import { files } from '../api/files';
 import type { Sign } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { beginningAt, framed } from './preview';
+import { withStartPath, frameUrl } from './preview';
 
 /** While nothing listens, the port is asked this often. */
 const PROBE_MS = 2_500;
@@ -63,7 +63,7 @@ export class Preview {
     this.error = null;
     this.expired = false;
     this.unavailable = signed.unavailable ?? '';
-    const address = signed.url ? framed(beginningAt(signed.url, this.#start), this.wish, location.origin) : null;
+    const address = signed.url ? frameUrl(withStartPath(signed.url, this.#start), this.wish, location.origin) : null;
     this.url = address?.href ?? '';
     if (!address && !this.unavailable) this.unavailable = 'an address that cannot be shown here';
     this.load += 1;

@@ -1,6 +1,6 @@
 /** An excerpt cut where the searched words stand. Pure. */
 
-import { visible } from '../text/entry-pieces';
+import { escapeHidden } from '../text/entry-pieces';
 
 export type Piece = { text: string; hit: boolean };
 
@@ -12,7 +12,7 @@ const WORD_MIN = 2;
 export function cutAt(excerpt: string, spans: readonly { offset: number; length: number }[]): Piece[] {
   const pieces: Piece[] = [];
   const push = (text: string, hit: boolean) => {
-    if (text !== '') pieces.push({ text: visible(text), hit });
+    if (text !== '') pieces.push({ text: escapeHidden(text), hit });
   };
   let at = 0;
   for (const { offset, length } of spans.toSorted((a, b) => a.offset - b.offset)) {

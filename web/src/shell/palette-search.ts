@@ -7,14 +7,14 @@ import { authors } from '../authors/authors.svelte';
 import { pendingDecisions } from '../approvals/pending-decisions.svelte';
 import { openDm } from '../rooms/actions';
 import { iconOf } from '../files/file-types';
-import { filesPath, joined, nameOf as nameOfPath } from '../files/paths';
-import { recent } from '../files/recent-files.svelte';
+import { filesPath, joinPath, fileNameOf as nameOfPath } from '../files/paths';
+import { recentFiles } from '../files/recent-files.svelte';
 import { newRoom } from '../rooms/new-room.svelte';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { newSession } from '../sessions/new-session.svelte';
 import { sessions, titleOf } from '../sessions/sessions.svelte';
 import { sectionsFor } from '../settings/sections';
-import { visible } from '../text/entry-pieces';
+import { escapeHidden } from '../text/entry-pieces';
 import type { IconName } from '../ui/icons';
 import { layout } from './layout.svelte';
 import { navigationItems } from './navigation';
@@ -65,7 +65,7 @@ export function searchFinding(query: string): Finding {
 
 function askFindings(): Finding[] {
   return pendingDecisions.list.map(({ id, interaction, approval }) => {
-    const name = visible(interaction ? interaction.title || interaction.toolName || 'An agent asks' : approval.summary);
+    const name = escapeHidden(interaction ? interaction.title || interaction.toolName || 'An agent asks' : approval.summary);
     return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, run: () => router.go(approvalPath(id)) };
   });
 }
@@ -74,7 +74,7 @@ function sessionFindings(): Finding[] {
   return sessions.open.map((session) => ({
     key: `session ${session.id}`,
     icon: 'session',
-    name: visible(titleOf(session)),
+    name: escapeHidden(titleOf(session)),
     note: agents.get(session.agentId)?.name ?? 'session',
     words: `${session.title} ${agents.get(session.agentId)?.name ?? ''}`,
     run: () => router.go(sessionPath(session.id)),
@@ -118,12 +118,12 @@ function agentFindings(): Finding[] {
 
 /** Files and folders that were opened in this browser. */
 function fileFindings(): Finding[] {
-  const folders = recent.folders.map((cwd) => ({ cwd, path: '' }));
-  return [...recent.files, ...folders].map(({ cwd, path }) => ({
+  const folders = recentFiles.folders.map((cwd) => ({ cwd, path: '' }));
+  return [...recentFiles.files, ...folders].map(({ cwd, path }) => ({
     key: `file ${cwd}\n${path}`,
     icon: path ? iconOf(path) : 'folder',
-    name: visible(path ? nameOfPath(path) : nameOfPath(cwd)),
-    note: visible(path ? joined(cwd, path) : cwd),
+    name: escapeHidden(path ? nameOfPath(path) : nameOfPath(cwd)),
+    note: escapeHidden(path ? joinPath(cwd, path) : cwd),
     words: `${path} ${cwd}`,
     run: () => router.go(filesPath(cwd, path)),
   }));

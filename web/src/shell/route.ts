@@ -1,6 +1,6 @@
 /** Which view an address names. Pure. */
 
-import type { CanvasPlace } from '../canvas/canvas-owner';
+import type { CanvasOwner } from '../canvas/canvas-owner';
 
 export type Route =
   | { view: 'home' }
@@ -75,6 +75,6 @@ export const approvalPath = (itemId: string): string => `/asks/${encodeURICompon
 export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);
 export const settingsPath = (section: string): string => `/settings/${section}`;
 /** The room or session that a canvas belongs to. */
-export const canvasPath = ({ kind, id }: CanvasPlace): string => (kind === 'room' ? roomPath(id) : sessionPath(id));
-export const documentPath = (place: CanvasPlace, documentId: string): string =>
+export const canvasPath = ({ kind, id }: CanvasOwner): string => (kind === 'room' ? roomPath(id) : sessionPath(id));
+export const documentPath = (place: CanvasOwner, documentId: string): string =>
   `${canvasPath(place)}?doc=${encodeURIComponent(documentId)}`;

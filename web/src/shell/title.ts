@@ -1,12 +1,12 @@
 /** What the tab and the breadcrumb say. */
 
 import { agents } from '../agents/agents.svelte';
-import { filesPath, nameOf as nameOfPath } from '../files/paths';
+import { filesPath, fileNameOf as nameOfPath } from '../files/paths';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
 import { terminal } from '../sessions/terminal-sessions.svelte';
 import { sections } from '../settings/sections';
-import { visible } from '../text/entry-pieces';
+import { escapeHidden } from '../text/entry-pieces';
 import { agentPath, roomPath, type Route } from './route';
 import { router } from './router.svelte';
 
@@ -41,8 +41,8 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       const [cwd, path] = [query.get('cwd') ?? '', query.get('path') ?? ''];
       return [
         { text: 'Files', path: '/files' },
-        ...(cwd ? [{ text: visible(nameOfPath(cwd)), path: path ? filesPath(cwd) : '' }] : []),
-        ...(path ? [{ text: visible(nameOfPath(path)), path: '' }] : []),
+        ...(cwd ? [{ text: escapeHidden(nameOfPath(cwd)), path: path ? filesPath(cwd) : '' }] : []),
+        ...(path ? [{ text: escapeHidden(nameOfPath(path)), path: '' }] : []),
       ];
     }
     case 'browser':

@@ -6,7 +6,7 @@
 
 import type { MentionSpan } from '../api/types';
 
-export type Piece =
+export type TextPiece =
   | { kind: 'text'; text: string }
   | { kind: 'link'; text: string; href: string }
   | { kind: 'mention'; text: string; authorId: string }
@@ -23,29 +23,29 @@ const LINK = /\bhttps?:\/\/[^\s<>"'`]+/g;
 const HIDDEN =
   /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|\u{E0001}|[\u{E0020}-\u{E007F}]/gu;
 
-export function piecesOf(text: string, mentions: readonly MentionSpan[]): Piece[] {
+export function piecesOf(text: string, mentions: readonly MentionSpan[]): TextPiece[] {
   const clean = text.replace(/\r\n/g, '\n');
   // Offsets count UTF-16 units of the stored text; a text with CR LF has them moved.
   const spans = clean === text ? mentions : mentions.map((span) => ({ ...span, offset: moved(text, span.offset) }));
-  const pieces: Piece[] = [];
+  const pieces: TextPiece[] = [];
   cut(clean, FENCE, 0, (part, at, match) => {
-    if (match) pieces.push({ kind: 'block', text: visible(match[2] ?? ''), language: (match[1] ?? '').trim() });
+    if (match) pieces.push({ kind: 'block', text: escapeHidden(match[2] ?? ''), language: (match[1] ?? '').trim() });
     else pieces.push(...inline(part, at, spans));
   });
   return pieces;
 }
 
-function inline(text: string, from: number, mentions: readonly MentionSpan[]): Piece[] {
-  const pieces: Piece[] = [];
+function inline(text: string, from: number, mentions: readonly MentionSpan[]): TextPiece[] {
+  const pieces: TextPiece[] = [];
   cut(text, INLINE_CODE, from, (part, at, match) => {
-    if (match) pieces.push({ kind: 'code', text: visible(match[1] ?? '') });
+    if (match) pieces.push({ kind: 'code', text: escapeHidden(match[1] ?? '') });
     else pieces.push(...mentioned(part, at, mentions));
   });
   return pieces;
 }
 
-function mentioned(text: string, from: number, mentions: readonly MentionSpan[]): Piece[] {
-  const pieces: Piece[] = [];
+function mentioned(text: string, from: number, mentions: readonly MentionSpan[]): TextPiece[] {
+  const pieces: TextPiece[] = [];
   let at = 0;
   const inside = mentions
     .filter(({ offset, length }) => offset >= from && offset + length <= from + text.length)
@@ -61,8 +61,8 @@ function mentioned(text: string, from: number, mentions: readonly MentionSpan[])
   return pieces;
 }
 
-function linked(text: string): Piece[] {
-  const pieces: Piece[] = [];
+function linked(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
   cut(text, LINK, 0, (part, _at, match) => {
     if (!match) {
       pieces.push(...shown(part));
@@ -73,7 +73,7 @@ function linked(text: string): Piece[] {
     const address = part.slice(0, part.length - tail.length);
     const href = safeHref(address);
     if (href === null) pieces.push(...shown(part));
-    else pieces.push({ kind: 'link', text: visible(address), href }, ...shown(tail));
+    else pieces.push({ kind: 'link', text: escapeHidden(address), href }, ...shown(tail));
   });
   return pieces;
 }
@@ -87,8 +87,8 @@ function safeHref(address: string): string | null {
   }
 }
 
-function shown(text: string): Piece[] {
-  const pieces: Piece[] = [];
+function shown(text: string): TextPiece[] {
+  const pieces: TextPiece[] = [];
   cut(text, HIDDEN, 0, (part, _at, match) => {
     pieces.push(match ? { kind: 'hidden', text: codePoint(part) } : { kind: 'text', text: part });
   });
@@ -96,7 +96,7 @@ function shown(text: string): Piece[] {
 }
 
 /** Where a piece cannot hold others (code, the words of a link), hidden characters are written out. */
-export function visible(text: string): string {
+export function escapeHidden(text: string): string {
   return text.replace(HIDDEN, (char) => `⟨${codePoint(char)}⟩`);
 }
 

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { plainOf, sentenceOf } from './plain-text';
+import { plainText, sentenceOf } from './plain-text';
 
 test('marks of Markdown are left out, the words they stand around are kept', () => {
-  expect(plainOf('## Done\nBricks are **burnt**, see `kiln.md` and [the notes](https://a.b/c).')).toBe(
+  expect(plainText('## Done\nBricks are **burnt**, see `kiln.md` and [the notes](https://a.b/c).')).toBe(
     'Done Bricks are burnt, see kiln.md and the notes.',
   );
-  expect(plainOf('| Stone | State | |---|:--:| | west | loose |')).toBe('| Stone | State | | west | loose |');
+  expect(plainText('| Stone | State | |---|:--:| | west | loose |')).toBe('| Stone | State | | west | loose |');
 });
 
 test('what only looks like a mark stays', () => {
-  expect(plainOf('#say 2 ** 3 ** 4, a__b, *.md')).toBe('#say 2 ** 3 ** 4, a__b, *.md');
-  expect(plainOf('x\u202Ey')).toBe('x⟨U+202E⟩y');
+  expect(plainText('#say 2 ** 3 ** 4, a__b, *.md')).toBe('#say 2 ** 3 ** 4, a__b, *.md');
+  expect(plainText('x\u202Ey')).toBe('x⟨U+202E⟩y');
 });
 
 test('a reason is a sentence', () => {

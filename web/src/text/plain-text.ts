@@ -1,6 +1,6 @@
 /** Text of others as one plain line. Pure. */
 
-import { visible } from './entry-pieces';
+import { escapeHidden } from './entry-pieces';
 
 /** Marks of Markdown that say nothing without being drawn; what they stand around is kept. */
 const MARKS: [RegExp, string][] = [
@@ -12,9 +12,9 @@ const MARKS: [RegExp, string][] = [
 ];
 
 /** A message in the words one would read aloud, for a line that leads to it. */
-export function plainOf(text: string): string {
+export function plainText(text: string): string {
   const plain = MARKS.reduce((left, [mark, kept]) => left.replace(mark, kept), text);
-  return visible(plain.replace(/\s+/g, ' ').trim());
+  return escapeHidden(plain.replace(/\s+/g, ' ').trim());
 }
 
 /** A reason from a program as a sentence: it begins with a capital and ends with a full stop. */

@@ -1,6 +1,6 @@
 /** An address for bytes that lie in this page, given back when they change or the view goes. */
 
-export function blobAddress(bytes: () => Uint8Array<ArrayBuffer> | null, mime: () => string): { readonly href: string } {
+export function blobUrl(bytes: () => Uint8Array<ArrayBuffer> | null, mime: () => string): { readonly href: string } {
   let href = $state('');
   $effect(() => {
     const now = bytes();
