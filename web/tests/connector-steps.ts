@@ -1,6 +1,6 @@
 /** What people and programs do with connectors, as the specs do it. */
 
-import type { Auth, Connection, Flow, Provider, Review } from '../src/connectors/types';
+import type { ToolkitAuth, Connection, AuthFlow, Provider, Review } from '../src/connectors/types';
 import { expect, type AgentVoice, type House } from './test-server';
 
 /** A small service; nothing listens at its address. */
@@ -30,7 +30,7 @@ export async function putNotes(
   house: House,
   providerId: string,
   document: unknown = notesDocument(),
-  auth: Auth = { kind: 'api-key', in: 'header', name: 'X-Key', prefix: '' },
+  auth: ToolkitAuth = { kind: 'api-key', in: 'header', name: 'X-Key', prefix: '' },
 ): Promise<void> {
   const body = { displayName: 'Notes', document, auth };
   const response = await fetch(`${house.url}/api/connectors/providers/${providerId}/toolkits/notes`, {
@@ -45,9 +45,9 @@ let keys = 0;
 
 /** Connects a service over HTTP, with a key where it asks for one. */
 export async function connect(house: House, providerInstanceId: string, toolkit: string, label: string, secret = ''): Promise<Connection> {
-  const { flowId } = await house.post<Flow>('/api/connectors/connections', { providerInstanceId, toolkit, label, idempotencyKey: `spec ${++keys}` });
+  const { flowId } = await house.post<AuthFlow>('/api/connectors/connections', { providerInstanceId, toolkit, label, idempotencyKey: `spec ${++keys}` });
   const path = `/api/connectors/authentication-flows/${flowId}`;
-  const flow = () => house.get<Flow>(path);
+  const flow = () => house.get<AuthFlow>(path);
   if (secret) {
     await expect.poll(async () => (await flow()).step).toBe('credential');
     await house.post(`${path}/credential`, { secret });

@@ -1,9 +1,9 @@
 /** The calls of the cloud, one function an operation. */
 
 import { bodyOf, http, readSnapshot } from '../api/client';
-import type { BillingAnswer, Page } from './types';
+import type { BillingAnswer, BillingPageKind } from './types';
 
-export const calls = {
+export const cloudApi = {
   status: () => readSnapshot(http.GET('/api/cloud/status')),
   link: () => readSnapshot(http.GET('/api/cloud/link/status')),
   start: () => bodyOf(http.POST('/api/cloud/link/start')),
@@ -13,6 +13,6 @@ export const calls = {
   unlink: () => bodyOf(http.POST('/api/cloud/unlink')),
   offers: () => readSnapshot(http.GET('/api/cloud/offers')),
   /** `skuId` of a checkout only. */
-  billing: async (page: Page, skuId: string | null): Promise<BillingAnswer> =>
+  billing: async (page: BillingPageKind, skuId: string | null): Promise<BillingAnswer> =>
     bodyOf(http.POST('/api/cloud/billing/{page}', { params: { path: { page } }, ...(skuId === null ? {} : { body: { skuId } }) })),
 };

@@ -2,8 +2,8 @@
 
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { calls } from './cloud-api';
-import type { Link, Status } from './types';
+import { cloudApi } from './cloud-api';
+import type { CloudLink, CloudStatus } from './types';
 
 /**
  * An answer younger than this may be the one a check goes by: the server does not ask twice in 15 seconds,
@@ -11,10 +11,10 @@ import type { Link, Status } from './types';
  */
 const REUSED_MS = 60_000;
 
-class CloudLink {
+class CloudLinkStore {
   /** Null until they were read. */
-  link = $state.raw<Link | null>(null);
-  status = $state.raw<Status | null>(null);
+  link = $state.raw<CloudLink | null>(null);
+  status = $state.raw<CloudStatus | null>(null);
   /** False after the service was asked and said nothing; null where nothing is known of that. */
   answers = $state<boolean | null>(null);
   error = $state<unknown>(null);
@@ -29,7 +29,7 @@ class CloudLink {
 
   #read = coalesced(async () => {
     try {
-      const [link, status] = await Promise.all([calls.link(), calls.status()]);
+      const [link, status] = await Promise.all([cloudApi.link(), cloudApi.status()]);
       this.link = link.body;
       this.status = status.body;
       this.error = null;
@@ -38,15 +38,15 @@ class CloudLink {
     }
   });
 
-  start = () => this.#doing(calls.start);
-  cancel = () => this.#doing(calls.cancel);
-  unlink = () => this.#doing(calls.unlink);
+  start = () => this.#doing(cloudApi.start);
+  cancel = () => this.#doing(cloudApi.cancel);
+  unlink = () => this.#doing(cloudApi.unlink);
 
   /** Asks the service now; answers whether it was heard, and null where nobody is asked because no key is held any more. */
   check = async (): Promise<boolean | null> => {
     await this.load();
     const before = this.link?.lastHeartbeatAt ?? null;
-    const { linked, lastHeartbeatAt } = await calls.check();
+    const { linked, lastHeartbeatAt } = await cloudApi.check();
     await this.load();
     if (!linked) return null;
     const isNew = lastHeartbeatAt !== before;
@@ -75,4 +75,4 @@ class CloudLink {
   }
 }
 
-export const cloud = new CloudLink();
+export const cloud = new CloudLinkStore();

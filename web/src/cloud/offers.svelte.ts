@@ -1,7 +1,7 @@
 /** What the cloud service sells; read anew whenever the view is opened or the link changes. */
 
 import { coalesced } from '../events/coalesce';
-import { calls } from './cloud-api';
+import { cloudApi } from './cloud-api';
 import type { Offers } from './types';
 
 class CloudOffers {
@@ -11,7 +11,7 @@ class CloudOffers {
 
   load = coalesced(async () => {
     try {
-      this.seen = (await calls.offers()).body;
+      this.seen = (await cloudApi.offers()).body;
       this.error = null;
     } catch (error) {
       this.error = error;

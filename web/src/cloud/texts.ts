@@ -1,14 +1,14 @@
 /** What is said of the link and of billing pages, in plain words. Pure. */
 
-import type { Standing } from '../connectors/texts';
+import type { StatusLabel } from '../connectors/texts';
 import { pageAddress } from '../connectors/countdown';
 import { escapeHidden } from '../text/entry-pieces';
 import { ago } from '../ui/time';
-import type { BillingAnswer, Link, LinkState, Page } from './types';
+import type { BillingAnswer, CloudLink, LinkState, BillingPageKind } from './types';
 
-export const OPTIONAL = 'Optional. Everything on this page works without it.';
+export const OPTIONAL_TEXT = 'Optional. Everything on this page works without it.';
 
-const standings: Record<LinkState, Standing> = {
+const standings: Record<LinkState, StatusLabel> = {
   idle: { status: 'idle', words: 'not linked' },
   pending: { status: 'needs you', words: 'waits for you' },
   linked: { status: 'done', words: 'linked' },
@@ -17,14 +17,14 @@ const standings: Record<LinkState, Standing> = {
   unlinked: { status: 'failed', words: 'unlinked' },
 };
 
-export const standingOf = ({ state }: Pick<Link, 'state'>, isOwner = true): Standing =>
+export const linkStatus = ({ state }: Pick<CloudLink, 'state'>, isOwner = true): StatusLabel =>
   state === 'pending' && !isOwner ? { status: 'needs you', words: 'waits for the owner' } : (standings[state] ?? { status: 'unknown', words: state });
 
 /** How a link stands whose service does not answer. */
-export const SILENT: Standing = { status: 'unknown', words: 'linked, no answer' };
+export const NO_ANSWER_STATUS: StatusLabel = { status: 'unknown', words: 'linked, no answer' };
 
 /** What the owner has to see to: a code waits, or it ended otherwise than it was begun. A code that ran out is asked for again by whoever wants one. */
-export const needsLook = ({ state }: Pick<Link, 'state'>): boolean => state === 'pending' || state === 'denied' || state === 'unlinked';
+export const needsAttention = ({ state }: Pick<CloudLink, 'state'>): boolean => state === 'pending' || state === 'denied' || state === 'unlinked';
 
 const MINUTE_MS = 60_000;
 /** The service is told of this instance every 15 minutes, give or take a fifth. Source: contract 5.13, "CLOUD_HEARTBEAT_PERIOD". */
@@ -33,11 +33,11 @@ const HEARTBEAT_MS_MAX = 18 * MINUTE_MS;
 export const REREAD_MS = 5 * MINUTE_MS;
 
 /** True where an answer of the service is overdue, seen at a time up to `REREAD_MS` after it was read. */
-export const isOverdue = ({ state, lastHeartbeatAt }: Pick<Link, 'state' | 'lastHeartbeatAt'>, nowMs: number): boolean =>
+export const isOverdue = ({ state, lastHeartbeatAt }: Pick<CloudLink, 'state' | 'lastHeartbeatAt'>, nowMs: number): boolean =>
   state === 'linked' && lastHeartbeatAt !== null && nowMs - Date.parse(lastHeartbeatAt) > HEARTBEAT_MS_MAX + REREAD_MS + MINUTE_MS;
 
 /** What is the matter now; `isOwner` sees the code and can act on it. */
-export function linkWords({ state, pending }: Pick<Link, 'state' | 'pending'>, isOwner: boolean): string {
+export function linkText({ state, pending }: Pick<CloudLink, 'state' | 'pending'>, isOwner: boolean): string {
   switch (state) {
     case 'idle':
       return 'This guildhall is not linked to an account.';
@@ -57,19 +57,19 @@ export function linkWords({ state, pending }: Pick<Link, 'state' | 'pending'>, i
 }
 
 /** The same in the few words of a tile, far from the code. */
-export const tileWords = (link: Pick<Link, 'state'>): string => (link.state === 'pending' ? 'A code waits to be typed.' : linkWords({ ...link, pending: null }, true));
+export const tileText = (link: Pick<CloudLink, 'state'>): string => (link.state === 'pending' ? 'A code waits to be typed.' : linkText({ ...link, pending: null }, true));
 
 /** When the service last answered; a silent one is never said to answer now. */
-export const answerWords = (iso: string, now: Date): string => (now.getTime() - Date.parse(iso) < MINUTE_MS ? 'less than a minute ago' : ago(iso, now));
+export const answerText = (iso: string, now: Date): string => (now.getTime() - Date.parse(iso) < MINUTE_MS ? 'less than a minute ago' : ago(iso, now));
 
-const outcomes: Record<NonNullable<Link['relinkOutcome']>, string> = {
+const outcomes: Record<NonNullable<CloudLink['relinkOutcome']>, string> = {
   denied: 'Linking anew was refused. The link from before still stands.',
   expired: 'Nobody typed the new code in time. The link from before still stands.',
   failed: 'Linking anew failed. The link from before still stands.',
 };
 
 /** How the last try to link anew ended; `""` where there is nothing to say. */
-export const outcomeWords = (outcome: Link['relinkOutcome']): string => (outcome === null ? '' : (outcomes[outcome] ?? ''));
+export const outcomeText = (outcome: CloudLink['relinkOutcome']): string => (outcome === null ? '' : (outcomes[outcome] ?? ''));
 
 const waits: Record<string, string> = {
   start: 'The service is being asked for a code…',
@@ -79,18 +79,18 @@ const waits: Record<string, string> = {
 };
 
 /** What is waited for; `""` for nothing. */
-export const waitWords = (action: '' | 'start' | 'cancel' | 'check' | 'billing'): string => waits[action] ?? '';
+export const waitText = (action: '' | 'start' | 'cancel' | 'check' | 'billing'): string => waits[action] ?? '';
 
-export const pageNames: Record<Page, string> = { portal: 'plan page', checkout: 'payment page', topup: 'top-up page' };
+export const pageNames: Record<BillingPageKind, string> = { portal: 'plan page', checkout: 'payment page', topup: 'top-up page' };
 
 /** What a person reads after asking for a billing page. */
-export type Shown =
+export type BillingMessage =
   | { kind: 'address'; href: string; before: string; host: string; after: string }
   | { kind: 'no'; title: string; detail: string; code: string; facts: string[]; action: { href: string; label: string } | null };
 
 const NO_PAGE = 'The service did not answer with a page.';
 
-export function shownOf(answer: BillingAnswer): Shown {
+export function billingMessage(answer: BillingAnswer): BillingMessage {
   const href = answer.ok ? pageAddress(answer.url ?? null) : '';
   if (href !== '') return addressOf(href);
   if (typeof answer.problem !== 'object' || answer.problem === null) {
@@ -130,7 +130,7 @@ function waitFacts(ms: unknown): string[] {
 }
 
 /** The address in three, so that whose it is stands out. */
-function addressOf(href: string): Shown {
+function addressOf(href: string): BillingMessage {
   const { protocol, host, pathname, search, hash } = new URL(href);
   return { kind: 'address', href, before: `${protocol}//`, host, after: escapeHidden(pathname + search + hash) };
 }

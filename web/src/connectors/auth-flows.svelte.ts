@@ -7,10 +7,10 @@ import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { newUuid } from '../files/uuid';
 import { keep, kept } from '../ui/browser-storage';
-import { connectors } from './connectors-api';
+import { connectorsApi } from './connectors-api';
 import { connections } from './connections.svelte';
 import { StartKeys } from './start-keys';
-import type { Flow, StartConnection } from './types';
+import type { AuthFlow, StartConnection } from './types';
 import { isFinal } from './texts';
 
 /** What was taken off the page stays off it after a reload. */
@@ -22,7 +22,7 @@ const FLOWS_MAX = 50;
 const wasAnswered = (error: unknown): boolean => error instanceof ApiError && error.status > 0 && error.status < 500;
 
 class Flows {
-  #byId = new SvelteMap<string, Flow>();
+  #byId = new SvelteMap<string, AuthFlow>();
   #keys = new StartKeys(() => newUuid());
   /** What the person took off the page is not brought back by a late event, the newest last. */
   #dropped = new Set(kept(KEPT).split(' '));
@@ -32,18 +32,18 @@ class Flows {
   list = $derived([...this.#byId.values()].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)));
   waiting = $derived(this.list.filter((flow) => flow.state === 'pending' && flow.step !== 'none'));
 
-  start = (wish: StartConnection): Promise<Flow> =>
-    this.#keys.with(['start', wish], async (key) => this.#put(await connectors.flows.start(wish, key)), wasAnswered);
+  start = (wish: StartConnection): Promise<AuthFlow> =>
+    this.#keys.with(['start', wish], async (key) => this.#put(await connectorsApi.flows.start(wish, key)), wasAnswered);
 
-  reconnect = (connectionId: string): Promise<Flow> =>
-    this.#keys.with(['reconnect', connectionId], async (key) => this.#put(await connectors.flows.reconnect(connectionId, key)), wasAnswered);
+  reconnect = (connectionId: string): Promise<AuthFlow> =>
+    this.#keys.with(['reconnect', connectionId], async (key) => this.#put(await connectorsApi.flows.reconnect(connectionId, key)), wasAnswered);
 
   giveKey = async (id: string, secret: string): Promise<void> => {
-    this.#put(await connectors.flows.giveKey(id, secret));
+    this.#put(await connectorsApi.flows.giveKey(id, secret));
   };
 
   cancel = async (id: string): Promise<void> => {
-    this.#put(await connectors.flows.cancel(id));
+    this.#put(await connectorsApi.flows.cancel(id));
   };
 
   /** Takes an ended one off the page. */
@@ -56,7 +56,7 @@ class Flows {
   /** Reads one again, such as when its time is over or somebody comes back from another page. */
   look = async (id: string): Promise<void> => {
     try {
-      this.#put((await connectors.flows.one(id)).body);
+      this.#put((await connectorsApi.flows.one(id)).body);
       this.error = null;
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) this.drop(id);
@@ -67,7 +67,7 @@ class Flows {
   /** Reads what there is, such as when somebody comes back from a sign-in. One that ended stays until it is dismissed. */
   load = coalesced(async () => {
     try {
-      for (const flow of (await connectors.flows.list()).body.flows) this.#put(flow);
+      for (const flow of (await connectorsApi.flows.list()).body.flows) this.#put(flow);
       this.error = null;
     } catch (error) {
       this.error = error;
@@ -85,7 +85,7 @@ class Flows {
     void this.look(data.flowId);
   };
 
-  #put(flow: Flow): Flow {
+  #put(flow: AuthFlow): AuthFlow {
     const known = this.#byId.get(flow.flowId);
     // An answer that was overtaken says nothing new of what has ended.
     if (this.#dropped.has(flow.flowId) || (known && isFinal(known))) return flow;
@@ -95,4 +95,4 @@ class Flows {
   }
 }
 
-export const flows = new Flows();
+export const authFlows = new Flows();

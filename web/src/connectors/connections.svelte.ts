@@ -2,7 +2,7 @@
 
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './connectors-api';
+import { connectorsApi } from './connectors-api';
 import type { Connection } from './types';
 import { isBroken } from './texts';
 
@@ -19,7 +19,7 @@ class Connections {
 
   load = coalesced(async () => {
     try {
-      this.list = (await connectors.connections.list()).body.connections;
+      this.list = (await connectorsApi.connections.list()).body.connections;
       this.error = null;
     } catch (error) {
       this.error = error;

@@ -1,7 +1,7 @@
 /** The calls of connectors, one function an operation. */
 
 import { bodyOf, http, PAGE_MAX, readSnapshot } from '../api/client';
-import type { NewProviderType, PutToolkit, Selection, StartConnection } from './types';
+import type { NewProviderType, PutToolkit, GrantSelection, StartConnection } from './types';
 
 const at = (id: string) => ({ params: { path: { id } } });
 const of = (id: string, slug: string) => ({ params: { path: { id, slug } } });
@@ -10,7 +10,7 @@ const flow = (flowId: string) => ({ params: { path: { flowId } } });
 /** Lines of one page of the catalog. Source: contract 5.3. */
 const CATALOG_PAGE = 100;
 
-export const connectors = {
+export const connectorsApi = {
   providers: {
     list: () => readSnapshot(http.GET('/api/connectors/providers')),
     add: (type: NewProviderType, label: string) => bodyOf(http.POST('/api/connectors/providers', { body: { type, label } })),
@@ -73,7 +73,7 @@ export const connectors = {
     /** Lists the service now. */
     open: (connectionId: string) => bodyOf(http.POST('/api/connectors/connections/{id}/reviews', at(connectionId))),
     /** Takes the place of all that was granted on the connection. */
-    apply: (id: string, body: Selection) => bodyOf(http.POST('/api/connectors/reviews/{id}/apply', { ...at(id), body })),
+    apply: (id: string, body: GrantSelection) => bodyOf(http.POST('/api/connectors/reviews/{id}/apply', { ...at(id), body })),
   },
 
   sessions: {

@@ -2,17 +2,17 @@
 
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './connectors-api';
-import { executionsOf, joined } from './executions';
-import type { Attempt } from './types';
+import { connectorsApi } from './connectors-api';
+import { executionsOf, mergeAttempts } from './executions';
+import type { ExecutionAttempt } from './types';
 
-export type Filter = { agentId: string; connectionId: string };
+export type UsageFilter = { agentId: string; connectionId: string };
 
 class Usage {
   /** `""` for all. */
-  filter = $state<Filter>({ agentId: '', connectionId: '' });
+  filter = $state<UsageFilter>({ agentId: '', connectionId: '' });
   /** Null until they were read. */
-  attempts = $state.raw<Attempt[] | null>(null);
+  attempts = $state.raw<ExecutionAttempt[] | null>(null);
   next = $state<string | null>(null);
   busy = $state(false);
   error = $state<unknown>(null);
@@ -28,7 +28,7 @@ class Usage {
     if (this.next && !this.busy) await this.#read(this.next);
   };
 
-  choose = (filter: Filter): void => {
+  choose = (filter: UsageFilter): void => {
     this.filter = filter;
     this.attempts = null;
     void this.load();
@@ -48,10 +48,10 @@ class Usage {
     this.busy = true;
     try {
       const query = { ...(agentId && { agentId }), ...(connectionId && { connectionId }), ...(cursor && { cursor }) };
-      const { body } = await connectors.usage(query);
+      const { body } = await connectorsApi.usage(query);
       if (asked !== this.#asked) return;
       const known = this.attempts ?? [];
-      const whole = cursor ? [...known, ...body.attempts] : joined(body.attempts, known);
+      const whole = cursor ? [...known, ...body.attempts] : mergeAttempts(body.attempts, known);
       // What further pages brought stays, and so does where they ended.
       if (cursor || !whole || known.length === 0) this.next = body.nextCursor;
       this.attempts = whole ?? body.attempts;

@@ -2,7 +2,7 @@
 
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './connectors-api';
+import { connectorsApi } from './connectors-api';
 import type { Provider, Toolkit } from './types';
 
 class Providers {
@@ -25,7 +25,7 @@ class Providers {
 
   load = coalesced(async () => {
     try {
-      this.list = (await connectors.providers.list()).body.providers;
+      this.list = (await connectorsApi.providers.list()).body.providers;
       this.error = null;
     } catch (error) {
       this.error = error;

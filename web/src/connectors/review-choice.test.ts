@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { carriedOver, choiceOf, differences, EVERYONE, groupsOf, holds, outdated, partOf, selectionOf, set } from './review-choice';
-import type { Classification, Review, Revision } from './types';
+import { carriedOver, choiceOf, differences, EVERYONE, groupsOf, isSelected, outdatedCount, selectionState, selectionOf, withSelection } from './review-choice';
+import type { Classification, Review, OperationRevision } from './types';
 
-const operation = (id: string, classification: Classification = 'read'): Revision => ({
+const operation = (id: string, classification: Classification = 'read'): OperationRevision => ({
   id,
   providerInstanceId: 'p',
   toolkit: 't',
@@ -33,24 +33,24 @@ const review = (some: Partial<Review> = {}): Review => ({
 
 test('what is granted stands in the boxes, and what changed since is counted', () => {
   const choice = choiceOf(review());
-  expect(holds(choice, 'ada', 'o1')).toBe(true);
-  expect(holds(choice, 'bo', 'o1')).toBe(false);
-  expect(holds(choice, EVERYONE, 'o2')).toBe(true);
+  expect(isSelected(choice, 'ada', 'o1')).toBe(true);
+  expect(isSelected(choice, 'bo', 'o1')).toBe(false);
+  expect(isSelected(choice, EVERYONE, 'o2')).toBe(true);
   expect(selectionOf(choice)).toEqual({ grants: [{ agentId: 'ada', operationRevisionIds: ['o1'] }], everyAgent: ['o2'] });
-  expect(outdated(review())).toBe(2);
+  expect(outdatedCount(review())).toBe(2);
 });
 
 test('boxes are set and cleared one by one and by groups, and the first choice is not touched', () => {
   const first = choiceOf(review());
-  const more = set(first, 'bo', ['o1', 'o2'], true);
-  expect([partOf(more, 'bo', ['o1', 'o2']), partOf(more, 'bo', ['o1', 'o3']), partOf(more, 'bo', ['o3'])]).toEqual(['all', 'some', 'none']);
+  const more = withSelection(first, 'bo', ['o1', 'o2'], true);
+  expect([selectionState(more, 'bo', ['o1', 'o2']), selectionState(more, 'bo', ['o1', 'o3']), selectionState(more, 'bo', ['o3'])]).toEqual(['all', 'some', 'none']);
   expect(differences(first, more)).toBe(2);
-  expect(differences(first, set(more, 'bo', ['o1', 'o2'], false))).toBe(0);
-  expect(holds(first, 'bo', 'o1')).toBe(false);
+  expect(differences(first, withSelection(more, 'bo', ['o1', 'o2'], false))).toBe(0);
+  expect(isSelected(first, 'bo', 'o1')).toBe(false);
 });
 
 test('a new list keeps what is exactly the same and says how much is not', () => {
-  const chosen = set(set(choiceOf(review()), 'bo', ['o1', 'o3'], true), EVERYONE, ['o3'], true);
+  const chosen = withSelection(withSelection(choiceOf(review()), 'bo', ['o1', 'o3'], true), EVERYONE, ['o3'], true);
   const next = review({ operations: [operation('o1'), operation('o9', 'destructive')], agents: [{ id: 'bo', name: 'Bo' }] });
   const { choice, lost } = carriedOver(chosen, next);
   expect(selectionOf(choice)).toEqual({ grants: [{ agentId: 'bo', operationRevisionIds: ['o1'] }], everyAgent: [] });
@@ -60,8 +60,8 @@ test('a new list keeps what is exactly the same and says how much is not', () =>
 });
 
 test('a choice that cleared a box is not overruled by what was granted', () => {
-  const cleared = set(choiceOf(review()), 'ada', ['o1'], false);
-  expect(holds(carriedOver(cleared, review()).choice, 'ada', 'o1')).toBe(false);
+  const cleared = withSelection(choiceOf(review()), 'ada', ['o1'], false);
+  expect(isSelected(carriedOver(cleared, review()).choice, 'ada', 'o1')).toBe(false);
 });
 
 test('operations stand by class, mildest first, and are found by all words', () => {

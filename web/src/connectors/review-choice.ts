@@ -1,7 +1,7 @@
 /** What agents may do with a connection: the choice a person makes from the list of a review. Pure. */
 
-import { classes } from './texts';
-import type { Classification, Review, Revision, Selection } from './types';
+import { classifications } from './texts';
+import type { Classification, Review, OperationRevision, GrantSelection } from './types';
 
 /** Stands for every agent there is and will be, where an agent's id stands. */
 export const EVERYONE = '';
@@ -20,16 +20,16 @@ export function choiceOf({ operations, agents, currentGrants, everyAgent }: Revi
 }
 
 /** How many granted operations are in the list no more as they were granted. */
-export function outdated({ operations, currentGrants, everyAgent }: Review): number {
+export function outdatedCount({ operations, currentGrants, everyAgent }: Review): number {
   const listed = new Set(operations.map(({ id }) => id));
   const granted = new Set([...everyAgent, ...currentGrants.flatMap(({ operationRevisionIds }) => operationRevisionIds)]);
   return [...granted].filter((id) => !listed.has(id)).length;
 }
 
-export const holds = (choice: Choice, who: string, id: string): boolean => choice.get(who)?.has(id) ?? false;
+export const isSelected = (choice: Choice, who: string, id: string): boolean => choice.get(who)?.has(id) ?? false;
 
 /** The choice with these revisions given to `who`, or taken away. */
-export function set(choice: Choice, who: string, ids: readonly string[], on: boolean): Choice {
+export function withSelection(choice: Choice, who: string, ids: readonly string[], on: boolean): Choice {
   const held = new Set(choice.get(who));
   for (const id of ids) {
     if (on) held.add(id);
@@ -39,13 +39,13 @@ export function set(choice: Choice, who: string, ids: readonly string[], on: boo
 }
 
 /** How a box of a whole group stands: all of it, none, or some. */
-export function partOf(choice: Choice, who: string, ids: readonly string[]): 'all' | 'none' | 'some' {
-  const held = ids.filter((id) => holds(choice, who, id)).length;
+export function selectionState(choice: Choice, who: string, ids: readonly string[]): 'all' | 'none' | 'some' {
+  const held = ids.filter((id) => isSelected(choice, who, id)).length;
   return held === 0 ? 'none' : held === ids.length ? 'all' : 'some';
 }
 
 /** What is sent: nobody with nothing. */
-export function selectionOf(choice: Choice): Selection {
+export function selectionOf(choice: Choice): GrantSelection {
   const grants = [...choice]
     .filter(([who, ids]) => who !== EVERYONE && ids.size > 0)
     .map(([agentId, ids]) => ({ agentId, operationRevisionIds: [...ids] }));
@@ -79,16 +79,16 @@ export function carriedOver(choice: Choice, next: Review): { choice: Choice; los
   return { choice: carried, lost };
 }
 
-export type Group = { id: Classification; name: string; means: string; operations: Revision[] };
+export type Group = { id: Classification; name: string; means: string; operations: OperationRevision[] };
 
 /** Operations by class, mildest first, those with all of the words `query`; empty groups are left out. */
-export function groupsOf(operations: readonly Revision[], query: string): Group[] {
+export function groupsOf(operations: readonly OperationRevision[], query: string): Group[] {
   const words = query.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  const fits = ({ operationSlug, title, description }: Revision) => {
+  const fits = ({ operationSlug, title, description }: OperationRevision) => {
     const text = `${operationSlug} ${title} ${description}`.toLowerCase();
     return words.every((word) => text.includes(word));
   };
-  return classes
+  return classifications
     .map((one) => ({ ...one, operations: operations.filter((operation) => operation.classification === one.id && fits(operation)) }))
     .filter((group) => group.operations.length > 0);
 }

@@ -2,10 +2,10 @@
 
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './connectors-api';
+import { connectorsApi } from './connectors-api';
 import type { SessionConnection } from './types';
 
-export class Reach {
+export class SessionReach {
   readonly #sessionId: string;
   /** Null until it was read. */
   list = $state.raw<SessionConnection[] | null>(null);
@@ -17,7 +17,7 @@ export class Reach {
 
   load = coalesced(async () => {
     try {
-      this.list = (await connectors.sessions.list(this.#sessionId)).body.connections;
+      this.list = (await connectorsApi.sessions.list(this.#sessionId)).body.connections;
       this.error = null;
     } catch (error) {
       this.error = error;
@@ -26,18 +26,18 @@ export class Reach {
 
   /** Off is said; on is said by taking that back, for a session only narrows. */
   turn = async (connectionId: string, on: boolean): Promise<void> => {
-    const said = await connectors.sessions.say(this.#sessionId, connectionId, on ? null : false);
+    const said = await connectorsApi.sessions.say(this.#sessionId, connectionId, on ? null : false);
     this.list = (this.list ?? []).map((one) => (one.connectionId === connectionId ? { ...one, on: said.on } : one));
   };
 }
 
 class Reaches {
-  #ofSession = new Map<string, Reach>();
+  #ofSession = new Map<string, SessionReach>();
 
-  get(sessionId: string): Reach {
+  get(sessionId: string): SessionReach {
     const known = this.#ofSession.get(sessionId);
     if (known) return known;
-    const made = new Reach(sessionId);
+    const made = new SessionReach(sessionId);
     this.#ofSession.set(sessionId, made);
     return made;
   }
@@ -51,4 +51,4 @@ class Reaches {
   };
 }
 
-export const reaches = new Reaches();
+export const sessionConnections = new Reaches();

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Connection, ReadinessState } from './types';
-import { cleanupWords, comesNext, fixOf, flowStanding, flowWords, grantWords, isBroken, isFinal, outcomeOf, providerStanding, standingOf } from './texts';
+import { cleanupText, nextStepText, fixOf, flowStatus, flowText, grantText, isBroken, isFinal, attemptStatus, providerStatus, connectionStatus } from './texts';
 
 const readiness = (state: ReadinessState) => ({ readiness: { state, reason: null, fix: null } });
 
 test('every readiness has its word of the page and at most one fix', () => {
   const of = (state: ReadinessState, lifecycle: Connection['lifecycle'] = 'connected') => {
     const one = { ...readiness(state), lifecycle };
-    return [standingOf(one).status, isBroken(one), fixOf(one)];
+    return [connectionStatus(one).status, isBroken(one), fixOf(one)];
   };
   expect(of('ready')).toEqual(['done', false, null]);
   expect(of('paused', 'paused')).toEqual(['held', false, 'resume']);
@@ -19,13 +19,13 @@ test('every readiness has its word of the page and at most one fix', () => {
 });
 
 test('a word of a newer server is shown as it is, and is not called good', () => {
-  expect(standingOf(readiness('odd' as ReadinessState))).toEqual({ status: 'unknown', words: 'odd' });
-  expect(outcomeOf('odd' as 'error')).toEqual({ status: 'unknown', words: 'odd' });
+  expect(connectionStatus(readiness('odd' as ReadinessState))).toEqual({ status: 'unknown', words: 'odd' });
+  expect(attemptStatus('odd' as 'error')).toEqual({ status: 'unknown', words: 'odd' });
 });
 
 test('a flow says what it asks for, and at its end why', () => {
   const words = (state: 'starting' | 'pending' | 'failed' | 'expired' | 'start_unknown', step: 'none' | 'browser' | 'device' | 'credential' = 'none', reason: string | null = null) =>
-    flowWords({ state, step, reason });
+    flowText({ state, step, reason });
   expect(words('pending', 'credential')).toContain('key');
   expect(words('pending', 'device')).toContain('code');
   expect(words('pending', 'browser')).toContain('sign-in');
@@ -37,10 +37,10 @@ test('a flow says what it asks for, and at its end why', () => {
 });
 
 test('a flow needs a person only where there is something to do', () => {
-  expect(flowStanding({ state: 'pending', step: 'browser' }).status).toBe('needs you');
-  expect(flowStanding({ state: 'pending', step: 'none' }).status).toBe('working');
-  expect(flowStanding({ state: 'start_unknown', step: 'none' }).status).toBe('failed');
-  expect(flowStanding({ state: 'expired', step: 'none' }).status).toBe('expired');
+  expect(flowStatus({ state: 'pending', step: 'browser' }).status).toBe('needs you');
+  expect(flowStatus({ state: 'pending', step: 'none' }).status).toBe('working');
+  expect(flowStatus({ state: 'start_unknown', step: 'none' }).status).toBe('failed');
+  expect(flowStatus({ state: 'expired', step: 'none' }).status).toBe('expired');
   expect((['starting', 'pending', 'connected', 'failed', 'expired', 'start_unknown'] as const).filter((state) => isFinal({ state }))).toEqual([
     'connected',
     'failed',
@@ -50,14 +50,14 @@ test('a flow needs a person only where there is something to do', () => {
 });
 
 test('what a disconnected connection left behind is told', () => {
-  expect(cleanupWords({ lifecycle: 'connected', externalCleanup: 'failed' })).toBe('');
-  expect(cleanupWords({ lifecycle: 'disconnected', externalCleanup: 'failed' })).toContain('yourself');
-  expect(cleanupWords({ lifecycle: 'disconnected', externalCleanup: 'complete' })).toContain('took');
+  expect(cleanupText({ lifecycle: 'connected', externalCleanup: 'failed' })).toBe('');
+  expect(cleanupText({ lifecycle: 'disconnected', externalCleanup: 'failed' })).toContain('yourself');
+  expect(cleanupText({ lifecycle: 'disconnected', externalCleanup: 'complete' })).toContain('took');
 });
 
 test('grants, providers and what comes next in plain words', () => {
-  expect([0, 1, 7].map((grantCount) => grantWords({ grantCount }))).toEqual(['no agent may use it', '1 grant', '7 grants']);
-  expect(providerStanding({ status: 'unavailable', statusDetail: 'no route' })).toEqual({ status: 'failed', words: 'no route' });
-  expect(new Set((['none', 'api-key', 'oauth2'] as const).map(comesNext)).size).toBe(3);
-  expect(outcomeOf(null).status).toBe('working');
+  expect([0, 1, 7].map((grantCount) => grantText({ grantCount }))).toEqual(['no agent may use it', '1 grant', '7 grants']);
+  expect(providerStatus({ status: 'unavailable', statusDetail: 'no route' })).toEqual({ status: 'failed', words: 'no route' });
+  expect(new Set((['none', 'api-key', 'oauth2'] as const).map(nextStepText)).size).toBe(3);
+  expect(attemptStatus(null).status).toBe('working');
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { partPath, parts, placeOf, reviewPath } from './view-parts';
+import { partPath, viewParts, viewPartOf, reviewPath } from './view-parts';
 
-const at = (path: string) => placeOf(new URL(path, 'http://x').searchParams);
+const at = (path: string) => viewPartOf(new URL(path, 'http://x').searchParams);
 
 test('every part and every review has its own address', () => {
-  for (const { id } of parts) expect(at(partPath(id))).toEqual({ part: id });
+  for (const { id } of viewParts) expect(at(partPath(id))).toEqual({ part: id });
   expect(at(reviewPath('a b&c'))).toEqual({ review: 'a b&c' });
 });
 

@@ -1,8 +1,8 @@
 /** The parts of the view and their addresses. Pure. */
 
-export type Part = 'accounts' | 'services' | 'providers' | 'executions';
+export type ViewPart = 'accounts' | 'services' | 'providers' | 'executions';
 
-export const parts: { id: Part; name: string }[] = [
+export const viewParts: { id: ViewPart; name: string }[] = [
   { id: 'accounts', name: 'Accounts' },
   { id: 'services', name: 'Services' },
   { id: 'providers', name: 'Providers' },
@@ -11,13 +11,13 @@ export const parts: { id: Part; name: string }[] = [
 
 const ROOT = '/connections';
 
-export const partPath = (part: Part): string => (part === 'accounts' ? ROOT : `${ROOT}?show=${part}`);
+export const partPath = (part: ViewPart): string => (part === 'accounts' ? ROOT : `${ROOT}?show=${part}`);
 /** The review of one connection. */
 export const reviewPath = (connectionId: string): string => `${ROOT}?review=${encodeURIComponent(connectionId)}`;
 
 /** What an address shows; whatever is not known shows the accounts. */
-export function placeOf(query: URLSearchParams): { part: Part } | { review: string } {
+export function viewPartOf(query: URLSearchParams): { part: ViewPart } | { review: string } {
   const review = query.get('review');
   if (review) return { review };
-  return { part: parts.find(({ id }) => id === query.get('show'))?.id ?? 'accounts' };
+  return { part: viewParts.find(({ id }) => id === query.get('show'))?.id ?? 'accounts' };
 }

@@ -6,7 +6,7 @@ import { toasts } from '../ui/toasts.svelte';
 import { servers } from './servers.svelte';
 
 /** Takes in the list that a action answered, or says that the owner has to allow it first. */
-export function took(agentId: string, { done }: GatedResult<McpServer[]>): void {
+export function applyResult(agentId: string, { done }: GatedResult<McpServer[]>): void {
   if (done) servers.put(agentId, done);
   else toasts.say('The owner is asked first. It is done when they allow it and you do it again.');
 }

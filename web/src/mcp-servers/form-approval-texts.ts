@@ -3,7 +3,7 @@
 import type { ApprovalState } from '../api/types';
 
 /** `""` while it waits, and where the action follows by itself. */
-export function nextAfter(state: ApprovalState): string {
+export function closedText(state: ApprovalState): string {
   switch (state) {
     case 'pending':
     case 'granted':

@@ -7,14 +7,14 @@ import type { McpServer } from '../api/types';
 import { approvals, isPendingApproval } from '../approvals/approvals.svelte';
 import { asApiError, type ApiError } from '../errors/error';
 import { session } from '../accounts/session.svelte';
-import { took } from './actions';
+import { applyResult } from './actions';
 
 type Action = () => Promise<GatedResult<McpServer[]>>;
 
 /** Cards that stand in a form and nowhere else on its view. */
-export const inForms = new SvelteSet<string>();
+export const approvalsInForms = new SvelteSet<string>();
 
-export class Carded {
+export class FormApproval {
   busy = $state(false);
   error = $state.raw<ApiError | null>(null);
   /** True where what was approved is not what would be done any more, so that it is asked anew. */
@@ -55,7 +55,7 @@ export class Carded {
         if (this.card?.state === 'granted') answer = await this.#deed();
       }
       if (answer.asked !== null && session.isOwner) return;
-      took(this.#agentId, answer);
+      applyResult(this.#agentId, answer);
       this.#hide();
       this.#ondone();
     } catch (caught) {
@@ -77,12 +77,12 @@ export class Carded {
   async #show(id: string): Promise<void> {
     await approvals.reload(id);
     this.#hide();
-    inForms.add(id);
+    approvalsInForms.add(id);
     this.#id = this.#shown = id;
   }
 
   #hide(): void {
-    inForms.delete(this.#shown);
+    approvalsInForms.delete(this.#shown);
     this.#id = this.#shown = '';
   }
 }

@@ -3,7 +3,7 @@
 import { SvelteMap } from 'svelte/reactivity';
 import { tools } from '../api/tool-servers';
 import type { HallEvent } from '../events/frames';
-import { toldOf, type SignIn } from './signin';
+import { withSignInEvent, type SignIn } from './signin';
 
 const keyOf = (agentId: string, name: string) => `${agentId}/${name.toLowerCase()}`;
 
@@ -47,7 +47,7 @@ class SignIns {
     const { agentId, name } = event.data;
     if (typeof agentId !== 'string' || typeof name !== 'string') return;
     const key = keyOf(agentId, name);
-    const next = toldOf(this.#byServer.get(key), event);
+    const next = withSignInEvent(this.#byServer.get(key), event);
     if (next) this.#byServer.set(key, next);
   };
 }

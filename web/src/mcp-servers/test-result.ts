@@ -12,7 +12,7 @@ type Told = {
 const seconds = (ms: number): string => (ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`);
 
 /** The error's first line is the sentence; the program's own words follow it. */
-export function toldOf({ ok, toolCount, error, durationMs }: TestedServer): Told {
+export function testResultText({ ok, toolCount, error, durationMs }: TestedServer): Told {
   if (ok) {
     const count = toolCount === 1 ? '1 tool' : `${toolCount ?? 0} tools`;
     return { sentence: `Reached in ${seconds(durationMs)}, with ${count}.`, words: [] };
@@ -23,7 +23,7 @@ export function toldOf({ ok, toolCount, error, durationMs }: TestedServer): Told
 }
 
 /** What the server itself says of a tool, in plain words; nothing of it is checked. */
-export function hintsOf({ readOnly, destructive }: Pick<TestedServer['tools'][number], 'readOnly' | 'destructive'>): string {
+export function testHints({ readOnly, destructive }: Pick<TestedServer['tools'][number], 'readOnly' | 'destructive'>): string {
   if (readOnly) return 'only reads';
   return destructive ? 'may destroy' : 'changes';
 }

@@ -14,9 +14,9 @@ import { cloud } from '../cloud/link.svelte';
 import { commandLists } from '../commands/commands.svelte';
 import { catalog } from '../connectors/catalog.svelte';
 import { connections } from '../connectors/connections.svelte';
-import { flows } from '../connectors/auth-flows.svelte';
+import { authFlows } from '../connectors/auth-flows.svelte';
 import { providers } from '../connectors/providers.svelte';
-import { reaches } from '../connectors/session-connections.svelte';
+import { sessionConnections } from '../connectors/session-connections.svelte';
 import { usage as executions } from '../connectors/execution-log.svelte';
 import { stream } from '../events/stream.svelte';
 import { interactions } from '../interactions/interactions.svelte';
@@ -57,7 +57,7 @@ class Boot {
       if (session.isOwner) {
         void connections.load();
         void providers.load();
-        void flows.load();
+        void authFlows.load();
         void cloud.load();
       }
       storeDamage.watch();
@@ -92,8 +92,8 @@ class Boot {
       localBrowser.applyEvent(event);
       providers.applyEvent(event);
       connections.applyEvent(event);
-      flows.applyEvent(event);
-      reaches.applyEvent(event);
+      authFlows.applyEvent(event);
+      sessionConnections.applyEvent(event);
       catalog.applyEvent(event);
       executions.applyEvent(event);
       cloud.applyEvent(event);
@@ -118,8 +118,8 @@ class Boot {
       localBrowser.reload();
       providers.reload();
       connections.reload();
-      flows.reload();
-      reaches.reload();
+      authFlows.reload();
+      sessionConnections.reload();
       catalog.reload();
       executions.reload();
       cloud.reload();
