@@ -6,7 +6,7 @@
 import { api, onRefusal } from '../api/client';
 import type { WhoAmI } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { forgetAll, keep, kept } from '../ui/browser-storage';
+import { clearStored, storeValue, storedValue } from '../ui/browser-storage';
 import { confirmsOwner, isOwnerUncertain, requirementAfter, signInRequirement, type SignInRequirement } from './sign-in-requirements';
 
 const LAST = 'guildhall.me';
@@ -44,8 +44,8 @@ class Session {
     this.need = signInRequirement(who);
     const me = who.caller?.authorId ?? '';
     if (me === '') return;
-    if (kept(LAST) !== '' && kept(LAST) !== me) for (const beginning of PRIVATE) forgetAll(beginning);
-    keep(LAST, me);
+    if (storedValue(LAST) !== '' && storedValue(LAST) !== me) for (const beginning of PRIVATE) clearStored(beginning);
+    storeValue(LAST, me);
   }
 
   /** Asks again; for a stream that ended without saying why. */

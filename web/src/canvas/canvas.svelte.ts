@@ -7,7 +7,7 @@ import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
 import { readAndApply } from '../events/read-and-apply';
 import { saves } from '../files/saves.svelte';
-import { keep, kept } from '../ui/browser-storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 import { toasts } from '../ui/toasts.svelte';
 import { pathOf, type Content } from './content';
 import { draftsOf, keepDraft, type Draft, type Drafts } from './document-drafts';
@@ -43,7 +43,7 @@ export class Canvas {
   constructor(place: CanvasOwner) {
     this.place = place;
     this.drafts = draftsOf(place.id);
-    this.openId = kept(tabKey(place));
+    this.openId = storedValue(tabKey(place));
   }
 
   get(documentId: string): CanvasDocument | undefined {
@@ -100,7 +100,7 @@ export class Canvas {
   choose(documentId: string): void {
     this.openId = documentId;
     this.news.delete(documentId);
-    keep(tabKey(this.place), documentId);
+    storeValue(tabKey(this.place), documentId);
   }
 
   /** Opens the first tab when the reader has none, so that a later change of order moves nothing under them. */

@@ -1,6 +1,6 @@
 /** Texts of canvas documents that are not saved yet, kept in this browser per canvas with what they were based on. */
 
-import { keep, kept } from '../ui/browser-storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 import type { Content } from './content';
 
 export type Draft = {
@@ -18,7 +18,7 @@ const keyOf = (canvasId: string) => `guildhall.canvas-drafts.${canvasId}`;
 
 export function draftsOf(canvasId: string): Drafts {
   try {
-    return JSON.parse(kept(keyOf(canvasId)) || '{}') as Drafts;
+    return JSON.parse(storedValue(keyOf(canvasId)) || '{}') as Drafts;
   } catch {
     return {};
   }
@@ -28,6 +28,6 @@ export function draftsOf(canvasId: string): Drafts {
 export function keepDraft(canvasId: string, documentId: string, draft: Draft | null): Drafts {
   const { [documentId]: _, ...others } = draftsOf(canvasId);
   const drafts = draft ? { ...others, [documentId]: draft } : others;
-  keep(keyOf(canvasId), Object.keys(drafts).length === 0 ? '' : JSON.stringify(drafts));
+  storeValue(keyOf(canvasId), Object.keys(drafts).length === 0 ? '' : JSON.stringify(drafts));
   return drafts;
 }

@@ -3,7 +3,7 @@
 import type { StatusLabel } from '../connectors/texts';
 import { pageAddress } from '../connectors/countdown';
 import { escapeHidden } from '../text/entry-pieces';
-import { ago } from '../ui/time';
+import { relativeTime } from '../ui/time';
 import type { BillingAnswer, CloudLink, LinkState, BillingPageKind } from './types';
 
 export const OPTIONAL_TEXT = 'Optional. Everything on this page works without it.';
@@ -60,7 +60,7 @@ export function linkText({ state, pending }: Pick<CloudLink, 'state' | 'pending'
 export const tileText = (link: Pick<CloudLink, 'state'>): string => (link.state === 'pending' ? 'A code waits to be typed.' : linkText({ ...link, pending: null }, true));
 
 /** When the service last answered; a silent one is never said to answer now. */
-export const answerText = (iso: string, now: Date): string => (now.getTime() - Date.parse(iso) < MINUTE_MS ? 'less than a minute ago' : ago(iso, now));
+export const answerText = (iso: string, now: Date): string => (now.getTime() - Date.parse(iso) < MINUTE_MS ? 'less than a minute ago' : relativeTime(iso, now));
 
 const outcomes: Record<NonNullable<CloudLink['relinkOutcome']>, string> = {
   denied: 'Linking anew was refused. The link from before still stands.',

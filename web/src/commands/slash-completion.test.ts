@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SlashCommand } from '../api/types';
-import { commandsFor, insert, slashAt, sourceOf } from './slash-completion';
+import { commandsFor, insertCommand, slashFragmentAt, sourceOf } from './slash-completion';
 
 const command = (fullCommand: string, more: Partial<SlashCommand> = {}): SlashCommand => ({
   namespace: '',
@@ -14,13 +14,13 @@ const command = (fullCommand: string, more: Partial<SlashCommand> = {}): SlashCo
 });
 
 test('a command is begun at the start or after a space, anywhere in the text', () => {
-  expect(slashAt('/re', 3)).toEqual({ start: 0, query: 're' });
-  expect(slashAt('please /Git:Co now', 14)).toEqual({ start: 7, query: 'git:co' });
-  expect(slashAt('line\n/x', 7)).toEqual({ start: 5, query: 'x' });
+  expect(slashFragmentAt('/re', 3)).toEqual({ start: 0, query: 're' });
+  expect(slashFragmentAt('please /Git:Co now', 14)).toEqual({ start: 7, query: 'git:co' });
+  expect(slashFragmentAt('line\n/x', 7)).toEqual({ start: 5, query: 'x' });
 });
 
 test('a path, an address and a fraction begin no command', () => {
-  for (const text of ['src/main', 'https://', '1/2', '/etc/passwd', '/re view']) expect(slashAt(text, text.length)).toBeNull();
+  for (const text of ['src/main', 'https://', '1/2', '/etc/passwd', '/re view']) expect(slashFragmentAt(text, text.length)).toBeNull();
 });
 
 test('names that begin so come first, then parts, then words of the description', () => {
@@ -31,8 +31,8 @@ test('names that begin so come first, then parts, then words of the description'
 });
 
 test('the chosen one replaces what was begun and keeps the rest', () => {
-  expect(insert('do /re now', { start: 3, query: 're' }, 6, command('/review'))).toEqual({ text: 'do /review now', caret: 11 });
-  expect(insert('/re', { start: 0, query: 're' }, 3, command('/review'))).toEqual({ text: '/review ', caret: 8 });
+  expect(insertCommand('do /re now', { start: 3, query: 're' }, 6, command('/review'))).toEqual({ text: 'do /review now', caret: 11 });
+  expect(insertCommand('/re', { start: 0, query: 're' }, 3, command('/review'))).toEqual({ text: '/review ', caret: 8 });
 });
 
 test('where it stands says whose it is', () => {

@@ -3,12 +3,12 @@
 import type { SlashCommand } from '../api/types';
 
 /** The command being written at the caret: where its `/` stands and what follows it. */
-export type Writing = { start: number; query: string };
+export type SlashFragment = { start: number; query: string };
 
 const NAME = /^[\p{L}\p{N}_:.-]*$/u;
 
 /** The half-written command before `caret`, or null. A `/` inside a word or a path is none. */
-export function slashAt(text: string, caret: number): Writing | null {
+export function slashFragmentAt(text: string, caret: number): SlashFragment | null {
   const start = text.lastIndexOf('/', caret - 1);
   if (start === -1 || (start > 0 && !/\s/.test(text[start - 1] ?? ''))) return null;
   const query = text.slice(start + 1, caret);
@@ -34,7 +34,7 @@ function fitOf(query: string, { fullCommand, description }: SlashCommand): numbe
 }
 
 /** The text with the command in place of what was begun, and where the caret goes. */
-export function insert(text: string, writing: Writing, caret: number, { fullCommand }: SlashCommand): { text: string; caret: number } {
+export function insertCommand(text: string, writing: SlashFragment, caret: number, { fullCommand }: SlashCommand): { text: string; caret: number } {
   const after = text.slice(caret);
   const space = /^\s/.test(after) ? '' : ' ';
   return { text: text.slice(0, writing.start) + fullCommand + space + after, caret: writing.start + fullCommand.length + 1 };

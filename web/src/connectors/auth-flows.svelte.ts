@@ -6,7 +6,7 @@ import { ApiError } from '../errors/error';
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { newUuid } from '../files/uuid';
-import { keep, kept } from '../ui/browser-storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 import { connectorsApi } from './connectors-api';
 import { connections } from './connections.svelte';
 import { StartKeys } from './start-keys';
@@ -25,7 +25,7 @@ class Flows {
   #byId = new SvelteMap<string, AuthFlow>();
   #keys = new StartKeys(() => newUuid());
   /** What the person took off the page is not brought back by a late event, the newest last. */
-  #dropped = new Set(kept(KEPT).split(' '));
+  #dropped = new Set(storedValue(KEPT).split(' '));
   error = $state<unknown>(null);
 
   /** Newest first. */
@@ -50,7 +50,7 @@ class Flows {
   drop = (id: string): void => {
     this.#dropped.add(id);
     this.#byId.delete(id);
-    keep(KEPT, [...this.#dropped].slice(-FLOWS_MAX).join(' ').trim());
+    storeValue(KEPT, [...this.#dropped].slice(-FLOWS_MAX).join(' ').trim());
   };
 
   /** Reads one again, such as when its time is over or somebody comes back from another page. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { ReadAt, withAnswer } from './apply-events';
+import { ReadPositions, withReply } from './apply-events';
 
 const entry = (id: string, more: Partial<Entry> = {}): Entry =>
   ({ id, text: id, threadRootEntryId: null, threadReplyCount: 0, threadLastReplyAt: null, reactions: [], redactedAt: null, ...more }) as Entry;
@@ -9,7 +9,7 @@ const event = (seq: number, type: string, data: Record<string, unknown>): HallEv
 const reply = (seq: number, root: string) => event(seq, 'entry_added', { entry: entry(`reply ${seq}`, { threadRootEntryId: root, createdAt: `t${seq}` }) });
 
 test('a reply counts at its root, once', () => {
-  const at = new ReadAt();
+  const at = new ReadPositions();
   const held = [entry('a'), entry('b')];
   at.note(held, 10);
   const once = at.after(held, reply(11, 'b'));
@@ -20,14 +20,14 @@ test('a reply counts at its root, once', () => {
 });
 
 test('what a reading already held is not counted again when the stream brings it late', () => {
-  const at = new ReadAt();
+  const at = new ReadPositions();
   const held = [entry('a', { threadReplyCount: 1 })];
   at.note(held, 20);
   expect(at.after(held, reply(15, 'a'))).toBe(held);
 });
 
 test('reactions are replaced as a whole, a redacted entry by what is left of it', () => {
-  const at = new ReadAt();
+  const at = new ReadPositions();
   const held = [entry('a', { reactions: [{ emoji: '👍', authorIds: ['x'], firstAt: 't' }] })];
   const reactions = [{ emoji: '🎉', authorIds: ['y'], firstAt: 't' }];
   expect(at.after(held, event(1, 'entry_reactions', { entryId: 'a', reactions }))[0]).toMatchObject({ text: 'a', reactions });
@@ -36,7 +36,7 @@ test('reactions are replaced as a whole, a redacted entry by what is left of it'
 });
 
 test('an event of another entry, and an unknown one, change nothing', () => {
-  const at = new ReadAt();
+  const at = new ReadPositions();
   const held = [entry('a')];
   expect(at.after(held, reply(1, 'elsewhere'))).toBe(held);
   expect(at.after(held, event(2, 'entry_added', { entry: entry('b') }))).toBe(held);
@@ -45,6 +45,6 @@ test('an event of another entry, and an unknown one, change nothing', () => {
 
 test('an answer changes its entry alone', () => {
   const held = [entry('a'), entry('b')];
-  expect(withAnswer(held, 'b', { text: 'new' }).map(({ text }) => text)).toEqual(['a', 'new']);
-  expect(withAnswer(held, 'c', { text: 'new' })).toBe(held);
+  expect(withReply(held, 'b', { text: 'new' }).map(({ text }) => text)).toEqual(['a', 'new']);
+  expect(withReply(held, 'c', { text: 'new' })).toBe(held);
 });

@@ -4,7 +4,7 @@ import type { Entry, Reaction } from '../api/types';
 import type { HallEvent } from '../events/frames';
 
 /** The entry an event changes, other than one it adds; null when none. */
-export function touchedBy({ type, data }: HallEvent): string | null {
+export function entriesTouchedBy({ type, data }: HallEvent): string | null {
   if (type === 'entry_added') return (data.entry as Entry).threadRootEntryId;
   if (type === 'entry_redacted') return (data.entry as Entry).id;
   if (type === 'entry_reactions') return data.entryId as string;
@@ -12,7 +12,7 @@ export function touchedBy({ type, data }: HallEvent): string | null {
 }
 
 /** The entry as it is after an event that touches it. */
-export function changed(entry: Entry, { type, data }: HallEvent): Entry {
+export function withEvent(entry: Entry, { type, data }: HallEvent): Entry {
   switch (type) {
     case 'entry_added': {
       const { createdAt } = data.entry as Entry;
@@ -31,7 +31,7 @@ export function changed(entry: Entry, { type, data }: HallEvent): Entry {
  * Up to which event each held entry is true.
  * A reading may be ahead of the stream, and a count must not count an event twice.
  */
-export class ReadAt {
+export class ReadPositions {
   #seqs = new Map<string, number>();
 
   /** These entries were read at event `seq`. */
@@ -41,13 +41,13 @@ export class ReadAt {
 
   /** The entries after an event; the same list when it touches none of them, or none that is behind it. */
   after(entries: readonly Entry[], event: HallEvent): readonly Entry[] {
-    const id = touchedBy(event);
+    const id = entriesTouchedBy(event);
     if (id === null || event.seq <= (this.#seqs.get(id) ?? 0)) return entries;
     const index = entries.findIndex((entry) => entry.id === id);
     const entry = entries[index];
     if (!entry) return entries;
     this.#seqs.set(id, event.seq);
-    return entries.with(index, changed(entry, event));
+    return entries.with(index, withEvent(entry, event));
   }
 
   clear(): void {
@@ -56,7 +56,7 @@ export class ReadAt {
 }
 
 /** The list with one entry as a route just answered it. */
-export function withAnswer(entries: readonly Entry[], id: string, change: Partial<Entry>): readonly Entry[] {
+export function withReply(entries: readonly Entry[], id: string, change: Partial<Entry>): readonly Entry[] {
   const index = entries.findIndex((entry) => entry.id === id);
   const entry = entries[index];
   return entry ? entries.with(index, { ...entry, ...change }) : entries;

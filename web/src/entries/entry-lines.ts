@@ -3,7 +3,7 @@
 import type { Entry } from '../api/types';
 import { dayOf } from '../ui/time';
 
-export type Line = {
+export type EntryListLine = {
   entry: Entry;
   /** A new day begins with this entry. */
   day: boolean;
@@ -16,7 +16,7 @@ export type Line = {
 const FOLLOWS_MS = 5 * 60_000;
 
 /** `newAfter` is the read position at opening, null when there is none to show. */
-export function linesOf(entries: readonly Entry[], hasOlder: boolean, newAfter: number | null, meId: string): Line[] {
+export function entryListLines(entries: readonly Entry[], hasOlder: boolean, newAfter: number | null, meId: string): EntryListLine[] {
   // When the first unread entry lies before those held, its line stands there, not here.
   const before = hasOlder && newAfter !== null && (entries[0]?.seq ?? 0) > newAfter + 1;
   let fresh = newAfter === null || before;

@@ -1,6 +1,6 @@
 /** Texts of files that are not saved yet, kept in this browser with what they were based on. */
 
-import { keep, kept } from '../ui/browser-storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
 /** What a text was made from: a save holds only while the file still is exactly this. */
 export type DraftBase = { content: string; hash: string; identity: string };
@@ -14,7 +14,7 @@ const keyOf = (path: string) => `guildhall.file-draft.${path}`;
 /** The draft of the file of this whole path; null when there is none or it cannot be read. */
 export function draftOf(path: string): Draft | null {
   try {
-    const draft = JSON.parse(kept(keyOf(path)) || 'null') as Draft | null;
+    const draft = JSON.parse(storedValue(keyOf(path)) || 'null') as Draft | null;
     return typeof draft?.text === 'string' && typeof draft.base?.hash === 'string' && typeof draft.base.content === 'string' ? draft : null;
   } catch {
     return null;
@@ -28,8 +28,8 @@ export function keepDraft(path: string, draft: Draft): boolean {
     return false;
   }
   const value = JSON.stringify(draft);
-  keep(keyOf(path), value);
-  return kept(keyOf(path)) === value;
+  storeValue(keyOf(path), value);
+  return storedValue(keyOf(path)) === value;
 }
 
-export const dropDraft = (path: string): void => keep(keyOf(path), '');
+export const dropDraft = (path: string): void => storeValue(keyOf(path), '');

@@ -1,6 +1,6 @@
 /** Folders and files that were opened in this browser, newest first: offered again, and found by the palette. */
 
-import { keep, kept } from '../ui/browser-storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
 const KEY = 'guildhall.files-recent';
 const FILES_MAX = 20;
@@ -10,7 +10,7 @@ type Opened = { cwd: string; path: string };
 
 function stored(): Opened[] {
   try {
-    const list = JSON.parse(kept(KEY) || '[]') as Opened[];
+    const list = JSON.parse(storedValue(KEY) || '[]') as Opened[];
     return Array.isArray(list) ? list.filter((one) => typeof one?.cwd === 'string' && typeof one.path === 'string') : [];
   } catch {
     return [];
@@ -27,7 +27,7 @@ class Recent {
   note(cwd: string, path: string): void {
     const rest = this.#all.filter((one) => one.cwd !== cwd || one.path !== path);
     this.#all = [{ cwd, path }, ...rest].slice(0, FILES_MAX + FOLDERS_MAX);
-    keep(KEY, JSON.stringify(this.#all));
+    storeValue(KEY, JSON.stringify(this.#all));
   }
 }
 

@@ -37,11 +37,11 @@ function decoded(path: string): string {
 }
 
 /** An address that may be framed; null for what would stand in the page's own place. */
-export function frameUrl(url: string, wish: Sign, here: string): URL | null {
+export function frameUrl(url: string, request: Sign, here: string): URL | null {
   try {
     const address = new URL(url);
     if (address.protocol !== 'http:' && address.protocol !== 'https:') return null;
-    if (wish.kind === 'proxy') return address.origin === here ? null : address;
+    if (request.kind === 'proxy') return address.origin === here ? null : address;
     return address.pathname.startsWith('/api/workbench/serve/') ? address : null;
   } catch {
     return null;

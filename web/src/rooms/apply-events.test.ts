@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Entry, Room } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { byActivity, foldRoom, plainTitle } from './apply-events';
+import { byActivity, applyRoomEvent, displayTitle } from './apply-events';
 
 const room = (more: Partial<Room> = {}): Room =>
   ({
@@ -34,45 +34,45 @@ const entry = (more: Partial<Entry>): Record<string, unknown> => ({
 });
 
 test('a post by somebody else is unread, and counts as a mention when it names me', () => {
-  expect(foldRoom(room(), event('entry_added', entry({})), 'me').room).toMatchObject({
+  expect(applyRoomEvent(room(), event('entry_added', entry({})), 'me').room).toMatchObject({
     unreadCount: 1,
     mentionCount: 0,
     lastActivityAt: 't2',
   });
-  expect(foldRoom(room(), event('entry_added', entry({ mentions: ['me'] })), 'me').room).toMatchObject({
+  expect(applyRoomEvent(room(), event('entry_added', entry({ mentions: ['me'] })), 'me').room).toMatchObject({
     unreadCount: 1,
     mentionCount: 1,
   });
 });
 
 test('my own posts, notices, and rooms I am no member of count nothing', () => {
-  expect(foldRoom(room(), event('entry_added', entry({ authorId: 'me' })), 'me').room).toMatchObject({
+  expect(applyRoomEvent(room(), event('entry_added', entry({ authorId: 'me' })), 'me').room).toMatchObject({
     unreadCount: 0,
     viewerHasPosted: true,
   });
-  expect(foldRoom(room(), event('entry_added', entry({ kind: 'notice' })), 'me').room?.unreadCount).toBe(0);
-  expect(foldRoom(room({ unreadCount: null }), event('entry_added', entry({})), 'me').room?.unreadCount).toBeNull();
+  expect(applyRoomEvent(room(), event('entry_added', entry({ kind: 'notice' })), 'me').room?.unreadCount).toBe(0);
+  expect(applyRoomEvent(room({ unreadCount: null }), event('entry_added', entry({})), 'me').room?.unreadCount).toBeNull();
 });
 
 test('a changed room keeps what is the viewer’s own', () => {
-  const changed = foldRoom(room({ unreadCount: 4, mentionCount: 1 }), event('room_updated', { room: { id: 'r', title: 'new' } }), 'me');
+  const changed = applyRoomEvent(room({ unreadCount: 4, mentionCount: 1 }), event('room_updated', { room: { id: 'r', title: 'new' } }), 'me');
   expect(changed.room).toMatchObject({ title: 'new', unreadCount: 4, mentionCount: 1 });
 });
 
 test('only my own read position moves my counts', () => {
   const read = (authorId: string) => event('read_cursor', { roomId: 'r', authorId, unreadCount: 0, mentionCount: 0 });
-  expect(foldRoom(room({ unreadCount: 3 }), read('me'), 'me').room?.unreadCount).toBe(0);
-  expect(foldRoom(room({ unreadCount: 3 }), read('ada'), 'me').room?.unreadCount).toBe(3);
+  expect(applyRoomEvent(room({ unreadCount: 3 }), read('me'), 'me').room?.unreadCount).toBe(0);
+  expect(applyRoomEvent(room({ unreadCount: 3 }), read('ada'), 'me').room?.unreadCount).toBe(3);
 });
 
 test('what only a GET can tell is read again', () => {
-  expect(foldRoom(undefined, event('room_created', { room: { id: 'r' } }), 'me').reread).toBe(true);
-  expect(foldRoom(room(), event('room_member_added', { member: { roomId: 'r', authorId: 'me' } }), 'me').reread).toBe(true);
-  expect(foldRoom(room(), event('room_member_added', { member: { roomId: 'r', authorId: 'ada' } }), 'me').reread).toBe(false);
+  expect(applyRoomEvent(undefined, event('room_created', { room: { id: 'r' } }), 'me').reread).toBe(true);
+  expect(applyRoomEvent(room(), event('room_member_added', { member: { roomId: 'r', authorId: 'me' } }), 'me').reread).toBe(true);
+  expect(applyRoomEvent(room(), event('room_member_added', { member: { roomId: 'r', authorId: 'ada' } }), 'me').reread).toBe(false);
 });
 
 test('unknown events change nothing', () => {
-  expect(foldRoom(room(), event('room_painted', { roomId: 'r' }), 'me')).toEqual({ room: null, reread: false });
+  expect(applyRoomEvent(room(), event('room_painted', { roomId: 'r' }), 'me')).toEqual({ room: null, reread: false });
 });
 
 test('the newest activity stands first', () => {
@@ -82,7 +82,7 @@ test('the newest activity stands first', () => {
 
 test('a direct message is called by the others in it, unless somebody gave it a title', () => {
   const participants = [{ id: 'me', displayName: 'Ada' }, { id: 'b', displayName: 'Scribe' }] as Room['participants'];
-  expect(plainTitle(room({ kind: 'dm', title: 'Ada, Scribe', participants }), 'me')).toBe('Scribe');
-  expect(plainTitle(room({ kind: 'dm', title: 'Lunch', participants }), 'me')).toBe('Lunch');
-  expect(plainTitle(room({ title: '#team' }), 'me')).toBe('team');
+  expect(displayTitle(room({ kind: 'dm', title: 'Ada, Scribe', participants }), 'me')).toBe('Scribe');
+  expect(displayTitle(room({ kind: 'dm', title: 'Lunch', participants }), 'me')).toBe('Lunch');
+  expect(displayTitle(room({ title: '#team' }), 'me')).toBe('team');
 });

@@ -3,17 +3,17 @@
 import type { AuthorSummary, Entry, Member, ReadCursor, Room } from '../api/types';
 import type { HallEvent } from '../events/frames';
 
-export type Folded = {
+export type RoomsUpdate = {
   /** The room as it is now; null when the event changes none that is known. */
   room: Room | null;
   /** True when only a new GET can tell the viewer's own fields. */
   reread: boolean;
 };
 
-const NOTHING: Folded = { room: null, reread: false };
+const NOTHING: RoomsUpdate = { room: null, reread: false };
 
 /** `known` is the room the event speaks of, undefined when it is not in the list. */
-export function foldRoom(known: Room | undefined, event: HallEvent, meId: string): Folded {
+export function applyRoomEvent(known: Room | undefined, event: HallEvent, meId: string): RoomsUpdate {
   switch (event.type) {
     case 'room_created':
       return { room: null, reread: known === undefined };
@@ -85,7 +85,7 @@ export function byActivity(a: Room, b: Room): number {
  * The name as one calls the room: without the `#`, whose sign stands beside it,
  * and a direct message that follows its members' names without one's own.
  */
-export function plainTitle(room: Room, meId: string): string {
+export function displayTitle(room: Room, meId: string): string {
   const names = (some: readonly AuthorSummary[]) => some.map(({ displayName }) => displayName).join(', ');
   if (room.participants && room.title === names(room.participants)) return names(othersIn(room, meId));
   return room.title.replace(/^#/, '') || (room.slug ?? '');

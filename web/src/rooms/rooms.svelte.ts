@@ -7,7 +7,7 @@ import { authors } from '../authors/authors.svelte';
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 import { readAndApply } from '../events/read-and-apply';
-import { byActivity, foldRoom, plainTitle, roomIdOf } from './apply-events';
+import { byActivity, applyRoomEvent, displayTitle, roomIdOf } from './apply-events';
 
 class Rooms {
   loaded = $state(false);
@@ -40,7 +40,7 @@ class Rooms {
     const roomId = roomIdOf(event);
     if (roomId !== null) {
       const known = this.#byId.get(roomId);
-      const { room, reread } = foldRoom(known, event, authors.meId);
+      const { room, reread } = applyRoomEvent(known, event, authors.meId);
       if (room) this.#byId.set(room.id, room);
       if (reread) void this.load().catch(() => {});
     } else if (event.type === 'author_updated') {
@@ -84,4 +84,4 @@ class Rooms {
 export const rooms = new Rooms();
 
 /** What the viewer calls the room. */
-export const nameOf = (room: Room): string => plainTitle(room, authors.meId);
+export const nameOf = (room: Room): string => displayTitle(room, authors.meId);

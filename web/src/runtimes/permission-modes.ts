@@ -20,4 +20,4 @@ const reachWords = {
   everything: 'anything this computer lets it',
 } as const;
 
-export const factsOf = ({ asks, reach }: Pick<PermissionMode, 'asks' | 'reach'>): string => `${asksWords[asks]} · ${reachWords[reach]}`;
+export const modeFacts = ({ asks, reach }: Pick<PermissionMode, 'asks' | 'reach'>): string => `${asksWords[asks]} · ${reachWords[reach]}`;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { cutAt, isSearchable } from './match-spans';
+import { splitAtMatches, isSearchable } from './match-spans';
 
 const marked = (excerpt: string, ...spans: [number, number][]) =>
-  cutAt(excerpt, spans.map(([offset, length]) => ({ offset, length })))
+  splitAtMatches(excerpt, spans.map(([offset, length]) => ({ offset, length })))
     .map(({ text, hit }) => (hit ? `[${text}]` : text))
     .join('');
 

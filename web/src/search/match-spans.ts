@@ -2,15 +2,15 @@
 
 import { escapeHidden } from '../text/entry-pieces';
 
-export type Piece = { text: string; hit: boolean };
+export type ExcerptPiece = { text: string; hit: boolean };
 
 /** Source: contract 2.3, "Search". */
 export const QUERY_MAX = 200;
 const WORD_MIN = 2;
 
 /** `spans` count UTF-16 units of `excerpt`; those that overlap or reach out of it are cut to fit. */
-export function cutAt(excerpt: string, spans: readonly { offset: number; length: number }[]): Piece[] {
-  const pieces: Piece[] = [];
+export function splitAtMatches(excerpt: string, spans: readonly { offset: number; length: number }[]): ExcerptPiece[] {
+  const pieces: ExcerptPiece[] = [];
   const push = (text: string, hit: boolean) => {
     if (text !== '') pieces.push({ text: escapeHidden(text), hit });
   };

@@ -3,7 +3,7 @@
 import type { Task, TaskStatus } from '../api/types';
 
 /** Task words are exactly these. */
-export const statusWords: Record<TaskStatus, { sign: string; word: string }> = {
+export const statusText: Record<TaskStatus, { sign: string; word: string }> = {
   pending: { sign: '◌', word: 'pending' },
   in_progress: { sign: '●', word: 'in progress' },
   completed: { sign: '✓', word: 'completed' },
@@ -11,7 +11,7 @@ export const statusWords: Record<TaskStatus, { sign: string; word: string }> = {
 
 /** A status that is not known counts as not begun. */
 export const statusOf = (status: string): { sign: string; word: string } =>
-  statusWords[status as TaskStatus] ?? statusWords.pending;
+  statusText[status as TaskStatus] ?? statusText.pending;
 
 export type Progress = { done: number; all: number; active: string };
 

@@ -5,8 +5,8 @@ import { diffChunks } from '../canvas/text-diff';
 /** Line numbers are null where the line does not stand on that side. */
 export type DiffLine = { kind: 'same' | 'gone' | 'new'; before: number | null; after: number | null; text: string };
 /** Lines that are the same on both sides and shown on demand. */
-export type Fold = { kind: 'fold'; key: string; lines: DiffLine[] };
-export type DiffRow = DiffLine | Fold;
+export type FoldedLines = { kind: 'fold'; key: string; lines: DiffLine[] };
+export type DiffRow = DiffLine | FoldedLines;
 
 /** Unchanged lines shown around a change. */
 const AROUND = 3;

@@ -1,5 +1,5 @@
 /** What a newcomer hands the scripted agent first: a thought, a plan, a file that needs a yes, and an end. */
-export const FIRST_SCRIPT = [
+export const FIRST_PROMPT = [
   'Write me a first file.',
   '#think First a plan, then a file.',
   '#plan {"entries":[{"content":"Write hello.md","status":"in_progress"},{"content":"Say that it is done","status":"pending"}]}',

@@ -5,7 +5,7 @@ import type { Session } from '../api/types';
 import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
 import { readAndApply } from '../events/read-and-apply';
-import { keep, kept } from '../ui/browser-storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
 const SEEN = 'guildhall.sessions-seen';
 /** Pages read of a long list; whoever wants older ones opens them by their address. */
@@ -37,7 +37,7 @@ class Sessions {
   look({ id, usage }: Session): void {
     if (this.#seen[id] === usage.turns) return;
     this.#seen[id] = usage.turns;
-    keep(SEEN, JSON.stringify(this.#seen));
+    storeValue(SEEN, JSON.stringify(this.#seen));
   }
 
   load = async (): Promise<void> => {
@@ -86,7 +86,7 @@ class Sessions {
 
 function seenBefore(): Record<string, number> {
   try {
-    return JSON.parse(kept(SEEN) || '{}') as Record<string, number>;
+    return JSON.parse(storedValue(SEEN) || '{}') as Record<string, number>;
   } catch {
     return {};
   }

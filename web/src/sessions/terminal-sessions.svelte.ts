@@ -58,4 +58,4 @@ class Terminal {
   }
 }
 
-export const terminal = new Terminal();
+export const terminalSessions = new Terminal();

@@ -13,7 +13,7 @@ const outcomes: Record<string, string> = {
 };
 
 /** How a turn ended, where that is worth a word; `""` when it simply ended. */
-export const outcomeWords = (outcome: string): string => outcomes[outcome] ?? '';
+export const outcomeText = (outcome: string): string => outcomes[outcome] ?? '';
 
 const calls: Record<ToolStatus, { sign: string; word: string }> = {
   pending: { sign: '◌', word: 'announced' },
@@ -24,7 +24,7 @@ const calls: Record<ToolStatus, { sign: string; word: string }> = {
   denied: { sign: '✕', word: 'denied' },
   cancelled: { sign: '◌', word: 'cancelled' },
 };
-export const callStatus = (status: string): { sign: string; word: string } => calls[status as ToolStatus] ?? { sign: '?', word: status };
+export const toolCallStatus = (status: string): { sign: string; word: string } => calls[status as ToolStatus] ?? { sign: '?', word: status };
 
 const kinds: Record<ToolKind, string> = {
   read: 'read',
@@ -38,10 +38,10 @@ const kinds: Record<ToolKind, string> = {
   switch_mode: 'mode',
   other: 'tool',
 };
-export const kindWords = (kind: string): string => kinds[kind as ToolKind] ?? 'tool';
+export const kindText = (kind: string): string => kinds[kind as ToolKind] ?? 'tool';
 
 /** What the session's own state wants a person to know and to do; null when nothing. */
-export function standing({ state, stateReason, queuedCount }: Pick<Session, 'state' | 'stateReason' | 'queuedCount'>): { text: string; todo: string; bad: boolean } | null {
+export function sessionStatusText({ state, stateReason, queuedCount }: Pick<Session, 'state' | 'stateReason' | 'queuedCount'>): { text: string; todo: string; bad: boolean } | null {
   switch (state) {
     case 'failed':
       return {

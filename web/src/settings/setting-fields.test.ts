@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Setting } from '../api/types';
-import { asConfig, asTyped, fromTyped, grouped, inWords, isFixed, kindOf, matching } from './setting-fields';
+import { configLines, toFieldText, parseField, groupSettings, valueText, isFixed, kindOf, settingsMatching } from './setting-fields';
 import { sectionsFor } from './sections';
 
 const setting = (key: string, value: unknown, more: Partial<Setting> = {}): Setting => ({
@@ -20,18 +20,18 @@ const all = [
 ];
 
 test('settings stand together by their first word, in the server’s order', () => {
-  expect(grouped(all).map(({ name, settings }) => [name, settings.length])).toEqual([
+  expect(groupSettings(all).map(({ name, settings }) => [name, settings.length])).toEqual([
     ['Files', 1],
     ['Rooms and turns', 2],
     ['Network', 1],
   ]);
-  expect(grouped([setting('odd', 1)])[0]).toMatchObject({ prefix: '', name: 'Others' });
-  expect(grouped([setting('new.thing', 1)])[0]).toMatchObject({ name: 'new' });
+  expect(groupSettings([setting('odd', 1)])[0]).toMatchObject({ prefix: '', name: 'Others' });
+  expect(groupSettings([setting('new.thing', 1)])[0]).toMatchObject({ name: 'new' });
 });
 
 test('a filter looks at keys and descriptions', () => {
-  expect(matching(all, 'rooms depth').map(({ key }) => key)).toEqual(['rooms.maxAgentDepth']);
-  expect(matching(all, '')).toHaveLength(4);
+  expect(settingsMatching(all, 'rooms depth').map(({ key }) => key)).toEqual(['rooms.maxAgentDepth']);
+  expect(settingsMatching(all, '')).toHaveLength(4);
 });
 
 test('the input follows the type of the value, or of the default', () => {
@@ -44,19 +44,19 @@ test('the input follows the type of the value, or of the default', () => {
 test('a value survives the way into its field and back', () => {
   for (const one of [...all, setting('odd', { a: [1, 'x'] }), setting('cloud.url', 'https://a.example')]) {
     const kind = kindOf(one);
-    expect(fromTyped(kind, asTyped(kind, one.value))).toEqual({ ok: true, value: one.value });
+    expect(parseField(kind, toFieldText(kind, one.value))).toEqual({ ok: true, value: one.value });
   }
 });
 
 test('numbers may be written with separators, and what is none is refused', () => {
-  expect(fromTyped('number', ' 10,000 ')).toEqual({ ok: true, value: 10_000 });
-  expect(fromTyped('number', '')).toMatchObject({ ok: false });
-  expect(fromTyped('number', 'ten')).toMatchObject({ ok: false });
-  expect(fromTyped('other', '{')).toMatchObject({ ok: false });
+  expect(parseField('number', ' 10,000 ')).toEqual({ ok: true, value: 10_000 });
+  expect(parseField('number', '')).toMatchObject({ ok: false });
+  expect(parseField('number', 'ten')).toMatchObject({ ok: false });
+  expect(parseField('other', '{')).toMatchObject({ ok: false });
 });
 
 test('values are said in words', () => {
-  expect([true, 10_000, [], ['a', 'b'], '', null].map(inWords)).toEqual(['on', '10,000', 'none', 'a, b', 'not set', 'not set']);
+  expect([true, 10_000, [], ['a', 'b'], '', null].map(valueText)).toEqual(['on', '10,000', 'none', 'a, b', 'not set', 'not set']);
 });
 
 test('only what a start decided is fixed', () => {
@@ -66,7 +66,7 @@ test('only what a start decided is fixed', () => {
 });
 
 test('a configuration file holds values as TOML, and no secrets', () => {
-  const text = asConfig([...all, setting('metrics.token', '***'), setting('cloud.url', 'https://a.example/"x"'), setting('cloud.none', null)]);
+  const text = configLines([...all, setting('metrics.token', '***'), setting('cloud.url', 'https://a.example/"x"'), setting('cloud.none', null)]);
   expect(text).toBe(
     [
       '[files]',

@@ -2,9 +2,9 @@
 
 import type { Setting } from '../api/types';
 
-export type Group = { prefix: string; name: string; settings: Setting[] };
+export type SettingGroup = { prefix: string; name: string; settings: Setting[] };
 
-export type Kind = 'boolean' | 'number' | 'text' | 'list' | 'other';
+export type FieldKind = 'boolean' | 'number' | 'text' | 'list' | 'other';
 
 const NAMES: Record<string, string> = {
   agents: 'Agents',
@@ -24,14 +24,14 @@ const NAMES: Record<string, string> = {
 const prefixOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf('.')));
 
 /** Settings that begin with the same word stand together, in the server's order. */
-export function grouped(settings: readonly Setting[]): Group[] {
+export function groupSettings(settings: readonly Setting[]): SettingGroup[] {
   const groups = new Map<string, Setting[]>();
   for (const setting of settings) groups.set(prefixOf(setting.key), [...(groups.get(prefixOf(setting.key)) ?? []), setting]);
   return [...groups].map(([prefix, some]) => ({ prefix, name: NAMES[prefix] ?? (prefix || 'Others'), settings: some }));
 }
 
 /** The settings whose key or description holds every word of `query`. */
-export function matching(settings: readonly Setting[], query: string): Setting[] {
+export function settingsMatching(settings: readonly Setting[], query: string): Setting[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   return settings.filter(({ key, description }) => {
     const text = `${key} ${description}`.toLowerCase();
@@ -40,7 +40,7 @@ export function matching(settings: readonly Setting[], query: string): Setting[]
 }
 
 /** What kind of input a setting gets: by its value, or by its default where it has no value. */
-export function kindOf({ value, default: usual }: Setting): Kind {
+export function kindOf({ value, default: usual }: Setting): FieldKind {
   const known = value ?? usual;
   if (typeof known === 'boolean') return 'boolean';
   if (typeof known === 'number') return 'number';
@@ -49,16 +49,16 @@ export function kindOf({ value, default: usual }: Setting): Kind {
 }
 
 /** The text a field starts with. */
-export function asTyped(kind: Kind, value: unknown): string {
+export function toFieldText(kind: FieldKind, value: unknown): string {
   if (value === null || value === undefined) return '';
   if (kind === 'list') return (value as string[]).join('\n');
   return kind === 'other' ? JSON.stringify(value, null, 2) : String(value);
 }
 
-export type Typed = { ok: true; value: unknown } | { ok: false; why: string };
+export type ParsedField = { ok: true; value: unknown } | { ok: false; why: string };
 
 /** The value a typed text stands for; a list has one item a line. */
-export function fromTyped(kind: Kind, text: string): Typed {
+export function parseField(kind: FieldKind, text: string): ParsedField {
   switch (kind) {
     case 'boolean':
       return { ok: true, value: text === 'true' };
@@ -80,7 +80,7 @@ export function fromTyped(kind: Kind, text: string): Typed {
 }
 
 /** A value as people read it. */
-export function inWords(value: unknown): string {
+export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return 'not set';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (typeof value === 'number') return value.toLocaleString('en-GB', { maximumFractionDigits: 20 });
@@ -104,8 +104,8 @@ export const isFixed = ({ source }: Setting): boolean => source === 'env' || sou
 export const isSecret = ({ value }: Setting): boolean => value === '***';
 
 /** Lines for `guildhall.toml`; without what has no value and without secrets. */
-export function asConfig(settings: readonly Setting[]): string {
-  const lines = grouped(settings.filter((setting) => setting.value !== null && !isSecret(setting))).map(({ prefix, settings: some }) => {
+export function configLines(settings: readonly Setting[]): string {
+  const lines = groupSettings(settings.filter((setting) => setting.value !== null && !isSecret(setting))).map(({ prefix, settings: some }) => {
     const body = some.map(({ key, value }) => `${tomlKey(prefix === '' ? key : key.slice(prefix.length + 1))} = ${toml(value)}`);
     return [...(prefix === '' ? [] : [`[${prefix}]`]), ...body].join('\n');
   });

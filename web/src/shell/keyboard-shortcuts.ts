@@ -4,7 +4,7 @@ import { pendingDecisions } from '../approvals/pending-decisions.svelte';
 import { rooms } from '../rooms/rooms.svelte';
 import { isTextField } from '../ui/text-fields';
 import { layout } from './layout.svelte';
-import { letters } from './letter-shortcuts.svelte';
+import { letterShortcuts } from './letter-shortcuts.svelte';
 import { approvalPath, roomPath } from './route';
 import { router } from './router.svelte';
 
@@ -17,7 +17,7 @@ const places: Record<string, string> = {
 
 let chordUntil = 0;
 
-export function onKey(event: KeyboardEvent): void {
+export function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing) return;
   const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
   if (command ? onCommand(event.key.toLowerCase()) : onLetter(event)) event.preventDefault();
@@ -41,7 +41,7 @@ function onCommand(key: string): boolean {
 }
 
 function onLetter(event: KeyboardEvent): boolean {
-  if (!letters.on) return false;
+  if (!letterShortcuts.on) return false;
   if (event.ctrlKey || event.metaKey || event.altKey || isTextField(event.target) || document.querySelector('dialog[open]')) {
     return false;
   }

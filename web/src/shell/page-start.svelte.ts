@@ -27,7 +27,7 @@ import { rooms } from '../rooms/rooms.svelte';
 import { runtimes } from '../runtimes/runtimes.svelte';
 import { openSessions } from '../sessions/open-session.svelte';
 import { sessions } from '../sessions/sessions.svelte';
-import { terminal } from '../sessions/terminal-sessions.svelte';
+import { terminalSessions } from '../sessions/terminal-sessions.svelte';
 import { taskLists } from '../session-tasks/task-lists.svelte';
 import { settings } from '../settings/settings.svelte';
 import { storeDamage } from '../storage/damage.svelte';
@@ -85,7 +85,7 @@ class Boot {
       servers.applyEvent(event);
       signIns.applyEvent(event);
       openSessions.applyEvent(event);
-      terminal.applyEvent(event);
+      terminalSessions.applyEvent(event);
       taskLists.applyEvent(event);
       commandLists.applyEvent(event);
       runtimes.applyEvent(event);

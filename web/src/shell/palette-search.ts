@@ -22,7 +22,7 @@ import { agentPath, approvalPath, entryPath, roomPath, searchPath, sessionPath, 
 import { router } from './router.svelte';
 import { theme } from './theme.svelte';
 
-export type Finding = {
+export type PaletteResult = {
   key: string;
   icon: IconName;
   name: string;
@@ -33,12 +33,12 @@ export type Finding = {
   run: () => void;
 };
 
-export function findings(): Finding[] {
+export function paletteResults(): PaletteResult[] {
   return [...askFindings(), ...sessionFindings(), ...roomFindings(), ...fileFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
 }
 
 /** An entry that holds the words. */
-export function entryFinding(result: Hit): Finding {
+export function entryResult(result: Hit): PaletteResult {
   const room = rooms.get(result.roomId);
   return {
     key: `entry ${result.entryId}`,
@@ -52,7 +52,7 @@ export function entryFinding(result: Hit): Finding {
 }
 
 /** The view with everything that holds the words. */
-export function searchFinding(query: string): Finding {
+export function searchResult(query: string): PaletteResult {
   return {
     key: 'search',
     icon: 'search',
@@ -63,14 +63,14 @@ export function searchFinding(query: string): Finding {
   };
 }
 
-function askFindings(): Finding[] {
+function askFindings(): PaletteResult[] {
   return pendingDecisions.list.map(({ id, interaction, approval }) => {
     const name = escapeHidden(interaction ? interaction.title || interaction.toolName || 'An agent asks' : approval.summary);
     return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, run: () => router.go(approvalPath(id)) };
   });
 }
 
-function sessionFindings(): Finding[] {
+function sessionFindings(): PaletteResult[] {
   return sessions.open.map((session) => ({
     key: `session ${session.id}`,
     icon: 'session',
@@ -81,7 +81,7 @@ function sessionFindings(): Finding[] {
   }));
 }
 
-function roomFindings(): Finding[] {
+function roomFindings(): PaletteResult[] {
   return rooms.all.map((room) => ({
     key: `room ${room.id}`,
     icon: room.archived ? 'archive' : room.kind === 'channel' ? 'hash' : 'rooms',
@@ -92,7 +92,7 @@ function roomFindings(): Finding[] {
   }));
 }
 
-function peopleFindings(): Finding[] {
+function peopleFindings(): PaletteResult[] {
   return authors.all
     .filter((author) => author.kind === 'human' && !author.retired && author.id !== authors.meId)
     .map((author) => ({
@@ -105,7 +105,7 @@ function peopleFindings(): Finding[] {
     }));
 }
 
-function agentFindings(): Finding[] {
+function agentFindings(): PaletteResult[] {
   return agents.active.map((agent) => ({
     key: `agent ${agent.id}`,
     icon: 'agents',
@@ -117,7 +117,7 @@ function agentFindings(): Finding[] {
 }
 
 /** Files and folders that were opened in this browser. */
-function fileFindings(): Finding[] {
+function fileFindings(): PaletteResult[] {
   const folders = recentFiles.folders.map((cwd) => ({ cwd, path: '' }));
   return [...recentFiles.files, ...folders].map(({ cwd, path }) => ({
     key: `file ${cwd}\n${path}`,
@@ -129,7 +129,7 @@ function fileFindings(): Finding[] {
   }));
 }
 
-function placeFindings(): Finding[] {
+function placeFindings(): PaletteResult[] {
   return navigationItems.map((place) => ({
     key: `place ${place.path}`,
     icon: place.icon,
@@ -140,8 +140,8 @@ function placeFindings(): Finding[] {
   }));
 }
 
-function commands(): Finding[] {
-  const command = (name: string, icon: IconName, note: string, run: () => void): Finding => ({
+function commands(): PaletteResult[] {
+  const command = (name: string, icon: IconName, note: string, run: () => void): PaletteResult => ({
     key: `command ${name}`,
     icon,
     name,

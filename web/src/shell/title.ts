@@ -4,14 +4,14 @@ import { agents } from '../agents/agents.svelte';
 import { filesPath, fileNameOf as nameOfPath } from '../files/paths';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
-import { terminal } from '../sessions/terminal-sessions.svelte';
+import { terminalSessions } from '../sessions/terminal-sessions.svelte';
 import { sections } from '../settings/sections';
 import { escapeHidden } from '../text/entry-pieces';
 import { agentPath, roomPath, type Route } from './route';
 import { router } from './router.svelte';
 
 /** The steps down to the present view; every step but the last has an address. */
-export function crumbsOf(route: Route): { text: string; path: string }[] {
+export function breadcrumbsOf(route: Route): { text: string; path: string }[] {
   switch (route.view) {
     case 'home':
       return [{ text: 'Home', path: '/' }];
@@ -24,7 +24,7 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
     case 'sessions':
       return [{ text: 'Sessions', path: '/sessions' }];
     case 'session': {
-      const session = sessions.get(route.id) ?? terminal.get(route.id);
+      const session = sessions.get(route.id) ?? terminalSessions.get(route.id);
       return [
         { text: 'Sessions', path: '/sessions' },
         { text: session ? titleOfSession(session) : 'Session', path: '' },
@@ -89,6 +89,6 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
 
 /** `waiting` counts what names or needs the viewer: mentions and asks. */
 export function titleOf(route: Route, waiting: number): string {
-  const here = crumbsOf(route).at(-1)?.text ?? '';
+  const here = breadcrumbsOf(route).at(-1)?.text ?? '';
   return `${waiting > 0 ? `(${waiting}) ` : ''}${here} · guildhall`;
 }

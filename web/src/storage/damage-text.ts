@@ -8,7 +8,7 @@ const FULL =
   'The server’s disk was full. Nothing is added until there is room; remove rooms, attachments or files on it. Settings, Storage, says what takes it.';
 
 /** The banner's sentences; null while the data is whole and the disk was not full. Only the owner is told what was found. */
-export function damageWords(ready: Ready, isOwner: boolean): string | null {
+export function damageText(ready: Ready, isOwner: boolean): string | null {
   const { store, disk } = ready.checks;
   // A server that stops does not answer from its data any more, which is no damage.
   if (ready.status === 'draining') return null;

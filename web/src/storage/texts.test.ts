@@ -1,25 +1,25 @@
 import { expect, test } from 'vitest';
 import type { Backups } from '../api/types';
-import { reasonWords, resultWords, revivedWords } from './texts';
+import { reasonText, resultText, revivedWords } from './texts';
 
 const one = { id: 'a' } as Backups['backups'][number];
 const of = (backups: Backups['backups'], last: Backups['last']): Backups => ({ backups, bytesTotal: 1, bytesMax: 2, last });
 
 test('a backup that could not be made, and none at all, are told as problems', () => {
-  expect(resultWords(of([one], { at: '', problem: 'the disk is full' }))).toEqual({
+  expect(resultText(of([one], { at: '', problem: 'the disk is full' }))).toEqual({
     text: 'The last backup could not be made: the disk is full.',
     isProblem: true,
   });
-  expect(resultWords(of([], null)).isProblem).toBe(true);
+  expect(resultText(of([], null)).isProblem).toBe(true);
 });
 
 test('a good backup and a server that needed none are no problems', () => {
-  expect(resultWords(of([one], { at: '', problem: null })).isProblem).toBe(false);
-  expect(resultWords(of([one], null)).text).toMatch(/since the server started/);
+  expect(resultText(of([one], { at: '', problem: null })).isProblem).toBe(false);
+  expect(resultText(of([one], null)).text).toMatch(/since the server started/);
 });
 
 test('a reason this page does not know is shown as it is', () => {
-  expect(['scheduled', 'manual', 'beforeMigration', 'other'].map(reasonWords)).toEqual(['in time', 'asked for', 'before an upgrade', 'other']);
+  expect(['scheduled', 'manual', 'beforeMigration', 'other'].map(reasonText)).toEqual(['in time', 'asked for', 'before an upgrade', 'other']);
 });
 
 test('each revived credential is named with whom it stands for and what ends it', () => {

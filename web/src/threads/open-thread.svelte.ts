@@ -4,7 +4,7 @@ import { api } from '../api/client';
 import type { Entry } from '../api/types';
 import { Uploads } from '../attachments/uploads.svelte';
 import { authors } from '../authors/authors.svelte';
-import { ReadAt, withAnswer } from '../entries/apply-events';
+import { ReadPositions, withReply } from '../entries/apply-events';
 import type { HallEvent } from '../events/frames';
 import { readAndApply } from '../events/read-and-apply';
 
@@ -23,7 +23,7 @@ export class OpenThread {
   loading = $state(false);
   error = $state<unknown>(null);
 
-  #readAt = new ReadAt();
+  #readAt = new ReadPositions();
 
   constructor(roomId: string, rootId: string) {
     this.roomId = roomId;
@@ -64,7 +64,7 @@ export class OpenThread {
 
   /** Takes in what a route answered for one entry, before its event comes. */
   put(entryId: string, change: Partial<Entry>): void {
-    if (this.root) this.#set(withAnswer([this.root, ...this.replies], entryId, change));
+    if (this.root) this.#set(withReply([this.root, ...this.replies], entryId, change));
   }
 
   async #readPage(): Promise<void> {

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { isOpen, isRunnable, limitWords, ruleWords, stateOf } from './texts';
+import { isOpen, isRunnable, limitText, ruleText, turnStatus } from './texts';
 
 test('a limit is said with its count and whose it is', () => {
   const limit = { name: 'maxAgentDepth', value: 3, used: 3, source: 'room' as const };
-  expect(limitWords({ rule: 'depth', limit })).toBe('depth 3 of 3, set for this room');
-  expect(limitWords({ rule: 'hour_global', limit: { ...limit, name: 'x', value: 5000, used: 5000, source: 'install' } })).toBe(
+  expect(limitText({ rule: 'depth', limit })).toBe('depth 3 of 3, set for this room');
+  expect(limitText({ rule: 'hour_global', limit: { ...limit, name: 'x', value: 5000, used: 5000, source: 'install' } })).toBe(
     'turn 5000 of 5000, set for this server',
   );
-  expect(limitWords({ rule: 'unheard', limit })).toBe('maxAgentDepth 3 of 3, set for this room');
-  expect(limitWords({ rule: 'done', limit: null })).toBe('');
+  expect(limitText({ rule: 'unheard', limit })).toBe('maxAgentDepth 3 of 3, set for this room');
+  expect(limitText({ rule: 'done', limit: null })).toBe('');
 });
 
 test('only stored turns that were refused or are held can be run', () => {
@@ -21,6 +21,6 @@ test('only stored turns that were refused or are held can be run', () => {
 });
 
 test('words from a newer server stand as they are', () => {
-  expect(ruleWords('brand_new')).toBe('brand_new');
-  expect(stateOf('brand_new').word).toBe('brand_new');
+  expect(ruleText('brand_new')).toBe('brand_new');
+  expect(turnStatus('brand_new').word).toBe('brand_new');
 });

@@ -15,7 +15,7 @@ const states: Record<TurnState, { sign: string; word: string }> = {
   stopped: { sign: '◌', word: 'stopped' },
 };
 
-export const stateOf = (state: string): { sign: string; word: string } => states[state as TurnState] ?? { sign: '?', word: state };
+export const turnStatus = (state: string): { sign: string; word: string } => states[state as TurnState] ?? { sign: '?', word: state };
 
 const rules: Record<Turn['rule'], string> = {
   silent: 'It reacts to nothing in this room',
@@ -43,13 +43,13 @@ const rules: Record<Turn['rule'], string> = {
   halted: 'A person stopped it',
 };
 
-export const ruleWords = (rule: string): string => rules[rule as Turn['rule']] ?? rule;
+export const ruleText = (rule: string): string => rules[rule as Turn['rule']] ?? rule;
 
 /** What is counted, by the rule that counts it. */
 const counted: Record<string, string> = { depth: 'depth', repeat: 'turn', hour_room: 'turn', hour_global: 'turn', agent_busy: 'turn' };
 
 /** `depth 3 of 3, set for this room`; `""` when no limit was met. */
-export function limitWords({ rule, limit }: { rule: string; limit: Turn['limit'] }): string {
+export function limitText({ rule, limit }: { rule: string; limit: Turn['limit'] }): string {
   if (limit === null) return '';
   const whose = limit.source === 'room' ? 'set for this room' : 'set for this server';
   return `${counted[rule] ?? limit.name} ${limit.used} of ${limit.value}, ${whose}`;

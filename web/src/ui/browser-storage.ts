@@ -2,7 +2,7 @@
 
 const memory = new Map<string, string>();
 
-export function keep(key: string, value: string): void {
+export function storeValue(key: string, value: string): void {
   memory.set(key, value);
   try {
     if (value === '') localStorage.removeItem(key);
@@ -12,7 +12,7 @@ export function keep(key: string, value: string): void {
   }
 }
 
-export function kept(key: string): string {
+export function storedValue(key: string): string {
   try {
     return localStorage.getItem(key) ?? '';
   } catch {
@@ -21,7 +21,7 @@ export function kept(key: string): string {
 }
 
 /** Forgets everything whose key begins so. */
-export function forgetAll(beginning: string): void {
+export function clearStored(beginning: string): void {
   for (const key of memory.keys()) if (key.startsWith(beginning)) memory.delete(key);
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith(beginning)) localStorage.removeItem(key);
