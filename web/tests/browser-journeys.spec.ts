@@ -13,9 +13,9 @@ test.use({ start: { env: headless } });
 // Each has a server and a Chromium of its own, which on a busy computer take half a minute to start.
 test.describe.configure({ mode: 'parallel', timeout: 120_000 });
 
-test('a person signs in at a site, shares the tab with a session, pauses, takes over and closes', async ({ house, windows }) => {
+test('a person signs in at a site, shares the tab with a session, pauses, takes over and closes', async ({ server, windows }) => {
   const { url, close } = await site();
-  const session = await openSession(house, 'project', { title: 'Cut the stone' });
+  const session = await openSession(server, 'project', { title: 'Cut the stone' });
   const page = await windows.open('/browser');
   await page.getByRole('button', { name: 'Open it here' }).click();
   await expect(address(page)).toBeFocused({ timeout: 30_000 });
@@ -58,7 +58,7 @@ test('a person signs in at a site, shares the tab with a session, pauses, takes 
   await dialog.getByRole('button', { name: 'Share it' }).click();
   await expect(control(page)).toContainText('Nobody acts now');
   await expect(control(page).getByRole('link', { name: 'Cut the stone' })).toBeVisible();
-  expect((await now(house)).tabs.map(({ shared }) => shared)).toEqual([true, false]);
+  expect((await now(server)).tabs.map(({ shared }) => shared)).toEqual([true, false]);
   await tab(page, 'let in').click();
   await expect(control(page)).toContainText('without this tab');
   await tab(page, 'welcome ada').click();
@@ -78,7 +78,7 @@ test('a person signs in at a site, shares the tab with a session, pauses, takes 
   await press(page, 100, 140);
   await page.keyboard.type('mine');
   await expect(tab(page, 'field mine')).toBeVisible();
-  expect(await now(house)).toMatchObject({ paused: true, sessionId: session.id });
+  expect(await now(server)).toMatchObject({ paused: true, sessionId: session.id });
   await control(page).getByRole('button', { name: 'Stop sharing' }).click();
   await expect(control(page).getByRole('link')).toHaveCount(0);
 
@@ -88,17 +88,17 @@ test('a person signs in at a site, shares the tab with a session, pauses, takes 
   await close();
 });
 
-test('a session shares a tab, is paused, and loses it; its own view says the same', async ({ house, windows }) => {
+test('a session shares a tab, is paused, and loses it; its own view says the same', async ({ server, windows }) => {
   const { url, close } = await site();
-  const session = await openSession(house, 'project', { title: 'Cut the stone' });
-  await opened(house, url);
+  const session = await openSession(server, 'project', { title: 'Cut the stone' });
+  await opened(server, url);
   const page = await windows.open(`/sessions/${session.id}`);
   await page.getByRole('button', { name: 'Browser', exact: true }).click();
   const panel = page.getByRole('complementary', { name: 'Browser' });
   await expect(panel.getByRole('tab', { name: 'ready' })).toBeVisible();
   await panel.getByRole('button', { name: 'Share this tab with this session' }).click();
   await expect(control(page)).toContainText('Shared with this session');
-  expect(await now(house)).toMatchObject({ sessionId: session.id });
+  expect(await now(server)).toMatchObject({ sessionId: session.id });
   await panel.getByRole('button', { name: 'Pause' }).click();
   await expect(control(page)).toContainText('Paused');
 
@@ -112,39 +112,39 @@ test('a session shares a tab, is paused, and loses it; its own view says the sam
   // A session that ends loses it too.
   await panel.getByRole('button', { name: 'Share this tab with this session' }).click();
   await expect(control(other).getByRole('link', { name: 'Cut the stone' })).toBeVisible();
-  await house.remove(`/api/sessions/${session.id}`);
+  await server.remove(`/api/sessions/${session.id}`);
   await expect(control(other)).toContainText('No chat sees this browser.');
   await close();
 });
 
-test('an agent fills in a form in the shared tab, is seen at it, and is refused while it is paused', async ({ house, windows }) => {
+test('an agent fills in a form in the shared tab, is seen at it, and is refused while it is paused', async ({ server, windows }) => {
   const { url, close } = await site();
-  const session = await openSession(house, 'project', { title: 'Cut the stone', permissionMode: 'autopilot', acknowledgedAutonomy: true });
-  await opened(house, url);
+  const session = await openSession(server, 'project', { title: 'Cut the stone', permissionMode: 'autopilot', acknowledgedAutonomy: true });
+  await opened(server, url);
   const page = await windows.open('/browser');
   await showsSite(page);
-  await house.post('/api/local-browser/share', { sessionId: session.id });
+  await server.post('/api/local-browser/share', { sessionId: session.id });
   await expect(control(page)).toContainText('Nobody acts now');
   const does = (tool: string, args: unknown) => call('call_mcp', { server: 'guildhall', tool, arguments: args });
 
   // The field is the second thing on the page that can be used, after the button.
-  await send(house, session, does('browser_snapshot', {}), does('browser_type', { ref: 'e2', text: 'from the agent' }));
+  await send(server, session, does('browser_snapshot', {}), does('browser_type', { ref: 'e2', text: 'from the agent' }));
   await expect(tab(page, 'field from the agent')).toBeVisible({ timeout: 30_000 });
   await control(page).getByRole('button', { name: 'Pause' }).click();
   await expect(control(page)).toContainText('Paused');
-  await send(house, session, does('browser_press_key', { key: 'Escape' }), '#say it was refused');
+  await send(server, session, does('browser_press_key', { key: 'Escape' }), '#say it was refused');
   const other = await windows.open(`/sessions/${session.id}`);
   await expect(other.getByText('it was refused', { exact: true })).toBeVisible({ timeout: 30_000 });
   await expect(tab(page, 'field from the agent')).toBeVisible();
   await control(page).getByRole('button', { name: 'Go on' }).click();
-  await send(house, session, does('browser_press_key', { key: 'Escape' }));
+  await send(server, session, does('browser_press_key', { key: 'Escape' }));
   await expect(tab(page, 'escaped')).toBeVisible({ timeout: 30_000 });
 
   // What takes its time is seen while it goes on.
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   const slow = await devServer((_, response) => void held.then(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>late</title>')));
-  await send(house, session, does('browser_navigate', { url: slow.url }));
+  await send(server, session, does('browser_navigate', { url: slow.url }));
   await expect(control(page)).toContainText('Agent has control', { timeout: 30_000 });
   await expectAccessible(page, 'an agent at work');
   release();
@@ -154,9 +154,9 @@ test('an agent fills in a form in the shared tab, is seen at it, and is refused 
   await close();
 });
 
-test('two windows show the same page, and what one does the other sees; a fifth one has no room', async ({ house, windows }) => {
+test('two windows show the same page, and what one does the other sees; a fifth one has no room', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const [one, other] = [await windows.open('/browser'), await windows.open('/browser')];
   for (const page of [one, other]) await showsSite(page);
   await press(other, 100, 50);
@@ -180,26 +180,26 @@ test('two windows show the same page, and what one does the other sees; a fifth 
   await close();
 });
 
-test('what is seen comes back after the server was gone', async ({ house, windows }) => {
+test('what is seen comes back after the server was gone', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const page = await windows.open('/browser');
   await showsSite(page);
-  await house.kill();
+  await server.kill();
   // Also after it tried in vain to come back: a server that is gone is not one that is full.
   await expect(page.getByText('The server did not answer.').first()).toBeVisible();
   await expect(page.getByText('The pictures broke off.')).toBeVisible();
-  await house.start();
+  await server.start();
   // With the server its browser ended.
   await expect(page.getByRole('heading', { name: 'No browser is running' })).toBeVisible({ timeout: 30_000 });
-  await opened(house, url);
+  await opened(server, url);
   await showsSite(page);
   await close();
 });
 
-test('a browser that is killed is told of, and opens again with its sign-ins', async ({ house, windows }) => {
+test('a browser that is killed is told of, and opens again with its sign-ins', async ({ server, windows }) => {
   const { url, close } = await site();
-  const session = await openSession(house, 'project', { title: 'Cut the stone' });
+  const session = await openSession(server, 'project', { title: 'Cut the stone' });
   const page = await windows.open(`/sessions/${session.id}`);
   await page.getByRole('button', { name: 'Browser', exact: true }).click();
   await page.getByLabel('Share its tab with this session').check();
@@ -213,10 +213,10 @@ test('a browser that is killed is told of, and opens again with its sign-ins', a
   await page.keyboard.press('Enter');
   await expect(tab(page, 'welcome ada')).toBeVisible();
 
-  process.kill(processes(house).browser, 'SIGKILL');
+  process.kill(processes(server).browser, 'SIGKILL');
   await expect(page.getByRole('heading', { name: 'The browser ended by itself' })).toBeVisible();
   await expect(page.getByText('BROWSER_CRASHED')).toBeVisible();
-  expect(await now(house)).toMatchObject({ status: 'failed', sessionId: '', connectionId: '' });
+  expect(await now(server)).toMatchObject({ status: 'failed', sessionId: '', connectionId: '' });
   await page.getByRole('button', { name: 'Try again, here' }).click();
   await expect(control(page)).toContainText('No chat sees this browser.', { timeout: 30_000 });
   await go(page, `${url}/home`);
@@ -252,7 +252,7 @@ test.describe('with a screen that nobody sees', () => {
     },
   });
 
-  test('a window of its own is steered from here, and moves into the page with its tabs', async ({ house, windows }) => {
+  test('a window of its own is steered from here, and moves into the page with its tabs', async ({ server, windows }) => {
     const { url, close } = await site();
     const page = await windows.open('/browser');
     await page.getByRole('button', { name: 'Open a window of its own' }).click();
@@ -265,7 +265,7 @@ test.describe('with a screen that nobody sees', () => {
     await page.getByRole('button', { name: 'Move it into this page' }).click();
     await showsSite(page);
     await expect(tab(page, 'ready')).toBeVisible();
-    expect((await now(house)).mode).toBe('embedded');
+    expect((await now(server)).mode).toBe('embedded');
     await more(page, 'Move it to a window of its own');
     await expect(page.getByRole('heading', { name: 'The browser is a window of its own' })).toBeVisible({ timeout: 30_000 });
     await expect(tab(page, 'ready')).toBeVisible();

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { Locator, Page } from '@playwright/test';
 import type { BrowserState } from '../src/api/types';
 import { devServer, type DevServer } from './dev-servers';
-import { expect, type House } from './test-server';
+import { expect, type TestServer } from './test-server';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -82,7 +82,7 @@ export const tab = (page: Page, name: string | RegExp): Locator => tabs(page).ge
 export const picture = (page: Page): Locator => page.getByRole('img', { name: /^Picture of the page/ });
 export const address = (page: Page): Locator => page.getByLabel('Address of the page');
 export const control = (page: Page): Locator => page.getByRole('group', { name: 'Who has control' });
-export const now = (house: House): Promise<BrowserState> => house.get('/api/local-browser');
+export const now = (server: TestServer): Promise<BrowserState> => server.get('/api/local-browser');
 
 export async function more(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'More about the browser' }).click();
@@ -99,8 +99,8 @@ export async function go(page: Page, to: string): Promise<void> {
 }
 
 /** Opens it over HTTP, at an address if one is named. */
-export async function opened(house: House, url?: string): Promise<void> {
-  const state = await house.post<BrowserState>('/api/local-browser/open', { mode: 'embedded', ...(url ? { url } : {}) }, { prefer: 'wait=30' });
+export async function opened(server: TestServer, url?: string): Promise<void> {
+  const state = await server.post<BrowserState>('/api/local-browser/open', { mode: 'embedded', ...(url ? { url } : {}) }, { prefer: 'wait=30' });
   expect(state.status).toBe('connected');
 }
 
@@ -135,9 +135,9 @@ export async function press(page: Page, x: number, y: number, how: { button?: 'r
 type Process = { pid: number; parent: number; words: string[] };
 
 /** The processes of a house's browser, as Linux lists them: its first one and all below. */
-export function processes(house: House): { browser: number; renderers: number[] } {
+export function processes(server: TestServer): { browser: number; renderers: number[] } {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap(known);
-  const first = all.find(({ words }) => words.includes(`--user-data-dir=${house.data}/browser/profile`) && !words.some((word) => word.startsWith('--type=')) && words.includes('--remote-debugging-pipe') && !words.includes('keeper'));
+  const first = all.find(({ words }) => words.includes(`--user-data-dir=${server.data}/browser/profile`) && !words.some((word) => word.startsWith('--type=')) && words.includes('--remote-debugging-pipe') && !words.includes('keeper'));
   if (!first) throw new Error('The browser has no process.');
   const below = new Set([first.pid]);
   for (let size = 0; size !== below.size; ) {

@@ -4,18 +4,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import type { CanvasDocument } from '../src/api/types';
-import type { AgentVoice, House } from './test-server';
+import type { AgentClient, TestServer } from './test-server';
 
 export type Shown = Record<string, unknown> & { type: string };
 
 /** Opens a document, as the owner or as an agent. */
-export function open(house: House, roomId: string, content: Shown, as?: AgentVoice): Promise<CanvasDocument> {
-  return house.post(`/api/rooms/${roomId}/canvas`, { content }, as ? { 'x-service-agent': as.token } : {});
+export function open(server: TestServer, roomId: string, content: Shown, as?: AgentClient): Promise<CanvasDocument> {
+  return server.post(`/api/rooms/${roomId}/canvas`, { content }, as ? { 'x-service-agent': as.token } : {});
 }
 
 /** What an agent gets for an ask about one document: the status, and the body as it came. */
-export async function ask(house: House, as: AgentVoice, method: string, document: CanvasDocument, body: unknown, more = ''): Promise<{ status: number; code?: string }> {
-  const response = await fetch(`${house.url}/api/rooms/${document.roomId}/canvas/${document.id}${more}`, {
+export async function ask(server: TestServer, as: AgentClient, method: string, document: CanvasDocument, body: unknown, more = ''): Promise<{ status: number; code?: string }> {
+  const response = await fetch(`${server.url}/api/rooms/${document.roomId}/canvas/${document.id}${more}`, {
     method,
     headers: { 'content-type': 'application/json', 'x-service-agent': as.token },
     body: JSON.stringify(body),
@@ -23,7 +23,7 @@ export async function ask(house: House, as: AgentVoice, method: string, document
   return { status: response.status, ...((await response.json()) as { code?: string }) };
 }
 
-export const one = (house: House, { roomId, id }: CanvasDocument): Promise<CanvasDocument> => house.get(`/api/rooms/${roomId}/canvas/${id}`);
+export const one = (server: TestServer, { roomId, id }: CanvasDocument): Promise<CanvasDocument> => server.get(`/api/rooms/${roomId}/canvas/${id}`);
 
 export const canvas = (page: Page) => page.getByRole('complementary', { name: 'Canvas' });
 export const shown = (page: Page) => page.getByRole('tabpanel');
@@ -110,8 +110,8 @@ fn main() {}
 `;
 
 /** One document of each kind; `elsewhere` is another server, `as` the agent in whose folder the files lie. */
-export function everyKind(house: House, as: AgentVoice, elsewhere: string, rows = 1_200): Shown[] {
-  const folder = house.folder(as.agent.name);
+export function everyKind(server: TestServer, as: AgentClient, elsewhere: string, rows = 1_200): Shown[] {
+  const folder = server.folder(as.agent.name);
   const file = (name: string) => {
     writeFileSync(join(folder, name), 'text\n');
     return join(folder, name);

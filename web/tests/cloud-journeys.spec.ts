@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test';
 import { ACCOUNT, linked, serviceTest as test } from './cloud-service';
-import { expect, live, test as plainTest, type House } from './test-server';
-import { expectAccessible, looks } from './view-checks';
+import { expect, live, test as plainTest, type TestServer } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 const card = (page: Page) => page.getByRole('region', { name: 'Link', exact: true });
 const words = (page: Page) => card(page).getByRole('status');
@@ -11,9 +11,9 @@ const code = (page: Page) => page.getByLabel('Code', { exact: true });
 const tile = (page: Page) => page.getByRole('region', { name: 'What goes on' }).getByRole('listitem').filter({ hasText: 'link to the cloud service' });
 const home = (page: Page) => page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: /^Home/ });
 
-async function restarted(house: House, page: Page): Promise<void> {
-  await house.kill();
-  await house.start();
+async function restarted(server: TestServer, page: Page): Promise<void> {
+  await server.kill();
+  await server.start();
   await live(page);
 }
 
@@ -23,11 +23,11 @@ plainTest('Home is silent about a cloud service that is not set up', async ({ wi
   await expect(page.getByRole('main')).not.toContainText(/cloud/i);
 });
 
-test('Home says that a code waits and that a link was refused, and nothing once all is well', async ({ house, service, windows }) => {
+test('Home says that a code waits and that a link was refused, and nothing once all is well', async ({ server, service, windows }) => {
   const page = await windows.open('/');
   await expect(page.getByRole('heading', { name: 'Next steps' })).toBeVisible();
   await expect(tile(page)).toHaveCount(0);
-  const { userCode } = await house.post<{ userCode: string }>('/api/cloud/link/start', {});
+  const { userCode } = await server.post<{ userCode: string }>('/api/cloud/link/start', {});
   await expect(tile(page)).toContainText('needs you');
   await expect(page.getByRole('heading', { name: 'One thing needs you' })).toBeVisible();
   expect(await page.content()).not.toContain(userCode);
@@ -36,7 +36,7 @@ test('Home says that a code waits and that a link was refused, and nothing once 
   await expect(tile(page)).toContainText('failed');
 
   await tile(page).getByRole('link').click();
-  await expect(page).toHaveURL(`${house.url}/cloud`);
+  await expect(page).toHaveURL(`${server.url}/cloud`);
   await button(page, 'Dismiss').click();
   await expect(words(page)).toHaveText('This guildhall is not linked to an account.');
   await home(page).click();
@@ -44,20 +44,20 @@ test('Home says that a code waits and that a link was refused, and nothing once 
   await expect(tile(page)).toHaveCount(0);
 
   service.word = 'waiting';
-  await house.post('/api/cloud/link/start', {});
+  await server.post('/api/cloud/link/start', {});
   await expect(tile(page)).toContainText('needs you');
   service.word = 'key';
   await expect(tile(page)).toHaveCount(0);
-  expect(await house.get('/api/cloud/status')).toMatchObject({ linked: true, accountLabel: ACCOUNT });
+  expect(await server.get('/api/cloud/status')).toMatchObject({ linked: true, accountLabel: ACCOUNT });
 });
 
-test('a key that the service takes no more is told on Home and in the card', async ({ house, service, windows }) => {
-  await linked(house, service);
+test('a key that the service takes no more is told on Home and in the card', async ({ server, service, windows }) => {
+  await linked(server, service);
   const page = await windows.open('/');
   await expect(page.getByRole('heading', { name: 'Next steps' })).toBeVisible();
   await expect(tile(page)).toHaveCount(0);
   service.heart = 'gone';
-  await restarted(house, page);
+  await restarted(server, page);
   await expect(tile(page)).toContainText('failed');
   await expect(tile(page)).toContainText('does not take the key any more');
   await tile(page).getByRole('link').click();
@@ -69,7 +69,7 @@ test('a key that the service takes no more is told on Home and in the card', asy
   await expect(words(page)).toHaveText('This guildhall is not linked to an account.');
 });
 
-test('a code whose time is over says so, is nothing for Home, and another one is asked for', async ({ house, service, windows }) => {
+test('a code whose time is over says so, is nothing for Home, and another one is asked for', async ({ server, service, windows }) => {
   service.expiresIn = 7;
   const page = await windows.open('/cloud');
   await button(page, 'Link this guildhall').click();
@@ -85,15 +85,15 @@ test('a code whose time is over says so, is nothing for Home, and another one is
   await button(page, /^Cancel/).click();
   await expect(words(page)).toHaveText('This guildhall is not linked to an account.');
   service.expiresIn = 1;
-  await house.post('/api/cloud/link/start', {});
+  await server.post('/api/cloud/link/start', {});
   await expect(words(page)).toHaveText('Nobody typed the code in time. Nothing was linked.');
   await home(page).click();
   await expect(page.getByRole('heading', { name: 'Next steps' })).toBeVisible();
   await expect(tile(page)).toHaveCount(0);
 });
 
-test('a try to link anew leaves the link and a note, until the note is dismissed', async ({ house, service, windows }) => {
-  await linked(house, service);
+test('a try to link anew leaves the link and a note, until the note is dismissed', async ({ server, service, windows }) => {
+  await linked(server, service);
   const page = await windows.open('/cloud');
   await expect(card(page)).toContainText(ACCOUNT);
   const ends = [
@@ -115,15 +115,15 @@ test('a try to link anew leaves the link and a note, until the note is dismissed
     await expect(words(page)).toHaveText('This guildhall is linked to an account.');
     await expect(button(page, /^Dismiss/)).toHaveCount(0);
   }
-  expect(await house.get('/api/cloud/link/status')).toMatchObject({ state: 'linked', relinkOutcome: null, accountLabel: ACCOUNT });
+  expect(await server.get('/api/cloud/link/status')).toMatchObject({ state: 'linked', relinkOutcome: null, accountLabel: ACCOUNT });
 });
 
-test('a service that is silent is said to be, and heard again when it is asked', async ({ house, service, windows }) => {
-  await linked(house, service);
+test('a service that is silent is said to be, and heard again when it is asked', async ({ server, service, windows }) => {
+  await linked(server, service);
   const page = await windows.open('/cloud');
   await expect(words(page)).toHaveText('This guildhall is linked to an account.');
   service.heart = 'broken';
-  await restarted(house, page);
+  await restarted(server, page);
   await expect(words(page)).toContainText('The service does not answer at the moment. The link stays');
   await expect(card(page)).toContainText('linked, no answer');
   await expect(card(page)).toContainText('Last answer of the service');
@@ -137,7 +137,7 @@ test('a service that is silent is said to be, and heard again when it is asked',
   await expect(button(page, 'Check now')).toBeFocused();
 });
 
-test('a cancel waits for the answer that is on its way, and keeps the key it brings', async ({ house, service, windows }) => {
+test('a cancel waits for the answer that is on its way, and keeps the key it brings', async ({ server, service, windows }) => {
   const page = await windows.open('/cloud');
   for (const brings of ['waiting', 'key'] as const) {
     service.word = 'waiting';
@@ -155,17 +155,17 @@ test('a cancel waits for the answer that is on its way, and keeps the key it bri
     await expect(card(page)).not.toContainText('on its way');
     await expect(words(page)).toHaveText(brings === 'key' ? 'This guildhall is linked to an account.' : 'This guildhall is not linked to an account.');
   }
-  expect(await house.get('/api/cloud/status')).toMatchObject({ linked: true, accountLabel: ACCOUNT });
+  expect(await server.get('/api/cloud/status')).toMatchObject({ linked: true, accountLabel: ACCOUNT });
 });
 
-test('what goes wrong with the service or the server is said in a sentence, and can be tried again', async ({ house, service, windows }) => {
+test('what goes wrong with the service or the server is said in a sentence, and can be tried again', async ({ server, service, windows }) => {
   const page = await windows.open('/cloud');
   service.activate = 'javascript:alert(1)';
   await button(page, 'Link this guildhall').click();
   await expect(card(page).getByRole('alert')).toContainText('answered with something that cannot be used');
   service.activate = '';
   service.offers = { status: 500, body: {} };
-  await linked(house, service);
+  await linked(server, service);
   const offers = page.getByRole('region', { name: 'Offers' });
   await expect(offers.getByRole('alert')).toContainText('The cloud service cannot be reached.');
   service.offers = { status: 200, body: { offers: [], denomination: null } };
@@ -180,7 +180,7 @@ test('what goes wrong with the service or the server is said in a sentence, and 
   const alert = card(page).getByRole('alert');
   await expect(alert).toContainText('The cloud service cannot be reached. Try again later');
   await expect(alert.getByRole('link', { name: 'CLOUD_UNREACHABLE' })).toHaveAttribute('href', '/docs/errors/CLOUD_UNREACHABLE');
-  await house.kill();
+  await server.kill();
   await button(page, 'Link this guildhall').click();
   await expect(alert).toContainText('The server did not answer.');
 });
@@ -219,22 +219,22 @@ test('the link is made, looked after and given up by keyboard, and the focus sta
   await expect(card(page).getByRole('group', { name: 'Link to the service' })).toBeFocused();
 });
 
-for (const look of looks) {
-  test(`every face of the link is accessible: ${look.theme}, ${look.width} px`, async ({ house, service, windows }) => {
+for (const look of viewports) {
+  test(`every face of the link is accessible: ${look.theme}, ${look.width} px`, async ({ server, service, windows }) => {
     const page = await windows.open('/cloud', look);
     await expect(words(page)).toHaveText('This guildhall is not linked to an account.');
     await expectAccessible(page, 'idle');
-    await house.post('/api/cloud/link/start', {});
+    await server.post('/api/cloud/link/start', {});
     await expect(code(page)).toBeVisible();
     await expectAccessible(page, 'pending');
-    await page.goto(house.url);
+    await page.goto(server.url);
     await expect(tile(page)).toContainText('needs you');
     await expectAccessible(page, 'pending on Home');
-    await page.goto(`${house.url}/cloud`);
+    await page.goto(`${server.url}/cloud`);
     service.word = 'access_denied';
     await expect(words(page)).toContainText('The link was refused.');
     await expectAccessible(page, 'denied');
-    await linked(house, service);
+    await linked(server, service);
     await expect(card(page)).toContainText(ACCOUNT);
     await expect(page.getByRole('button', { name: 'Buy Team' })).toBeVisible();
     await expectAccessible(page, 'linked');
@@ -246,7 +246,7 @@ for (const look of looks) {
     await expectAccessible(page, 'unlink');
     await page.keyboard.press('Escape');
     service.heart = 'gone';
-    await restarted(house, page);
+    await restarted(server, page);
     await expect(card(page)).toContainText('unlinked');
     await expectAccessible(page, 'unlinked');
   });

@@ -60,13 +60,13 @@ class Writer {
   }
 }
 
-test('two windows and a program fight over a file, and nothing saved is gone unseen', async ({ house, windows }) => {
+test('two windows and a program fight over a file, and nothing saved is gone unseen', async ({ server, windows }) => {
   test.setTimeout(10 * PART_MS);
-  const folder = house.folder('project');
+  const folder = server.folder('project');
   const file = join(folder, 'notes.txt');
   writeFileSync(file, 'begin\n');
   const writers = [new Writer('ada', await windows.open('/')), new Writer('ben', await windows.open('/'))];
-  for (const { page } of writers) await page.goto(`${house.url}${filesPath(folder, 'notes.txt')}`);
+  for (const { page } of writers) await page.goto(`${server.url}${filesPath(folder, 'notes.txt')}`);
 
   // On a slow computer whoever had no turn yet goes on, and the others leave them alone.
   const part = async (outside: () => void, hadTurn: (writer: Writer) => boolean) => {

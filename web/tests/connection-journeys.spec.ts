@@ -5,16 +5,16 @@ import type { Agent, Session } from '../src/api/types';
 import type { Connection } from '../src/connectors/types';
 import { answer, call, cards, openSession, pending, send } from './session-actions';
 import { connect, grant, provider, putNotes, rehearsal } from './connector-steps';
-import { Everything } from './reference-server';
-import { expect, live, test, type House } from './test-server';
-import { expectAccessible, looks } from './view-checks';
+import { ReferenceMcpServer } from './reference-server';
+import { expect, live, test, type TestServer } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 const row = (page: Page, name: string) => page.getByRole('listitem', { name, exact: true });
 const accounts = (page: Page) => page.getByRole('region', { name: 'Connected accounts' });
 const signIns = (page: Page) => page.getByRole('region', { name: 'Sign-ins' });
 const unattended = { permissionMode: 'autopilot', acknowledgedAutonomy: true };
 const use = (tool: string, args: unknown): string => call('call_mcp', { server: 'guildhall', tool, arguments: args });
-const agentOf = (house: House, { agentId }: Session) => house.get<Agent>(`/api/agents/${agentId}`);
+const agentOf = (server: TestServer, { agentId }: Session) => server.get<Agent>(`/api/agents/${agentId}`);
 
 async function beginNotes(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Connect Notes' }).click();
@@ -22,10 +22,10 @@ async function beginNotes(page: Page): Promise<void> {
   await expect(page.getByLabel('Key for Notes')).toBeVisible();
 }
 
-test('a connection is signed in anew with another key, and stays the same connection', async ({ house, windows }) => {
-  const { id } = await provider(house, 'Office');
-  await putNotes(house, id);
-  const before = await connect(house, id, 'notes', 'Notes of us', 'first');
+test('a connection is signed in anew with another key, and stays the same connection', async ({ server, windows }) => {
+  const { id } = await provider(server, 'Office');
+  await putNotes(server, id);
+  const before = await connect(server, id, 'notes', 'Notes of us', 'first');
   const page = await windows.open('/connections');
   await page.getByRole('button', { name: 'More for Notes of us' }).click();
   await page.getByRole('menuitem', { name: 'Reconnect' }).click();
@@ -35,13 +35,13 @@ test('a connection is signed in anew with another key, and stays the same connec
   await again.getByRole('button', { name: 'Connect with this key' }).click();
   await expect(row(page, 'Notes of us')).toContainText('ready');
   await expect(again).toContainText('connected');
-  const { connections } = await house.get<{ connections: Connection[] }>('/api/connectors/connections');
+  const { connections } = await server.get<{ connections: Connection[] }>('/api/connectors/connections');
   expect(connections.map(({ id: one, lifecycle }) => [one, lifecycle])).toEqual([[before.id, 'connected']]);
 });
 
-test('a sign-in that runs is seen in another browser, and stays away where it was dismissed', async ({ house, windows }) => {
-  const { id } = await provider(house, 'Office');
-  await putNotes(house, id);
+test('a sign-in that runs is seen in another browser, and stays away where it was dismissed', async ({ server, windows }) => {
+  const { id } = await provider(server, 'Office');
+  await putNotes(server, id);
   const one = await windows.open('/connections?show=services');
   await beginNotes(one);
   const other = await windows.open('/connections');
@@ -56,10 +56,10 @@ test('a sign-in that runs is seen in another browser, and stays away where it wa
   await expect(signIns(other)).toContainText('connected');
 });
 
-test('the client secret of a service is kept, never shown, and forgotten', async ({ house, windows }) => {
-  const { id } = await provider(house, 'Office');
+test('the client secret of a service is kept, never shown, and forgotten', async ({ server, windows }) => {
+  const { id } = await provider(server, 'Office');
   const at = 'http://127.0.0.1:9';
-  await putNotes(house, id, undefined, { kind: 'oauth2', flow: 'authorization_code', clientId: 'us', authorizationUrl: `${at}/authorize`, tokenUrl: `${at}/token` });
+  await putNotes(server, id, undefined, { kind: 'oauth2', flow: 'authorization_code', clientId: 'us', authorizationUrl: `${at}/authorize`, tokenUrl: `${at}/token` });
   const page = await windows.open('/connections?show=providers');
   const notes = row(page, 'Notes');
   await expect(notes).toContainText('no client secret');
@@ -74,9 +74,9 @@ test('the client secret of a service is kept, never shown, and forgotten', async
   await expect(notes).toContainText('no client secret');
 });
 
-test('a sign-in says that its time is over, and the server decides whether it is', async ({ house, windows }) => {
-  const { id } = await provider(house, 'Office');
-  await putNotes(house, id);
+test('a sign-in says that its time is over, and the server decides whether it is', async ({ server, windows }) => {
+  const { id } = await provider(server, 'Office');
+  await putNotes(server, id);
   const page = await windows.open('/connections?show=services');
   await beginNotes(page);
   await page.clock.install();
@@ -91,12 +91,12 @@ test('a sign-in says that its time is over, and the server decides whether it is
   await expect(waits.getByRole('button', { name: /^Start again/ })).toBeVisible();
 });
 
-test('a review whose time is over is opened anew with the ticks it had, and nothing was granted meanwhile', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  const mine = await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
+test('a review whose time is over is opened anew with the ticks it had, and nothing was granted meanwhile', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  const mine = await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
   const page = await windows.open('/connections');
   await page.clock.install();
-  await page.goto(`${house.url}/connections?review=${mine.id}`);
+  await page.goto(`${server.url}/connections?review=${mine.id}`);
   await page.getByRole('checkbox', { name: 'Scribe may run List the notes' }).check();
   const anew = page.getByRole('button', { name: 'List the operations anew' });
   await expect(anew).toHaveCount(0);
@@ -105,17 +105,17 @@ test('a review whose time is over is opened anew with the ticks it had, and noth
   await expect(page.getByRole('button', { name: 'Save' })).toHaveCount(0);
   await anew.click();
   await expect(page.getByText('The ten minutes were over.')).toContainText('Your ticks are kept.');
-  expect(await house.get(`/api/connectors/connections/${mine.id}/grants`)).toEqual({ grants: [], everyAgent: [] });
+  expect(await server.get(`/api/connectors/connections/${mine.id}/grants`)).toEqual({ grants: [], everyAgent: [] });
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(row(page, 'Mine')).toContainText('1 grant');
-  const { grants } = await house.get<{ grants: { agentId: string }[] }>(`/api/connectors/connections/${mine.id}/grants`);
+  const { grants } = await server.get<{ grants: { agentId: string }[] }>(`/api/connectors/connections/${mine.id}/grants`);
   expect(grants.map(({ agentId }) => agentId)).toEqual([scribe.agent.id]);
 });
 
-test('an MCP server becomes a service: it is added, connected, granted and run', async ({ house, windows }) => {
-  const everything = await Everything.start();
+test('an MCP server becomes a service: it is added, connected, granted and run', async ({ server, windows }) => {
+  const everything = await ReferenceMcpServer.start();
   try {
-    await house.agent('Scribe');
+    await server.agent('Scribe');
     const page = await windows.open('/connections?show=providers');
     await page.getByRole('button', { name: 'Add provider' }).click();
     await page.getByLabel('Kind').selectOption('mcp');
@@ -135,13 +135,13 @@ test('an MCP server becomes a service: it is added, connected, granted and run',
     await page.getByRole('button', { name: 'Save' }).click();
     await expect(row(page, 'Everything')).toContainText('1 grant');
 
-    const { connections } = await house.get<{ connections: Connection[] }>('/api/connectors/connections');
-    const { agents } = await house.get<{ agents: Agent[] }>('/api/agents');
+    const { connections } = await server.get<{ connections: Connection[] }>('/api/connectors/connections');
+    const { agents } = await server.get<{ agents: Agent[] }>('/api/agents');
     const at = `/api/connectors/accessible/${connections[0]!.id}/operations?agentId=${agents[0]!.id}`;
-    const { operations } = await house.get<{ operations: { id: string; operationSlug: string; title: string }[] }>(at);
+    const { operations } = await server.get<{ operations: { id: string; operationSlug: string; title: string }[] }>(at);
     expect(operations.map(({ operationSlug }) => operationSlug)).toEqual(['echo']);
     const body = { agentId: agents[0]!.id, connectionId: connections[0]!.id, operationRevisionId: operations[0]!.id, arguments: { message: 'hello' } };
-    expect(await house.post('/api/connectors/executions', body)).toMatchObject({ result: { status: 'success' } });
+    expect(await server.post('/api/connectors/executions', body)).toMatchObject({ result: { status: 'success' } });
     await page.getByRole('link', { name: 'Executions' }).click();
     await expect(page.getByRole('row', { name: new RegExp(operations[0]!.title) })).toContainText('success');
   } finally {
@@ -149,11 +149,11 @@ test('an MCP server becomes a service: it is added, connected, granted and run',
   }
 });
 
-test('an agent asks for a service, the owner grants it in a review, and that settles the card', async ({ house, windows }) => {
-  const session = await openSession(house, 'project', unattended);
-  const { name } = await agentOf(house, session);
-  const mine = await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
-  await send(house, session, use('connector_request_access', { toolkit: 'rehearsal', access: 'read', purpose: 'to see the notes' }));
+test('an agent asks for a service, the owner grants it in a review, and that settles the card', async ({ server, windows }) => {
+  const session = await openSession(server, 'project', unattended);
+  const { name } = await agentOf(server, session);
+  const mine = await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
+  await send(server, session, use('connector_request_access', { toolkit: 'rehearsal', access: 'read', purpose: 'to see the notes' }));
   const page = await windows.open('/asks');
   const card = pending(page);
   await expect(card.getByRole('heading').first()).toContainText('wants to use the service');
@@ -167,47 +167,47 @@ test('an agent asks for a service, the owner grants it in a review, and that set
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: /^Asks/ }).click();
   await expect(page.getByText('Nothing waits for you')).toBeVisible();
   await expect(cards(page).filter({ hasText: 'wants to use the service' })).toContainText('It may run what was granted.');
-  const { grants } = await house.get<{ grants: { agentId: string }[] }>(`/api/connectors/connections/${mine.id}/grants`);
+  const { grants } = await server.get<{ grants: { agentId: string }[] }>(`/api/connectors/connections/${mine.id}/grants`);
   expect(grants.map(({ agentId }) => agentId)).toEqual([session.agentId]);
 });
 
-test('what destroys waits for a person who sees exactly what is asked, and runs once', async ({ house, windows }) => {
-  const session = await openSession(house, 'project', unattended);
-  const mine = await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
-  const [clear] = await grant(house, mine, session.agentId, ['clear_notes']);
+test('what destroys waits for a person who sees exactly what is asked, and runs once', async ({ server, windows }) => {
+  const session = await openSession(server, 'project', unattended);
+  const mine = await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
+  const [clear] = await grant(server, mine, session.agentId, ['clear_notes']);
   const asked = { connectionId: mine.id, operationRevisionId: clear, arguments: { play: 'success' } };
-  await send(house, session, use('connector_execute_destructive', asked));
+  await send(server, session, use('connector_execute_destructive', asked));
   const page = await windows.open('/asks');
   const card = pending(page);
   await expect(card.getByRole('heading').first()).toContainText('wants to run the operation');
   await expect(card).toContainText('Remove all notes');
   await expect(card.getByRole('definition').filter({ hasText: 'Mine' })).toContainText(mine.id);
   await expect(card.getByRole('region', { name: 'Arguments' })).toHaveText(/^\{\s*"play": "success"\s*\}$/);
-  expect(await house.get('/api/connectors/usage')).toMatchObject({ attempts: [] });
+  expect(await server.get('/api/connectors/usage')).toMatchObject({ attempts: [] });
   await answer(card, /^Approve/);
   await expect(cards(page).filter({ hasText: 'wants to run the operation' })).toContainText('It was done, once.');
-  await page.goto(`${house.url}/connections?show=executions`);
+  await page.goto(`${server.url}/connections?show=executions`);
   const ran = page.getByRole('row', { name: /Remove all notes/ });
   await expect(ran).toContainText('success');
   await expect(ran).toHaveCount(1);
 });
 
-test('a session turns a connection off for itself alone, and on again', async ({ house, windows }) => {
-  const session = await openSession(house, 'project', unattended);
+test('a session turns a connection off for itself alone, and on again', async ({ server, windows }) => {
+  const session = await openSession(server, 'project', unattended);
   const page = await windows.open(`/sessions/${session.id}`);
   const part = page.getByRole('region', { name: 'Connections' });
   await expect(part).toContainText('The agent may run nothing at a service yet.');
   // What is granted meanwhile comes by itself.
-  const mine = await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
-  const [read] = await grant(house, mine, session.agentId, ['list_notes']);
+  const mine = await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
+  const [read] = await grant(server, mine, session.agentId, ['list_notes']);
   const box = part.getByRole('checkbox', { name: 'Mine' });
   await expect(box).toBeChecked();
   await box.uncheck();
-  const said = async () => (await house.get<{ connections: { on: boolean | null }[] }>(`/api/sessions/${session.id}/connections`)).connections.map(({ on }) => on);
+  const said = async () => (await server.get<{ connections: { on: boolean | null }[] }>(`/api/sessions/${session.id}/connections`)).connections.map(({ on }) => on);
   await expect.poll(said).toEqual([false]);
   const run = use('connector_execute_read', { connectionId: mine.id, operationRevisionId: read, arguments: {} });
-  const attempts = async () => (await house.get<{ attempts: unknown[] }>('/api/connectors/usage')).attempts.length;
-  await send(house, session, run, '#say refused');
+  const attempts = async () => (await server.get<{ attempts: unknown[] }>('/api/connectors/usage')).attempts.length;
+  await send(server, session, run, '#say refused');
   await expect(page.getByText('refused', { exact: true })).toBeVisible();
   expect(await attempts()).toBe(0);
   await page.reload();
@@ -215,23 +215,23 @@ test('a session turns a connection off for itself alone, and on again', async ({
   await expect(box).not.toBeChecked();
   await box.check();
   await expect.poll(said).toEqual([null]);
-  await send(house, session, run);
+  await send(server, session, run);
   await expect.poll(attempts).toBe(1);
 });
 
-for (const look of looks) {
-  test(`stories of connections are accessible: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
-    const session = await openSession(house, 'project', unattended);
-    const mine = await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
-    await send(house, session, use('connector_request_access', { toolkit: 'rehearsal', access: 'read-write', purpose: 'to see the notes' }));
+for (const look of viewports) {
+  test(`stories of connections are accessible: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
+    const session = await openSession(server, 'project', unattended);
+    const mine = await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
+    await send(server, session, use('connector_request_access', { toolkit: 'rehearsal', access: 'read-write', purpose: 'to see the notes' }));
     const page = await windows.open('/asks', look);
     await expect(pending(page)).toBeVisible();
     await expectAccessible(page, 'a wish for a service');
-    const [clear] = await grant(house, mine, session.agentId, ['clear_notes']);
-    await send(house, session, use('connector_execute_destructive', { connectionId: mine.id, operationRevisionId: clear, arguments: {} }));
+    const [clear] = await grant(server, mine, session.agentId, ['clear_notes']);
+    await send(server, session, use('connector_execute_destructive', { connectionId: mine.id, operationRevisionId: clear, arguments: {} }));
     await expect(pending(page)).toContainText('wants to run the operation');
     await expectAccessible(page, 'an execution that destroys');
-    await page.goto(`${house.url}/sessions/${session.id}`);
+    await page.goto(`${server.url}/sessions/${session.id}`);
     // Beside the session where there is room, over it where there is not.
     if (look.width < 720) await page.getByRole('button', { name: 'Plan and changes' }).click();
     await expect(page.getByRole('checkbox', { name: 'Mine' })).toBeVisible();

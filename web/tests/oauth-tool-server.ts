@@ -13,7 +13,7 @@ import { text } from 'node:stream/consumers';
 type Authorized = { challenge: string; redirect: string };
 type Message = { id?: number; method: string; params?: { name?: string; protocolVersion?: string; arguments?: { topic?: string } } };
 
-export class Guarded {
+export class OauthToolServer {
   readonly #server: Server = createServer((request, response) => void this.#serve(request, response));
   readonly #codes = new Map<string, Authorized>();
   readonly #tokens = new Set<string>();
@@ -23,8 +23,8 @@ export class Guarded {
   readonly asked: string[] = [];
   origin = '';
 
-  static async open(): Promise<Guarded> {
-    const place = new Guarded();
+  static async open(): Promise<OauthToolServer> {
+    const place = new OauthToolServer();
     place.#server.listen(0, '127.0.0.1');
     await once(place.#server, 'listening');
     place.origin = `http://127.0.0.1:${(place.#server.address() as AddressInfo).port}`;

@@ -6,7 +6,7 @@
 import type { Browser, Page } from '@playwright/test';
 import { openSession, prompt, send } from './session-actions';
 import { composer, expect, live, test as base, texts } from './test-server';
-import { expectAccessible, looks } from './view-checks';
+import { expectAccessible, viewports } from './view-checks';
 
 type Doubtful = {
   /** The browser that will be in doubt. */
@@ -20,21 +20,21 @@ type Doubtful = {
 };
 
 const test = base.extend<{ doubtful: Doubtful }>({
-  doubtful: async ({ house, browser }, use) => {
-    await house.patch('/api/settings', { 'agents.enclosure': 'off' });
-    const session = await openSession(house, 'project');
-    await send(house, session, 'hello');
+  doubtful: async ({ server, browser }, use) => {
+    await server.patch('/api/settings', { 'agents.enclosure': 'off' });
+    const session = await openSession(server, 'project');
+    await send(server, session, 'hello');
     // Only an agent that runs already can have started the browser.
-    const messages = async () => (await house.get<{ messages: { role: string; state: string }[] }>(`/api/sessions/${session.id}/messages`)).messages;
+    const messages = async () => (await server.get<{ messages: { role: string; state: string }[] }>(`/api/sessions/${session.id}/messages`)).messages;
     await expect.poll(async () => (await messages()).some(({ role, state }) => role === 'assistant' && state === 'complete')).toBe(true);
     // Made now: with some browsers running nobody is beyond doubt later.
-    const { path } = await house.post<{ path: string }>('/api/auth/open', {});
+    const { path } = await server.post<{ path: string }>('/api/auth/open', {});
     const doubted = await browser.browserType().launch();
     const raiseDoubt = async () => {
-      await house.kill();
-      await house.start();
+      await server.kill();
+      await server.start();
     };
-    await use({ doubted, raiseDoubt, link: house.url + path, session: `/sessions/${session.id}` });
+    await use({ doubted, raiseDoubt, link: server.url + path, session: `/sessions/${session.id}` });
     await doubted.close();
   },
 });
@@ -49,7 +49,7 @@ async function openLink(page: Page, link: string): Promise<Page> {
   return tab;
 }
 
-for (const look of looks) {
+for (const look of viewports) {
   test(`a browser in doubt is told so, and goes on once its link was opened: ${look.theme}, ${look.width} px`, async ({ windows, doubtful }) => {
     await doubtful.raiseDoubt();
     const page = await windows.open('/settings/devices', { ...look, browser: doubtful.doubted, live: false });
@@ -93,10 +93,10 @@ for (const look of looks) {
   });
 }
 
-test('a doubt that arises later covers the page and keeps what was typed', async ({ house, windows, doubtful }) => {
-  const page = await windows.open(`/rooms/${(await house.team()).id}`, { browser: doubtful.doubted });
+test('a doubt that arises later covers the page and keeps what was typed', async ({ server, windows, doubtful }) => {
+  const page = await windows.open(`/rooms/${(await server.team()).id}`, { browser: doubtful.doubted });
   const other = await page.context().newPage();
-  await other.goto(house.url + doubtful.session);
+  await other.goto(server.url + doubtful.session);
   await live(other);
   await composer(page).fill('Half a sentence');
   await prompt(other).fill('Another half');

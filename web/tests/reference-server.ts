@@ -12,7 +12,7 @@ const PROGRAM = join(BELOW, 'node_modules/@modelcontextprotocol/server-everythin
 /** Somebody else may be quicker at taking a port that is free. */
 const TRIES = 5;
 
-export class Everything {
+export class ReferenceMcpServer {
   readonly #process: ChildProcess;
   readonly url: string;
 
@@ -21,7 +21,7 @@ export class Everything {
     this.url = `http://127.0.0.1:${port}/mcp`;
   }
 
-  static async start(): Promise<Everything> {
+  static async start(): Promise<ReferenceMcpServer> {
     if (!existsSync(PROGRAM)) throw new Error('The MCP server of the tests is not installed: `cargo xtask counterparts install`.');
     for (let tried = 0; tried < TRIES; tried += 1) {
       const port = await freePort();
@@ -30,7 +30,7 @@ export class Everything {
         if (!line.includes(`port ${port}`)) continue;
         // It must never wait for somebody to read what else it says.
         child.stderr.resume();
-        return new Everything(child, port);
+        return new ReferenceMcpServer(child, port);
       }
     }
     throw new Error(`The MCP server of the tests found no port in ${TRIES} tries.`);

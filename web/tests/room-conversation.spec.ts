@@ -1,7 +1,7 @@
 import { composer, expect, live, say, test, texts } from './test-server';
 
-test('two windows talk, each entry once and in order', async ({ house, windows }) => {
-  const team = await house.team();
+test('two windows talk, each entry once and in order', async ({ server, windows }) => {
+  const team = await server.team();
   const one = await windows.open(`/rooms/${team.id}`);
   const two = await windows.open(`/rooms/${team.id}`);
 
@@ -15,9 +15,9 @@ test('two windows talk, each entry once and in order', async ({ house, windows }
   await expect(one.getByLabel('Your text, sending')).toHaveCount(0);
 });
 
-test('a server killed and started again loses, doubles and reorders nothing', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('a server killed and started again loses, doubles and reorders nothing', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   const one = await windows.open(`/rooms/${team.id}`);
   const two = await windows.open(`/rooms/${team.id}`);
 
@@ -25,7 +25,7 @@ test('a server killed and started again loses, doubles and reorders nothing', as
   await scribe.say(team.id, 'before 3');
   await expect.poll(() => texts(two)).toEqual(['before 1', 'before 2', 'before 3']);
 
-  await house.kill();
+  await server.kill();
   // Sent before the page knows that the line is gone: it fails where one sees it, and keeps the text.
   await say(one, 'sent into the void');
   await expect(one.getByLabel('Your text, not sent')).toContainText('sent into the void');
@@ -34,17 +34,17 @@ test('a server killed and started again loses, doubles and reorders nothing', as
   await expect(two.getByText('Not connected, so nothing was sent.')).toBeVisible();
   await expect(composer(two)).toHaveValue('typed while away');
 
-  await house.start();
+  await server.start();
   for (let number = 1; number <= 5; number++) await scribe.say(team.id, `during ${number}`);
   await live(one);
   await live(two);
   await one.getByRole('button', { name: 'Send again' }).click();
   await expect(one.getByLabel('Your text, not sent')).toHaveCount(0);
   await composer(two).press('Enter');
-  await expect.poll(async () => (await house.entries(team.id)).length).toBe(10);
+  await expect.poll(async () => (await server.entries(team.id)).length).toBe(10);
   await scribe.say(team.id, 'after');
 
-  const stored = await house.entries(team.id);
+  const stored = await server.entries(team.id);
   expect(stored.map(({ seq }) => seq)).toEqual(stored.map((_, index) => index + 1));
   for (const page of [one, two]) await expect.poll(() => texts(page)).toEqual(stored.map(({ text }) => text));
 
@@ -53,24 +53,24 @@ test('a server killed and started again loses, doubles and reorders nothing', as
   await expect.poll(() => texts(fresh)).toEqual(stored.map(({ text }) => text));
 });
 
-test('a draft survives a reload and is not sent by itself', async ({ house, windows }) => {
-  const team = await house.team();
+test('a draft survives a reload and is not sent by itself', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   await composer(page).fill('half a thought');
   await page.reload();
   await live(page);
   await expect(composer(page)).toHaveValue('half a thought');
-  expect(await house.entries(team.id)).toEqual([]);
+  expect(await server.entries(team.id)).toEqual([]);
   await composer(page).press('Enter');
   await expect.poll(() => texts(page)).toEqual(['half a thought']);
   await page.reload();
   await expect(composer(page)).toHaveValue('');
 });
 
-test('older entries come while one scrolls up, and what one reads stays in place', async ({ house, windows }) => {
-  const team = await house.team();
+test('older entries come while one scrolls up, and what one reads stays in place', async ({ server, windows }) => {
+  const team = await server.team();
   for (let number = 1; number <= 130; number++) {
-    await house.post(`/api/rooms/${team.id}/entries`, { text: `line ${number}` });
+    await server.post(`/api/rooms/${team.id}/entries`, { text: `line ${number}` });
   }
   const page = await windows.open(`/rooms/${team.id}`);
   await expect(page.getByText('line 130', { exact: true })).toBeInViewport();
@@ -91,9 +91,9 @@ test('older entries come while one scrolls up, and what one reads stays in place
   await expect(page.getByText('line 130', { exact: true })).toBeInViewport();
 });
 
-test('more unread entries than a page holds: one jump leads to the first of them', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('more unread entries than a page holds: one jump leads to the first of them', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   for (let number = 1; number <= 120; number++) await scribe.say(team.id, `line ${number}`);
   const page = await windows.open(`/rooms/${team.id}`);
   await expect(page.getByText('line 120', { exact: true })).toBeInViewport();
@@ -106,12 +106,12 @@ test('more unread entries than a page holds: one jump leads to the first of them
   await expect(page.getByText('line 121', { exact: true })).toBeInViewport();
 });
 
-test('who types is shown to the others', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('who types is shown to the others', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   const page = await windows.open(`/rooms/${team.id}`);
   const typing = (on: boolean) =>
-    house.post(`/api/rooms/${team.id}/signals`, { kind: 'typing', on }, { 'x-service-agent': scribe.token });
+    server.post(`/api/rooms/${team.id}/signals`, { kind: 'typing', on }, { 'x-service-agent': scribe.token });
   await typing(true);
   await expect(page.getByText('Scribe is typing')).toBeVisible();
   await typing(false);

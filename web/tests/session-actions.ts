@@ -1,7 +1,7 @@
 /** What people do with agents at work, as the specs do it. */
 
 import type { Session } from '../src/api/types';
-import { expect, type House } from './test-server';
+import { expect, type TestServer } from './test-server';
 import type { Locator, Page } from '@playwright/test';
 
 /** Directives of the scripted agent, one a line. */
@@ -17,12 +17,12 @@ export async function tell(page: Page, ...lines: string[]): Promise<void> {
 }
 
 /** Opens a session of the scripted agent over HTTP. */
-export function openSession(house: House, folder: string, more: Record<string, unknown> = {}): Promise<Session> {
-  return house.post('/api/sessions', { cwd: house.folder(folder), runtime: 'rehearsal', ...more });
+export function openSession(server: TestServer, folder: string, more: Record<string, unknown> = {}): Promise<Session> {
+  return server.post('/api/sessions', { cwd: server.folder(folder), runtime: 'rehearsal', ...more });
 }
 
-export const send = (house: House, session: Session, ...lines: string[]): Promise<unknown> =>
-  house.post(`/api/sessions/${session.id}/messages`, { content: lines.join('\n') });
+export const send = (server: TestServer, session: Session, ...lines: string[]): Promise<unknown> =>
+  server.post(`/api/sessions/${session.id}/messages`, { content: lines.join('\n') });
 
 export const cards = (page: Page): Locator => page.locator('[data-ask]');
 /** The one card that waits. */

@@ -12,7 +12,7 @@ import type { Agent, Author, Entry, ResponseMode, Room } from '../src/api/types'
 const BINARY = resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall');
 
 /** How a house is started, beside its data folder. */
-export type Start = {
+export type ServerOptions = {
   auth?: 'local' | 'login';
   /** Where it listens; only this computer's own address unless it is named. */
   bind?: string;
@@ -22,16 +22,16 @@ export type Start = {
   env?: Record<string, string>;
 };
 
-export class House {
+export class TestServer {
   readonly dir = mkdtempSync(join(tmpdir(), 'guildhall-page-'));
   url = '';
   /** Who asks when a test asks without a page: the owner of this computer. */
   headers: Record<string, string> = {};
-  readonly #start: Start;
+  readonly #start: ServerOptions;
   #process: ChildProcess | null = null;
   #log = '';
 
-  constructor(start: Start = {}) {
+  constructor(start: ServerOptions = {}) {
     this.#start = start;
   }
 
@@ -123,10 +123,10 @@ export class House {
    * Registers an agent and mints a token: from here on a program can speak as it.
    * It is silent, so that in a room it says only what the test says for it.
    */
-  async agent(name: string, responseMode: ResponseMode = 'silent'): Promise<AgentVoice> {
+  async agent(name: string, responseMode: ResponseMode = 'silent'): Promise<AgentClient> {
     const agent = await this.post<Agent>('/api/agents', { name, cwd: this.folder(name), runtime: 'rehearsal', responseMode });
     const { token } = await this.post<{ token: string }>(`/api/agents/${agent.id}/tokens`, { label: 'test' });
-    return new AgentVoice(this, agent, token);
+    return new AgentClient(this, agent, token);
   }
 
   async entries(roomId: string): Promise<Entry[]> {
@@ -164,13 +164,13 @@ export class House {
   }
 }
 
-export class AgentVoice {
-  readonly #house: House;
+export class AgentClient {
+  readonly #house: TestServer;
   readonly agent: Agent;
   readonly token: string;
 
-  constructor(house: House, agent: Agent, token: string) {
-    this.#house = house;
+  constructor(server: TestServer, agent: Agent, token: string) {
+    this.#house = server;
     this.agent = agent;
     this.token = token;
   }
@@ -182,10 +182,10 @@ export class AgentVoice {
 
 /** A browser of its own: its own storage, its own leading tab. */
 export type Windows = {
-  open(path: string, look?: Look): Promise<Page>;
+  open(path: string, look?: WindowOptions): Promise<Page>;
 };
 
-export type Look = {
+export type WindowOptions = {
   theme?: 'light' | 'dark';
   width?: number;
   height?: number;
@@ -202,23 +202,23 @@ export type Look = {
   live?: boolean;
 };
 
-type Fixtures = { start: Start; house: House; windows: Windows };
+type Fixtures = { start: ServerOptions; server: TestServer; windows: Windows };
 
 export const test = base.extend<Fixtures>({
   start: [{}, { option: true }],
-  house: async ({ start }, use) => {
-    const house = new House(start);
-    await house.start();
-    await use(house);
-    await house.close();
+  server: async ({ start }, use) => {
+    const server = new TestServer(start);
+    await server.start();
+    await use(server);
+    await server.close();
   },
-  windows: async ({ browser, house }, use) => {
+  windows: async ({ browser, server }, use) => {
     const opened: BrowserContext[] = [];
     const strangers: string[] = [];
     const broken: string[] = [];
     await use({
       async open(path, look = {}) {
-        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, touch = false, clicked = '', at = house.url, browser: other, live: waits = true } = look;
+        const { theme = 'light', width = 1280, height = 800, withoutLocks = false, touch = false, clicked = '', at = server.url, browser: other, live: waits = true } = look;
         const context = await newContext(other ?? browser, theme, width, height, touch);
         opened.push(context);
         watch(context, [at, clicked], strangers, broken);

@@ -1,10 +1,10 @@
 import { composer, expect, say, test, texts } from './test-server';
 
-test('unread and naming are two marks, and reading clears both', async ({ house, windows }) => {
-  const team = await house.team();
-  const me = await house.me();
-  await house.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
-  const scribe = await house.agent('Scribe');
+test('unread and naming are two marks, and reading clears both', async ({ server, windows }) => {
+  const team = await server.team();
+  const me = await server.me();
+  await server.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
+  const scribe = await server.agent('Scribe');
 
   const home = await windows.open('/');
   await scribe.say(team.id, 'one for everybody');
@@ -17,31 +17,31 @@ test('unread and naming are two marks, and reading clears both', async ({ house,
   await row.click();
   await expect(home.getByRole('heading', { name: 'New' })).toBeVisible();
   await expect(home.getByText('@ada', { exact: true }).first()).toBeVisible();
-  await expect.poll(async () => (await house.team()).unreadCount).toBe(0);
+  await expect.poll(async () => (await server.team()).unreadCount).toBe(0);
   await expect(home).toHaveTitle(/^team/i);
 });
 
-test('an entry marked unread stays unread until the room is left', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('an entry marked unread stays unread until the room is left', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   const page = await windows.open(`/rooms/${team.id}`);
   await scribe.say(team.id, 'first');
   await scribe.say(team.id, 'second');
   await expect.poll(() => texts(page)).toEqual(['first', 'second']);
-  await expect.poll(async () => (await house.team()).unreadCount).toBe(0);
+  await expect.poll(async () => (await server.team()).unreadCount).toBe(0);
 
   await page.getByText('second', { exact: true }).hover();
   await page.getByRole('button', { name: 'More about this entry' }).last().click();
   await page.getByRole('menuitem', { name: 'Mark unread from here' }).click();
-  await expect.poll(async () => (await house.team()).unreadCount).toBe(1);
+  await expect.poll(async () => (await server.team()).unreadCount).toBe(1);
   await expect(page.getByRole('heading', { name: 'New' })).toBeVisible();
 });
 
-test('completing a name: members first, and a word about those who are not reached', async ({ house, windows }) => {
-  const team = await house.team();
-  await house.agent('Scribe');
-  const mason = await house.agent('Mason');
-  await fetch(`${house.url}/api/rooms/${team.id}/members/${mason.agent.authorId}`, { method: 'DELETE' });
+test('completing a name: members first, and a word about those who are not reached', async ({ server, windows }) => {
+  const team = await server.team();
+  await server.agent('Scribe');
+  const mason = await server.agent('Mason');
+  await fetch(`${server.url}/api/rooms/${team.id}/members/${mason.agent.authorId}`, { method: 'DELETE' });
 
   const page = await windows.open(`/rooms/${team.id}`);
   await composer(page).pressSequentially('hello @');
@@ -62,8 +62,8 @@ test('completing a name: members first, and a word about those who are not reach
   await expect(page.locator('[data-entry] .mention')).toHaveText(['@scribe', '@mason']);
 });
 
-test('text is shown as it was written, and hides nothing', async ({ house, windows }) => {
-  const team = await house.team();
+test('text is shown as it was written, and hides nothing', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   await say(page, '<img src=x onerror=alert(1)> see https://example.org/a. `code` \u202Eend');
   const entry = page.locator('[data-entry]').last();

@@ -5,7 +5,7 @@ import type { Page } from '@playwright/test';
 import { expect } from './test-server';
 
 /** Both themes and both widths: a colour does not depend on a width, nor what fits on a theme. */
-export const looks = [
+export const viewports = [
   { theme: 'light', width: 1280, height: 800 },
   { theme: 'dark', width: 360, height: 640 },
 ] as const;

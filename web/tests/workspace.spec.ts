@@ -1,8 +1,8 @@
 import { composer, expect, live, test, texts } from './test-server';
 
-test('handles: refusals are said beside the field, and a given-up one is kept', async ({ house, windows }) => {
-  await house.agent('Scribe');
-  const me = await house.me();
+test('handles: refusals are said beside the field, and a given-up one is kept', async ({ server, windows }) => {
+  await server.agent('Scribe');
+  const me = await server.me();
   const page = await windows.open('/people');
   await page.getByRole('button', { name: `Edit ${me.displayName}` }).click();
   const field = page.getByLabel('Handle');
@@ -33,16 +33,16 @@ test('handles: refusals are said beside the field, and a given-up one is kept', 
   await expect(page.getByText('@ada · you')).toBeVisible();
 });
 
-test('an agent is added, gets a token shown once, and speaks with it', async ({ house, windows }) => {
-  const team = await house.team();
+test('an agent is added, gets a token shown once, and speaks with it', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open('/agents');
   await page.getByRole('button', { name: 'Add agent' }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Scribe');
-  await page.getByLabel('Folder').fill(`${house.dir}/nowhere`);
+  await page.getByLabel('Folder').fill(`${server.dir}/nowhere`);
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Add agent' }).click();
   await expect(dialog.getByRole('alert')).toBeVisible();
-  await page.getByLabel('Folder').fill(house.folder('notes'));
+  await page.getByLabel('Folder').fill(server.folder('notes'));
   await dialog.getByRole('button', { name: 'Add agent' }).click();
 
   await expect(page.getByRole('heading', { name: 'Scribe' })).toBeVisible();
@@ -56,23 +56,23 @@ test('an agent is added, gets a token shown once, and speaks with it', async ({ 
   await expect(page.getByText('a test')).toBeVisible();
   expect(await page.content()).not.toContain(token);
 
-  await page.goto(`${house.url}/rooms/${team.id}`);
+  await page.goto(`${server.url}/rooms/${team.id}`);
   await expect(composer(page)).toBeVisible();
-  await house.post(`/api/rooms/${team.id}/entries`, { text: 'I am here' }, { 'x-service-agent': token });
+  await server.post(`/api/rooms/${team.id}/entries`, { text: 'I am here' }, { 'x-service-agent': token });
   await expect.poll(() => texts(page)).toEqual(['I am here']);
   await expect(page.getByRole('article', { name: /^Scribe/ })).toContainText('scripted');
 
-  await page.goto(`${house.url}/agents`);
+  await page.goto(`${server.url}/agents`);
   await page.getByRole('main').getByRole('link', { name: /Scribe/ }).click();
   await page.getByRole('button', { name: 'Revoke a test' }).click();
   await page.getByRole('button', { name: 'Revoke', exact: true }).click();
   await expect(page.getByText('No live token.')).toBeVisible();
-  const dead = await fetch(`${house.url}/api/rooms`, { headers: { 'x-service-agent': token } });
+  const dead = await fetch(`${server.url}/api/rooms`, { headers: { 'x-service-agent': token } });
   expect(dead.status).toBe(401);
 });
 
-test('a channel is made, renamed, archived and restored', async ({ house, windows }) => {
-  await house.agent('Scribe');
+test('a channel is made, renamed, archived and restored', async ({ server, windows }) => {
+  await server.agent('Scribe');
   const page = await windows.open('/rooms');
   await page.getByRole('button', { name: 'Channel', exact: true }).click();
   await page.getByRole('textbox', { name: 'Name' }).fill('Release');
@@ -97,75 +97,75 @@ test('a channel is made, renamed, archived and restored', async ({ house, window
   await expect(composer(page)).toBeVisible();
 });
 
-test('who leaves a room can read it and join again', async ({ house, windows }) => {
-  const room = await house.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Garden' });
-  const me = await house.me();
+test('who leaves a room can read it and join again', async ({ server, windows }) => {
+  const room = await server.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Garden' });
+  const me = await server.me();
   const page = await windows.open(`/rooms/${room.id}`);
   await page.getByRole('button', { name: `More about ${me.displayName}` }).click();
   await page.getByRole('menuitem', { name: 'Leave this room' }).click();
   await page.getByRole('button', { name: 'Leave', exact: true }).click();
   await expect(page.getByText('You are not a member of this room.')).toBeVisible();
-  await page.goto(`${house.url}/rooms`);
+  await page.goto(`${server.url}/rooms`);
   await expect(page.getByRole('main').getByRole('link', { name: /garden/i })).toContainText('not a member');
   await page.getByRole('main').getByRole('link', { name: /garden/i }).click();
   await page.getByRole('button', { name: 'Join' }).click();
   await expect(composer(page)).toBeVisible();
 });
 
-test('three tabs of one browser hold one stream, and the next tab takes over', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('three tabs of one browser hold one stream, and the next tab takes over', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   const first = await windows.open(`/rooms/${team.id}`);
   const others = [await first.context().newPage(), await first.context().newPage()];
   for (const page of others) {
-    await page.goto(`${house.url}/rooms/${team.id}`);
+    await page.goto(`${server.url}/rooms/${team.id}`);
     await expect(composer(page)).toBeVisible();
   }
-  await expect.poll(() => house.streams()).toBe(1);
+  await expect.poll(() => server.streams()).toBe(1);
   await scribe.say(team.id, 'to all tabs');
   for (const page of [first, ...others]) await expect.poll(() => texts(page)).toEqual(['to all tabs']);
 
   await first.close();
   await scribe.say(team.id, 'between two leaders');
   for (const page of others) await expect.poll(() => texts(page)).toEqual(['to all tabs', 'between two leaders']);
-  await expect.poll(() => house.streams()).toBe(1);
+  await expect.poll(() => server.streams()).toBe(1);
 });
 
-test('without Web Locks every tab listens for itself, by WebSocket', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('without Web Locks every tab listens for itself, by WebSocket', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   const first = await windows.open(`/rooms/${team.id}`, { withoutLocks: true });
   const second = await first.context().newPage();
   const sockets: string[] = [];
   second.on('websocket', (socket) => sockets.push(new URL(socket.url()).pathname));
-  await second.goto(`${house.url}/rooms/${team.id}`);
+  await second.goto(`${server.url}/rooms/${team.id}`);
   await live(second);
   expect(sockets).toEqual(['/api/events']);
   await scribe.say(team.id, 'heard by both');
   for (const page of [first, second]) await expect.poll(() => texts(page)).toEqual(['heard by both']);
-  await expect.poll(() => house.streams()).toBe(2);
+  await expect.poll(() => server.streams()).toBe(2);
 });
 
-test('another log at the same address makes the page read everything anew', async ({ house, windows }) => {
-  await house.post('/api/rooms', { kind: 'channel', title: 'Only in the first house' });
+test('another log at the same address makes the page read everything anew', async ({ server, windows }) => {
+  await server.post('/api/rooms', { kind: 'channel', title: 'Only in the first house' });
   const page = await windows.open('/rooms');
   const main = page.getByRole('main');
   await expect(main.getByText('Only in the first house')).toBeVisible();
-  await house.kill();
-  house.forget();
-  await house.start();
+  await server.kill();
+  server.forget();
+  await server.start();
   await live(page);
   await expect(main.getByText('Only in the first house')).toHaveCount(0);
-  await house.post('/api/rooms', { kind: 'channel', title: 'Only in the second' });
+  await server.post('/api/rooms', { kind: 'channel', title: 'Only in the second' });
   await expect(main.getByText('Only in the second')).toBeVisible();
 });
 
-test('keys: palette, places, key sheet, panel; and every address survives a reload', async ({ house, windows }) => {
-  const team = await house.team();
+test('keys: palette, places, key sheet, panel; and every address survives a reload', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open('/');
   await page.keyboard.press('g');
   await page.keyboard.press('r');
-  await expect(page).toHaveURL(`${house.url}/rooms`);
+  await expect(page).toHaveURL(`${server.url}/rooms`);
   await page.keyboard.press('?');
   await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible();
   await page.keyboard.press('Escape');
@@ -174,7 +174,7 @@ test('keys: palette, places, key sheet, panel; and every address survives a relo
   await page.keyboard.press('Control+k');
   await page.keyboard.type('team');
   await page.keyboard.press('Enter');
-  await expect(page).toHaveURL(`${house.url}/rooms/${team.id}`);
+  await expect(page).toHaveURL(`${server.url}/rooms/${team.id}`);
   const panel = page.getByRole('complementary', { name: 'Members and details' });
   await expect(panel).toBeVisible();
   await page.keyboard.press('Control+.');
@@ -183,8 +183,8 @@ test('keys: palette, places, key sheet, panel; and every address survives a relo
   await expect(composer(page)).toBeVisible();
   await expect(panel).toHaveCount(0);
 
-  await page.goto(`${house.url}/nowhere/at/all`);
+  await page.goto(`${server.url}/nowhere/at/all`);
   await expect(page.getByText('There is nothing at this address')).toBeVisible();
-  await page.goto(`${house.url}/rooms/no-such-room`);
+  await page.goto(`${server.url}/rooms/no-such-room`);
   await expect(page.getByText('There is no such room')).toBeVisible();
 });
