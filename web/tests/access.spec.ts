@@ -3,7 +3,7 @@ import { expect, test, type TestServer } from './test-server';
 import { call, openSession, plan, send } from './session-actions';
 import { expectAccessible, viewports } from './view-checks';
 
-/** A house in which every view has something to show. */
+/** A server in which every view has something to show. */
 async function furnished(server: TestServer): Promise<Record<string, string>> {
   const team = await server.team();
   const me = await server.me();
@@ -31,7 +31,7 @@ async function furnished(server: TestServer): Promise<Record<string, string>> {
     threads: '/threads',
     search: '/search',
     found: '/search?q=hello',
-    asks: '/asks',
+    approvals: '/asks',
     sessions: '/sessions',
     'terminal sessions': '/sessions?show=terminal',
     session: `/sessions/${session.id}`,

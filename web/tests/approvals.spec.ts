@@ -140,7 +140,7 @@ test('words of a refusal reach the agent as the next message', async ({ server, 
   await expect(page.getByText('I heard you', { exact: true })).toBeVisible();
 });
 
-test('answered in one window, an ask is its outcome in every other', async ({ server, windows }) => {
+test('answered in one window, an approval is its outcome in every other', async ({ server, windows }) => {
   const session = await openSession(server, 'project');
   await send(server, session, 'Write', write);
   const [one, two] = [await windows.open('/asks'), await windows.open(`/sessions/${session.id}`)];
@@ -232,7 +232,7 @@ test('what changed since it was shown is drawn again, and answers only anew', as
   expect(existsSync(join(server.folder('project'), 'asked.txt'))).toBe(false);
 });
 
-test('asks that are alike are answered at once, each by its own digest', async ({ server, windows }) => {
+test('approvals that are alike are answered at once, each by its own digest', async ({ server, windows }) => {
   const session = await openSession(server, 'project');
   await send(server, session, 'Write', write);
   let list: PendingInteractions = { interactions: [] };

@@ -134,7 +134,7 @@ export async function press(page: Page, x: number, y: number, how: { button?: 'r
 
 type Process = { pid: number; parent: number; words: string[] };
 
-/** The processes of a house's browser, as Linux lists them: its first one and all below. */
+/** The processes of a server's browser, as Linux lists them: its first one and all below. */
 export function processes(server: TestServer): { browser: number; renderers: number[] } {
   const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap(known);
   const first = all.find(({ words }) => words.includes(`--user-data-dir=${server.data}/browser/profile`) && !words.some((word) => word.startsWith('--type=')) && words.includes('--remote-debugging-pipe') && !words.includes('keeper'));

@@ -164,7 +164,7 @@ test('an agent asks for a service, the owner grants it in a review, and that set
   await page.getByRole('checkbox', { name: `${name} may run List the notes` }).check();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(row(page, 'Mine')).toContainText('1 grant');
-  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: /^Asks/ }).click();
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: /^Approvals/ }).click();
   await expect(page.getByText('Nothing waits for you')).toBeVisible();
   await expect(cards(page).filter({ hasText: 'wants to use the service' })).toContainText('It may run what was granted.');
   const { grants } = await server.get<{ grants: { agentId: string }[] }>(`/api/connectors/connections/${mine.id}/grants`);

@@ -79,14 +79,14 @@ test('an answered question shows the answers, and one that was left says so', as
   await expectKept(page, 'Not answered by you at');
 });
 
-test('what was decided long ago is no news on the page of asks', async ({ server, windows }) => {
+test('what was decided long ago is no news on the page of approvals', async ({ server, windows }) => {
   const path = await asked(server, write);
   const page = await windows.open(path);
   await answer(pending(page), /^Approve/);
   await expect(cards(page)).toContainText('Approved by you');
   await page.reload();
   await expect(cards(page)).toContainText('Approved by you');
-  await page.getByRole('link', { name: 'Asks' }).first().click();
+  await page.getByRole('link', { name: 'Approvals' }).first().click();
   await expect(page.getByText('Nothing waits for you')).toBeVisible();
   await expect(cards(page)).toHaveCount(0);
 });

@@ -83,7 +83,7 @@ test('a message to a busy agent waits its turn, and can be edited and removed un
   await expect(queue).toHaveCount(0);
 });
 
-test('stopping withdraws the ask; the queue is kept or dropped as one says', async ({ server, windows }) => {
+test('stopping withdraws the approval; the queue is kept or dropped as one says', async ({ server, windows }) => {
   const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, call('write_file', { path: 'never.txt', content: 'x' }));
@@ -179,7 +179,7 @@ test('a new session is opened by the dialog, with an agent or with a folder', as
   await expect(page.getByText('There is no such session')).toBeVisible();
 });
 
-test('home shows what needs one first, and the ask can be answered there', async ({ server, windows }) => {
+test('home shows what needs one first, and the approval can be answered there', async ({ server, windows }) => {
   const calm = await openSession(server, 'calm');
   await send(server, calm, '#say all quiet');
   const asking = await openSession(server, 'asking');

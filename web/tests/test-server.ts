@@ -11,7 +11,7 @@ import type { Agent, Author, Entry, ResponseMode, Room } from '../src/api/types'
 
 const BINARY = resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall');
 
-/** How a house is started, beside its data folder. */
+/** How a server is started, beside its data folder. */
 export type ServerOptions = {
   auth?: 'local' | 'login';
   /** Where it listens; only this computer's own address unless it is named. */
@@ -72,7 +72,7 @@ export class TestServer {
     await once(child, 'exit');
   }
 
-  /** Everything this server kept is gone; the next start is another house at the same address. */
+  /** Everything this server kept is gone; the next start is another server at the same address. */
   forget(): void {
     rmSync(this.data, { recursive: true, force: true });
   }
@@ -165,18 +165,18 @@ export class TestServer {
 }
 
 export class AgentClient {
-  readonly #house: TestServer;
+  readonly #server: TestServer;
   readonly agent: Agent;
   readonly token: string;
 
   constructor(server: TestServer, agent: Agent, token: string) {
-    this.#house = server;
+    this.#server = server;
     this.agent = agent;
     this.token = token;
   }
 
   say(roomId: string, text: string, threadRootEntryId?: string): Promise<{ entry: Entry }> {
-    return this.#house.post(`/api/rooms/${roomId}/entries`, { text, threadRootEntryId }, { 'x-service-agent': this.token });
+    return this.#server.post(`/api/rooms/${roomId}/entries`, { text, threadRootEntryId }, { 'x-service-agent': this.token });
   }
 }
 

@@ -14,7 +14,7 @@ test('what an agent asks for stands there exactly, and is done once a person app
   expect(held.status).toBe(202);
 
   // It is counted and announced wherever one is, and leads to its card.
-  await expect(page.getByRole('alert').filter({ hasText: 'Scribe wants to add the tool server files. 1 waiting for you.' })).toBeAttached();
+  await expect(page.getByRole('alert').filter({ hasText: 'Scribe wants to add the tool server files. 1 waiting.' })).toBeAttached();
   await page.goto(`${server.url}/asks/${held.body.approvalId}`);
   const card = pending(page);
   await expect(card).toBeFocused();
@@ -54,9 +54,9 @@ test('a refusal takes words along, and reaches the agent', async ({ server, wind
   await expect(cards(page)).toContainText('not this one');
   const again = await askFor(server, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } }, held.body.approvalToken);
   expect([again.status, again.body.code]).toEqual([403, 'APPROVAL_DENIED']);
-  // The address of an ask tells later, too, what became of it.
+  // The address of an approval tells later, too, what became of it.
   await page.goto(`${server.url}/asks/${held.body.approvalId}`);
-  await expect(page.getByText('That ask is answered already.')).toBeVisible();
+  await expect(page.getByText('This one is answered already.')).toBeVisible();
   await expect(cards(page)).toContainText('Denied by you');
 });
 
@@ -370,7 +370,7 @@ test('a changed server shows before and after, and a card that changed answers o
 });
 
 for (const look of viewports) {
-  test(`tool servers and their asks are accessible: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
+  test(`tool servers and their approvals are accessible: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
     const scribe = await server.agent('Scribe');
     const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
     const command = program(server);
@@ -385,7 +385,7 @@ for (const look of viewports) {
     await expectAccessible(page, 'home');
     await page.goto(`${server.url}/asks`);
     await expect(pending(page)).toBeVisible();
-    await expectAccessible(page, 'asks');
+    await expectAccessible(page, 'approvals');
     await page.goto(`${server.url}/agents/${scribe.agent.id}/mcp`);
     await expect(page.getByRole('listitem', { name: 'lost' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Import notes' })).toBeVisible();

@@ -147,15 +147,15 @@ test('without Web Locks every tab listens for itself, by WebSocket', async ({ se
 });
 
 test('another log at the same address makes the page read everything anew', async ({ server, windows }) => {
-  await server.post('/api/rooms', { kind: 'channel', title: 'Only in the first house' });
+  await server.post('/api/rooms', { kind: 'channel', title: 'Only in the first server' });
   const page = await windows.open('/rooms');
   const main = page.getByRole('main');
-  await expect(main.getByText('Only in the first house')).toBeVisible();
+  await expect(main.getByText('Only in the first server')).toBeVisible();
   await server.kill();
   server.forget();
   await server.start();
   await live(page);
-  await expect(main.getByText('Only in the first house')).toHaveCount(0);
+  await expect(main.getByText('Only in the first server')).toHaveCount(0);
   await server.post('/api/rooms', { kind: 'channel', title: 'Only in the second' });
   await expect(main.getByText('Only in the second')).toBeVisible();
 });

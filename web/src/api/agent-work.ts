@@ -1,4 +1,4 @@
-/** The calls of agents at work, one function an operation: sessions, asks, tasks, commands, runtimes, turns, usage. */
+/** The calls of agents at work, one function an operation: sessions, interactions, tasks, commands, runtimes, turns, usage. */
 
 import { bodyOf, http, PAGE_MAX, readSnapshot } from './client';
 import type { FormAnswers, ChangeSession, OpenSession, UsageGroup } from './types';

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { differencesOf, isGrantedElsewhere, approvalOutcome, otherCardFields, serverCardOf, serviceCardOf, approvalSentence } from './approval';
 
-test('a wish is told in our words with the asker’s name of it; an unknown deed in the server’s', () => {
+test('an approval is told in our words with the requester’s name of it; an unknown action in the server’s', () => {
   const card = { name: 'files' };
   expect(approvalSentence({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ action: 'wants to add the tool server', object: 'files' });
   expect(approvalSentence({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ action: 'asks: Fly to the moon', object: '' });
 });
 
-test('a wish for a service names it, and is answered by granting operations', () => {
+test('an approval for a service names it, and is answered by granting operations', () => {
   const approval = { kind: 'access' as const, capability: 'connectors.access', title: 'Use a service', card: { toolkit: 'mail', displayName: 'Mail' } };
   expect(approvalSentence(approval)).toEqual({ action: 'wants to use the service', object: 'Mail' });
   expect([isGrantedElsewhere(approval), isGrantedElsewhere({ kind: 'capability' })]).toEqual([true, false]);

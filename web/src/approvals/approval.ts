@@ -1,11 +1,11 @@
-/** What a wish says and what became of it. Pure. */
+/** What an approval says and what became of it. Pure. */
 
 import type { Approval, ApprovalState } from '../api/types';
 
 /** A sentence of ours in two halves; the object between them is the asker's word. */
 export type ApprovalSentence = { action: string; object: string };
 
-const deeds: Record<string, string> = {
+const actions: Record<string, string> = {
   'mcp.add': 'wants to add the tool server',
   'mcp.update': 'wants to change the tool server',
   'mcp.remove': 'wants to remove the tool server',
@@ -18,10 +18,10 @@ const deeds: Record<string, string> = {
 export function approvalSentence({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): ApprovalSentence {
   const object = text(card.name) || text(card.displayName) || text(card.title);
   if (kind === 'repin') return { action: 'asks again: this tool server is not what was allowed', object };
-  return { action: deeds[capability] ?? `asks: ${title}`, object };
+  return { action: actions[capability] ?? `asks: ${title}`, object };
 }
 
-/** Whether it tells what was before what is known: a wish waits, is decided and ends, and never goes back. */
+/** Whether it tells what was before what is known: an approval waits, is decided and ends, and never goes back. */
 export const isOlder = (told: ApprovalState, known: ApprovalState): boolean => stepOf(told) < stepOf(known);
 const stepOf = (state: ApprovalState): number => (state === 'pending' ? 0 : state === 'granted' ? 1 : 2);
 

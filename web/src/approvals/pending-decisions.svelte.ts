@@ -1,4 +1,4 @@
-/** Everything that waits for a person: asks of both sorts, oldest first, and sign-ins. */
+/** Everything that waits for a person: interactions and approvals, oldest first, and sign-ins. */
 
 import { agents } from '../agents/agents.svelte';
 import { interactions, type InteractionView } from '../interactions/interactions.svelte';

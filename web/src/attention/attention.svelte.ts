@@ -25,7 +25,7 @@ export type Tile = RankedStatus & { key: string } & (
     | { kind: 'room'; room: Room }
     | { kind: 'agent'; agent: Agent }
     | { kind: 'server'; agent: Agent; server: McpServer }
-    | { kind: 'wish'; approval: ApprovalView }
+    | { kind: 'approval'; approval: ApprovalView }
     | { kind: 'connection'; connection: Connection }
     | { kind: 'flow'; flow: AuthFlow }
     | { kind: 'cloud'; link: CloudLink }
@@ -39,7 +39,7 @@ export function statusIn(session: Session): Status {
   });
 }
 
-/** Since when a session is as it is: for an ask, since the oldest one was asked. */
+/** Since when a session is as it is: while it waits for a person, since the oldest interaction opened. */
 const sinceOf = (session: Session): string => interactions.ofSession(session.id)[0]?.openedAt ?? session.updatedAt;
 
 export function tiles(): Tile[] {
@@ -56,7 +56,7 @@ export function tiles(): Tile[] {
       .map((agent): Tile => ({ kind: 'agent', key: `agent ${agent.id}`, agent, status: 'failed', since: agent.updatedAt })),
     ...approvals.pending
       .filter(({ kind }) => kind !== 'repin')
-      .map((approval): Tile => ({ kind: 'wish', key: `wish ${approval.id}`, approval, status: 'needs you', since: approval.requestedAt })),
+      .map((approval): Tile => ({ kind: 'approval', key: `approval ${approval.id}`, approval, status: 'needs you', since: approval.requestedAt })),
     ...brokenServers(),
     ...connections.broken.map(
       (connection): Tile => ({ kind: 'connection', key: `connection ${connection.id}`, connection, status: connectionStanding(connection).status, since: connection.updatedAt }),

@@ -15,7 +15,7 @@ test('every state has one word', () => {
   expect(of('closed', { fresh: true })).toBe('idle');
 });
 
-test('an ask outranks whatever else is true, a lost stream makes work unknown', () => {
+test('an interaction outranks whatever else is true, a lost stream makes work unknown', () => {
   for (const state of ['idle', 'failed', 'running'] as const) expect(of(state, { pending: 1 })).toBe('needs you');
   expect(of('running', { lost: true })).toBe('unknown');
   expect(of('idle', { lost: true })).toBe('idle');

@@ -16,7 +16,7 @@ export const statuses: Record<Status, { sign: string; rank: number }> = {
 };
 
 export type SessionNews = {
-  /** Asks of it that wait. */
+  /** Its pending interactions. */
   pending: number;
   /** A turn ended that nobody looked at. */
   fresh: boolean;

@@ -32,8 +32,8 @@ class Flows {
   list = $derived([...this.#byId.values()].sort((a, b) => (a.createdAt < b.createdAt ? 1 : -1)));
   waiting = $derived(this.list.filter((flow) => flow.state === 'pending' && flow.step !== 'none'));
 
-  start = (wish: StartConnection): Promise<AuthFlow> =>
-    this.#keys.with(['start', wish], async (key) => this.#put(await connectorsApi.flows.start(wish, key)), wasAnswered);
+  start = (request: StartConnection): Promise<AuthFlow> =>
+    this.#keys.with(['start', request], async (key) => this.#put(await connectorsApi.flows.start(request, key)), wasAnswered);
 
   reconnect = (connectionId: string): Promise<AuthFlow> =>
     this.#keys.with(['reconnect', connectionId], async (key) => this.#put(await connectorsApi.flows.reconnect(connectionId, key)), wasAnswered);

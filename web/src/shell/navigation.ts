@@ -15,7 +15,7 @@ export type NavigationItem = {
 
 export const navigationItems: NavigationItem[] = [
   { path: '/', name: 'Home', icon: 'home', keys: 'g h', views: ['home'], first: true },
-  { path: '/asks', name: 'Asks', icon: 'ask', keys: 'g a', views: ['asks'], first: true },
+  { path: '/asks', name: 'Approvals', icon: 'ask', keys: 'g a', views: ['approvals'], first: true },
   { path: '/rooms', name: 'Rooms', icon: 'rooms', keys: 'g r', views: ['rooms', 'room', 'threads'], first: true },
   { path: '/sessions', name: 'Sessions', icon: 'session', keys: 'g w', views: ['sessions', 'session'], first: true },
   { path: '/agents', name: 'Agents', icon: 'agents', keys: 'g e', views: ['agents', 'agent', 'agent-tools'] },

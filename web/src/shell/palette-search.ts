@@ -1,4 +1,4 @@
-/** What the palette finds: asks, sessions, rooms, people, agents and commands. */
+/** What the palette finds: approvals, sessions, rooms, people, agents and commands. */
 
 import { session } from '../accounts/session.svelte';
 import { agents } from '../agents/agents.svelte';
@@ -34,7 +34,7 @@ export type PaletteResult = {
 };
 
 export function paletteResults(): PaletteResult[] {
-  return [...askFindings(), ...sessionFindings(), ...roomFindings(), ...fileFindings(), ...peopleFindings(), ...agentFindings(), ...placeFindings(), ...commands()];
+  return [...approvalResults(), ...sessionResults(), ...roomResults(), ...fileResults(), ...peopleResults(), ...agentResults(), ...placeResults(), ...commands()];
 }
 
 /** An entry that holds the words. */
@@ -63,14 +63,15 @@ export function searchResult(query: string): PaletteResult {
   };
 }
 
-function askFindings(): PaletteResult[] {
+function approvalResults(): PaletteResult[] {
   return pendingDecisions.list.map(({ id, interaction, approval }) => {
+    const note = interaction?.kind === 'question' ? 'Question' : 'Approval';
     const name = escapeHidden(interaction ? interaction.title || interaction.toolName || 'An agent asks' : approval.summary);
-    return { key: `ask ${id}`, icon: 'ask', name, note: 'needs you', words: `ask ${name}`, run: () => router.go(approvalPath(id)) };
+    return { key: `approval ${id}`, icon: 'ask', name, note, words: `${note} ${name}`, run: () => router.go(approvalPath(id)) };
   });
 }
 
-function sessionFindings(): PaletteResult[] {
+function sessionResults(): PaletteResult[] {
   return sessions.open.map((session) => ({
     key: `session ${session.id}`,
     icon: 'session',
@@ -81,7 +82,7 @@ function sessionFindings(): PaletteResult[] {
   }));
 }
 
-function roomFindings(): PaletteResult[] {
+function roomResults(): PaletteResult[] {
   return rooms.all.map((room) => ({
     key: `room ${room.id}`,
     icon: room.archived ? 'archive' : room.kind === 'channel' ? 'hash' : 'rooms',
@@ -92,7 +93,7 @@ function roomFindings(): PaletteResult[] {
   }));
 }
 
-function peopleFindings(): PaletteResult[] {
+function peopleResults(): PaletteResult[] {
   return authors.all
     .filter((author) => author.kind === 'human' && !author.retired && author.id !== authors.meId)
     .map((author) => ({
@@ -105,7 +106,7 @@ function peopleFindings(): PaletteResult[] {
     }));
 }
 
-function agentFindings(): PaletteResult[] {
+function agentResults(): PaletteResult[] {
   return agents.active.map((agent) => ({
     key: `agent ${agent.id}`,
     icon: 'agents',
@@ -117,7 +118,7 @@ function agentFindings(): PaletteResult[] {
 }
 
 /** Files and folders that were opened in this browser. */
-function fileFindings(): PaletteResult[] {
+function fileResults(): PaletteResult[] {
   const folders = recentFiles.folders.map((cwd) => ({ cwd, path: '' }));
   return [...recentFiles.files, ...folders].map(({ cwd, path }) => ({
     key: `file ${cwd}\n${path}`,
@@ -129,7 +130,7 @@ function fileFindings(): PaletteResult[] {
   }));
 }
 
-function placeFindings(): PaletteResult[] {
+function placeResults(): PaletteResult[] {
   return navigationItems.map((place) => ({
     key: `place ${place.path}`,
     icon: place.icon,

@@ -9,7 +9,7 @@ export type Route =
   | { view: 'room'; id: string; thread?: string }
   | { view: 'threads' }
   /** `itemId` is `""` at `/asks` itself. */
-  | { view: 'asks'; itemId: string }
+  | { view: 'approvals'; itemId: string }
   | { view: 'sessions' }
   | { view: 'session'; id: string }
   | { view: 'usage' }
@@ -39,14 +39,14 @@ export function routeOf(path: string): Route {
   if (parts.length === 1) {
     if (first === '') return { view: 'home' };
     if (first === 'settings') return { view: 'settings', section: '' };
-    if (first === 'asks') return { view: 'asks', itemId: '' };
+    if (first === 'asks') return { view: 'approvals', itemId: '' };
     const plain = PLAIN.find((view) => view === first);
     if (plain) return { view: plain };
   } else if (parts.length === 2 && second !== undefined) {
     if (first === 'rooms') return { view: 'room', id: second };
     if (first === 'agents') return { view: 'agent', id: second };
     if (first === 'sessions') return { view: 'session', id: second };
-    if (first === 'asks') return { view: 'asks', itemId: second };
+    if (first === 'asks') return { view: 'approvals', itemId: second };
     if (first === 'settings') return { view: 'settings', section: second };
   } else if (parts.length === 3 && first === 'agents' && third === 'mcp' && second !== undefined) {
     return { view: 'agent-tools', id: second };

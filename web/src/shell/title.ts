@@ -19,8 +19,8 @@ export function breadcrumbsOf(route: Route): { text: string; path: string }[] {
       return [{ text: 'Rooms', path: '/rooms' }];
     case 'agents':
       return [{ text: 'Agents', path: '/agents' }];
-    case 'asks':
-      return [{ text: 'Asks', path: '/asks' }];
+    case 'approvals':
+      return [{ text: 'Approvals', path: '/asks' }];
     case 'sessions':
       return [{ text: 'Sessions', path: '/sessions' }];
     case 'session': {
@@ -87,7 +87,7 @@ export function breadcrumbsOf(route: Route): { text: string; path: string }[] {
   }
 }
 
-/** `waiting` counts what names or needs the viewer: mentions and asks. */
+/** `waiting` counts what names or needs the viewer: mentions, approvals, questions and sign-ins. */
 export function titleOf(route: Route, waiting: number): string {
   const here = breadcrumbsOf(route).at(-1)?.text ?? '';
   return `${waiting > 0 ? `(${waiting}) ` : ''}${here} · guildhall`;
