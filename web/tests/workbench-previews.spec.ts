@@ -9,9 +9,9 @@ import { expect, test, type TestServer } from './test-server';
 
 /** A page that tries what it must not, knowing every address there is, and says what came of it. */
 const HOSTILE = `
-const tried = async (name, deed) => {
+const tried = async (name, action) => {
   try {
-    return [name, await deed()];
+    return [name, await action()];
   } catch {
     return [name, 'refused'];
   }

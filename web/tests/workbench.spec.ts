@@ -11,9 +11,9 @@ import { expect, test, type TestServer } from './test-server';
 const HOSTILE = `
 import { part } from './part.mjs';
 
-const tried = async (name, deed) => {
+const tried = async (name, action) => {
   try {
-    return [name, await deed()];
+    return [name, await action()];
   } catch {
     return [name, 'refused'];
   }
@@ -66,10 +66,10 @@ async function served(server: TestServer): Promise<string> {
 }
 
 /** What the server answered while something was done; a page is not told of answers that are kept from it. */
-async function answers(server: TestServer, deed: () => Promise<void>): Promise<{ read: number; changed: number; refused: number }> {
+async function answers(server: TestServer, action: () => Promise<void>): Promise<{ read: number; changed: number; refused: number }> {
   const count = async () => [await server.answered('GET', '2xx'), await server.answered('POST', '2xx'), (await server.answered('GET', '4xx')) + (await server.answered('POST', '4xx'))];
   const before = await count();
-  await deed();
+  await action();
   const [read, changed, refused] = (await count()).map((after, at) => after - before[at]!);
   // Counting is reading, four times.
   return { read: read! - 4, changed: changed!, refused: refused! };

@@ -7,8 +7,8 @@ import type { ApprovalRequired } from './types';
 
 type Headers = Record<string, string>;
 
-/** What became of such a action: it was done, or waits for the approval `asked`. */
-export type GatedResult<Body> = { done: Body; asked: null } | { done: null; asked: string };
+/** What became of such an action: it was done, or waits for the approval `approvalId`. */
+export type GatedResult<Body> = { done: Body; approvalId: null } | { done: null; approvalId: string };
 
 /** Who must be asked for is told so at once; nothing is held open. */
 const AT_ONCE = { prefer: 'wait=0' };
@@ -17,14 +17,14 @@ export class ApprovalTokens {
   #tokens = new Map<string, string>();
 
   /** `what` says all that is asked; the same asked again shows the token. */
-  async ask<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<GatedResult<Body>> {
+  async request<Body>(what: unknown[], send: (headers: Headers) => Promise<Body | ApprovalRequired>): Promise<GatedResult<Body>> {
     const key = JSON.stringify(what);
     const token = this.#tokens.get(key);
     this.#tokens.delete(key);
     const answer = await send(token === undefined ? AT_ONCE : { ...AT_ONCE, 'x-service-approval': token });
-    if (!isRequired(answer)) return { done: answer, asked: null };
+    if (!isRequired(answer)) return { done: answer, approvalId: null };
     this.#tokens.set(key, answer.approvalToken);
-    return { done: null, asked: answer.approvalId };
+    return { done: null, approvalId: answer.approvalId };
   }
 }
 

@@ -14,12 +14,12 @@ export const tools = {
   servers: {
     list: (id: string) => readSnapshot(http.GET('/api/agents/{agentId}/mcp-servers', { params: at(id) })),
     add: (id: string, name: string, connection: McpConnection) =>
-      gate.ask<McpServer[]>(['add', id, name, connection], (headers) =>
+      gate.request<McpServer[]>(['add', id, name, connection], (headers) =>
         bodyOf(http.POST('/api/agents/{agentId}/mcp-servers', { headers, params: at(id), body: { name, connection } })),
       ),
     /** Only while it is at revision `rev`; else 412. */
     change: (id: string, name: string, connection: McpConnection, rev: number) =>
-      gate.ask<McpServer[]>(['change', id, name, connection], (headers) =>
+      gate.request<McpServer[]>(['change', id, name, connection], (headers) =>
         bodyOf(
           http.PATCH('/api/agents/{agentId}/mcp-servers/{name}', {
             params: of(id, name),
@@ -29,22 +29,22 @@ export const tools = {
         ),
       ),
     remove: (id: string, name: string) =>
-      gate.ask<McpServer[]>(['remove', id, name], (headers) =>
+      gate.request<McpServer[]>(['remove', id, name], (headers) =>
         bodyOf(http.DELETE('/api/agents/{agentId}/mcp-servers/{name}', { headers, params: of(id, name) })),
       ),
     enable: (id: string, name: string) =>
-      gate.ask<McpServer[]>(['enable', id, name], (headers) =>
+      gate.request<McpServer[]>(['enable', id, name], (headers) =>
         bodyOf(http.POST('/api/agents/{agentId}/mcp-servers/{name}/enable', { headers, params: of(id, name) })),
       ),
     disable: (id: string, name: string) =>
-      gate.ask<McpServer[]>(['disable', id, name], (headers) =>
+      gate.request<McpServer[]>(['disable', id, name], (headers) =>
         bodyOf(http.POST('/api/agents/{agentId}/mcp-servers/{name}/disable', { headers, params: of(id, name) })),
       ),
     /** Answers when the server was reached or the time for it is over; a failed test is an answer, too. */
     test: (id: string, name: string) => bodyOf(http.POST('/api/agents/{agentId}/mcp-servers/{name}/test', { params: of(id, name) })),
     discovered: (id: string) => readSnapshot(http.GET('/api/agents/{agentId}/mcp-discovered', { params: at(id) })),
     adopt: (id: string, name: string) =>
-      gate.ask<McpServer[]>(['adopt', id, name], (headers) =>
+      gate.request<McpServer[]>(['adopt', id, name], (headers) =>
         bodyOf(http.POST('/api/agents/{agentId}/mcp-import', { headers, params: at(id), body: { name } })),
       ),
   },

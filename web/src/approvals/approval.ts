@@ -14,7 +14,7 @@ const actions: Record<string, string> = {
   'connectors.execute': 'wants to run the operation',
 };
 
-/** What is wanted; a action this page does not know is told in the server's own words. */
+/** What is wanted; an action this page does not know is told in the server's own words. */
 export function approvalSentence({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): ApprovalSentence {
   const object = text(card.name) || text(card.displayName) || text(card.title);
   if (kind === 'repin') return { action: 'asks again: this tool server is not what was allowed', object };

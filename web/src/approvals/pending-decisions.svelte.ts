@@ -15,7 +15,7 @@ export function oldestFirst(some: readonly InteractionView[], approvals: readonl
   ].sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
 }
 
-class WaitingForYou {
+class PendingDecisions {
   list = $derived(oldestFirst(interactions.pending, approvals.pending));
   /** Tool servers of agents at work, with their agents. */
   signIns = $derived(
@@ -27,4 +27,4 @@ class WaitingForYou {
   count = $derived(interactions.pending.length + approvals.pending.length + this.signIns.length);
 }
 
-export const pendingDecisions = new WaitingForYou();
+export const pendingDecisions = new PendingDecisions();

@@ -68,7 +68,7 @@ class CloudLinkStore {
     if (this.#seen) void this.#read();
   };
 
-  /** What a action led to is read, not guessed: an event may have moved the link meanwhile. */
+  /** What an action led to is read, not guessed: an event may have moved the link meanwhile. */
   async #doing(action: () => Promise<unknown>): Promise<void> {
     await action();
     await this.load();

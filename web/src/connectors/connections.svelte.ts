@@ -26,7 +26,7 @@ class Connections {
     }
   });
 
-  /** Takes in what a action answered. */
+  /** Takes in what an action answered. */
   put(connection: Connection): void {
     const known = this.list ?? [];
     this.list = known.some(({ id }) => id === connection.id)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { closedText } from './form-approval-texts';
 
 describe('a card at the end of a form', () => {
-  it('says nothing while it waits or the deed follows', () => {
+  it('says nothing while it waits or the action follows', () => {
     expect([closedText('pending'), closedText('granted')]).toEqual(['', '']);
   });
 

@@ -9,7 +9,7 @@ import { asApiError, type ApiError } from '../errors/error';
 import { session } from '../accounts/session.svelte';
 import { applyResult } from './actions';
 
-type Action = () => Promise<GatedResult<McpServer[]>>;
+type GatedAction = () => Promise<GatedResult<McpServer[]>>;
 
 /** Cards that stand in a form and nowhere else on its view. */
 export const approvalsInForms = new SvelteSet<string>();
@@ -22,7 +22,7 @@ export class FormApproval {
 
   #id = $state('');
   #shown = '';
-  #deed: Action | null = null;
+  #action: GatedAction | null = null;
   #agentId: string;
   #ondone: () => void;
 
@@ -35,26 +35,26 @@ export class FormApproval {
   }
 
   /** Does it, or shows the card without which it is not done. */
-  ask = (action: Action): Promise<void> => {
-    this.#deed = action;
+  request = (action: GatedAction): Promise<void> => {
+    this.#action = action;
     this.moved = false;
     return this.go();
   };
 
   /** Does what was asked for: its card is approved, here or elsewhere. */
   go = async (): Promise<void> => {
-    if (this.busy || !this.#deed) return;
+    if (this.busy || !this.#action) return;
     this.busy = true;
     this.error = null;
     try {
-      let answer = await this.#deed();
-      if (answer.asked !== null && session.isOwner) {
-        this.moved = this.#id !== '' && this.#id !== answer.asked;
-        await this.#show(answer.asked);
+      let answer = await this.#action();
+      if (answer.approvalId !== null && session.isOwner) {
+        this.moved = this.#id !== '' && this.#id !== answer.approvalId;
+        await this.#show(answer.approvalId);
         // It was approved before, and not used: the answer brought what it is repeated with.
-        if (this.card?.state === 'granted') answer = await this.#deed();
+        if (this.card?.state === 'granted') answer = await this.#action();
       }
-      if (answer.asked !== null && session.isOwner) return;
+      if (answer.approvalId !== null && session.isOwner) return;
       applyResult(this.#agentId, answer);
       this.#hide();
       this.#ondone();

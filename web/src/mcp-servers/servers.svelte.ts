@@ -45,7 +45,7 @@ class Servers {
     for (const agentId of agentIds) void this.load(agentId);
   }
 
-  /** Takes in the list that a action answered. */
+  /** Takes in the list that an action answered. */
   put(agentId: string, list: McpServer[]): void {
     this.#begin(agentId);
     this.#byAgent.set(agentId, list);
