@@ -1,7 +1,7 @@
 /** The calls of agents at work, one function an operation: sessions, interactions, tasks, commands, runtimes, turns, usage. */
 
 import { bodyOf, http, PAGE_MAX, readSnapshot } from './client';
-import type { FormAnswers, ChangeSession, OpenSession, UsageGroup } from './types';
+import type { FormAnswers, UpdateSession, OpenSession, UsageGroup } from './types';
 
 const at = (id: string) => ({ path: { id } });
 
@@ -11,7 +11,7 @@ export const work = {
       readSnapshot(http.GET('/api/sessions', { params: { query: { source, limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } } })),
     one: (id: string) => readSnapshot(http.GET('/api/sessions/{id}', { params: at(id) })),
     open: (body: OpenSession) => bodyOf(http.POST('/api/sessions', { body })),
-    change: (id: string, body: ChangeSession) => bodyOf(http.PATCH('/api/sessions/{id}', { params: at(id), body })),
+    change: (id: string, body: UpdateSession) => bodyOf(http.PATCH('/api/sessions/{id}', { params: at(id), body })),
     close: (id: string) => bodyOf(http.DELETE('/api/sessions/{id}', { params: at(id) })),
     /** Stops the turn; without `keepQueue` what waits is dropped too. */
     cancel: (id: string, keepQueue: boolean) => bodyOf(http.POST('/api/sessions/{id}/cancel', { params: at(id), body: { keepQueue } })),

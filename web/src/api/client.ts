@@ -84,7 +84,7 @@ function upload<Body>(path: string, files: FormData, onprogress: (part: number) 
 }
 
 /** Not ready is an answer too: 503 with the same body. */
-async function readiness(): Promise<Answer<Schemas['Ready']>> {
+async function readiness(): Promise<Answer<Schemas['ReadinessReport']>> {
   const { data, error, response } = await http.GET('/readyz');
   return error && 'checks' in error ? { data: error, response: new Response() } : { data, error, response };
 }
@@ -126,7 +126,7 @@ export const api = {
       ),
     me: () => readSnapshot(http.GET('/api/rooms/authors/me')),
     one: (authorId: string) => readSnapshot(http.GET('/api/rooms/authors/{authorId}', { params: { path: { authorId } } })),
-    change: (authorId: string, body: Schemas['ChangeAuthor']) =>
+    change: (authorId: string, body: Schemas['UpdateAuthor']) =>
       bodyOf(http.PATCH('/api/rooms/authors/{authorId}', { params: { path: { authorId } }, body })),
     handles: (authorId: string) =>
       readSnapshot(http.GET('/api/rooms/authors/{authorId}/handles', { params: { path: { authorId } } })),
@@ -137,8 +137,8 @@ export const api = {
   rooms: {
     list: () => readSnapshot(http.GET('/api/rooms', { params: { query: { includeArchived: true } } })),
     one: (id: string) => readSnapshot(http.GET('/api/rooms/{id}', { params: { path: { id } } })),
-    create: (body: Schemas['MakeRoom']) => bodyOf(http.POST('/api/rooms', { body })),
-    change: (id: string, body: Schemas['ChangeRoom']) =>
+    create: (body: Schemas['CreateRoom']) => bodyOf(http.POST('/api/rooms', { body })),
+    change: (id: string, body: Schemas['UpdateRoom']) =>
       bodyOf(http.PATCH('/api/rooms/{id}', { params: { path: { id } }, body })),
     typing: (id: string, on: boolean) =>
       bodyOf(http.POST('/api/rooms/{id}/signals', { params: { path: { id } }, body: { kind: 'typing', on } })),
@@ -162,7 +162,7 @@ export const api = {
     one: (id: string, entryId: string) =>
       readSnapshot(http.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
     /** `idempotencyKey` makes a repeat harmless: one entry per key. */
-    post: (id: string, body: Schemas['Post'], idempotencyKey: string) =>
+    post: (id: string, body: Schemas['PostEntry'], idempotencyKey: string) =>
       bodyOf(
         http.POST('/api/rooms/{id}/entries', {
           params: { path: { id } },
@@ -196,14 +196,14 @@ export const api = {
     upload: (id: string, file: File, onprogress: (part: number) => void, signal: AbortSignal) => {
       const form = new FormData();
       form.append('files', file, file.name);
-      return upload<Schemas['Uploaded']>(`/api/rooms/${encodeURIComponent(id)}/attachments`, form, onprogress, signal);
+      return upload<Schemas['UploadedAttachments']>(`/api/rooms/${encodeURIComponent(id)}/attachments`, form, onprogress, signal);
     },
   },
 
   search: (query: { q: string; limit: number; cursor?: string }) => readSnapshot(http.GET('/api/search', { params: { query } })),
 
   accounts: {
-    register: (body: Schemas['Register']) => bodyOf(http.POST('/api/auth/register', { body })),
+    register: (body: Schemas['RegisterOwner']) => bodyOf(http.POST('/api/auth/register', { body })),
     signIn: (email: string, password: string) => bodyOf(http.POST('/api/auth/login', { body: { email, password } })),
     signOut: () => bodyOf(http.POST('/api/auth/logout')),
     changePassword: (current: string, next: string) => bodyOf(http.POST('/api/auth/password', { body: { current, next } })),
@@ -257,7 +257,7 @@ export const api = {
         http.PATCH(canvasAt[kind].one, {
           params: { path: { id, documentId } },
           ...(rev === undefined ? {} : { headers: { 'if-match': `"${rev}"` } }),
-          body: change as Schemas['ChangeDocument'],
+          body: change as Schemas['UpdateDocument'],
         }),
       ),
     close: async ({ kind, id }: CanvasOwner, documentId: string): Promise<void> => {
@@ -275,7 +275,7 @@ export const api = {
   agents: {
     list: () => readSnapshot(http.GET('/api/agents', { params: { query: { includeRetired: true } } })),
     create: (body: Schemas['RegisterAgent']) => bodyOf(http.POST('/api/agents', { body })),
-    change: (id: string, body: Schemas['ChangeAgent']) =>
+    change: (id: string, body: Schemas['UpdateAgent']) =>
       bodyOf(http.PATCH('/api/agents/{id}', { params: { path: { id } }, body })),
     retire: (id: string) => bodyOf(http.DELETE('/api/agents/{id}', { params: { path: { id } } })),
     tokens: (id: string) => readSnapshot(http.GET('/api/agents/{id}/tokens', { params: { path: { id } } })),

@@ -11,7 +11,7 @@ export type NewProviderType = Schemas['NewProviderType'];
 export type ToolkitAuth = Schemas['ToolkitAuth'];
 export type AuthKind = Schemas['ConnectorAuthKind'];
 export type Classification = Schemas['OperationClassification'];
-export type AccountProbe = Schemas['ToolkitAccount'];
+export type AccountProbe = Schemas['AccountProbe'];
 
 export type Toolkit = Schemas['Toolkit'];
 export type PutToolkit = Schemas['PutToolkit'];
@@ -25,7 +25,7 @@ export type CatalogPage = Schemas['Catalog'];
 export type AuthFlow = Schemas['AuthFlow'];
 export type AuthFlowState = Schemas['AuthFlowState'];
 export type AuthFlowStep = Schemas['AuthFlowStep'];
-export type StartConnection = Omit<Schemas['Connect'], 'idempotencyKey'>;
+export type StartConnection = Omit<Schemas['ConnectService'], 'idempotencyKey'>;
 
 export type Connection = Schemas['ConnectorConnection'];
 export type ReadinessState = Schemas['ConnectorReadinessState'];

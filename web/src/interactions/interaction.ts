@@ -1,6 +1,6 @@
 /** What an ask says and which answers it takes. Pure. */
 
-import type { AskOption, Interaction, PermissionMode, ToolKind } from '../api/types';
+import type { PermissionChoice, Interaction, PermissionMode, ToolKind } from '../api/types';
 
 /** What the agent wants to do, as a verb and its objects; the objects are the agent's words. */
 export type Headline = { action: string; objects: string[] };
@@ -56,7 +56,7 @@ export const effectLabel = ({ toolKind }: Pick<Interaction, 'toolKind'>): Effect
 const IRREVERSIBLE: ToolKind[] = ['delete', 'move', 'switch_mode'];
 
 /** The options that allow more than this once; none for what cannot be taken back. */
-export function alwaysOptions({ toolKind, options }: Pick<Interaction, 'toolKind' | 'options'>): AskOption[] {
+export function alwaysOptions({ toolKind, options }: Pick<Interaction, 'toolKind' | 'options'>): PermissionChoice[] {
   return IRREVERSIBLE.includes(toolKind) ? [] : options.filter(({ kind }) => kind === 'allow_always');
 }
 

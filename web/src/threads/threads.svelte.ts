@@ -2,13 +2,13 @@
 
 import { api } from '../api/client';
 import type { Entry } from '../api/types';
-import type { ThreadSeen } from '../api/types';
+import type { ThreadView } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 
 class Threads {
-  list = $state.raw<ThreadSeen[]>([]);
+  list = $state.raw<ThreadView[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
   next = $state<string | null>(null);
@@ -58,7 +58,7 @@ class Threads {
     }
   }
 
-  #show(list: ThreadSeen[]): void {
+  #show(list: ThreadView[]): void {
     this.list = list;
     for (const { root } of list) void authors.ensure(root.authorId);
   }

@@ -1,5 +1,5 @@
-//! What is asked outside sessions: the list of all kinds, and deciding on deeds. Its verbs stand
-//! among those of `guildhall asks`.
+//! What is asked outside sessions: the list of all kinds, and deciding on actions. Its verbs stand
+//! among those of `guildhall approvals`.
 
 use clap::{Args, ValueEnum, builder::NonEmptyStringValueParser};
 use guildhall_domain::ids::ApprovalId;
@@ -16,7 +16,7 @@ use super::{
     terminal_input,
 };
 
-/// Which asks to list.
+/// Which approvals and questions to list.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ListArgs {
     /// Only in this state [default: pending]
@@ -35,7 +35,7 @@ pub(crate) struct ListArgs {
     page: common_args::PageArgs,
 }
 
-/// Where an ask stands.
+/// The state of an approval or question.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum StateFilter {
@@ -53,11 +53,11 @@ enum StateFilter {
     Consumed,
 }
 
-/// What an ask is about.
+/// What an approval or question is about.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum KindFilter {
-    /// A deed that somebody asked for.
+    /// An action that somebody asked for.
     Capability,
     /// What was allowed before looks different now.
     Repin,
@@ -78,7 +78,7 @@ pub(crate) struct ShownDigestArgs {
 }
 
 impl ShownDigestArgs {
-    /// Sees to it that a person said yes to this very ask: beforehand, by its digest, or now.
+    /// Makes sure that a person approved exactly this: beforehand, by its digest, or now.
     ///
     /// # Errors
     /// [`Failure::Usage`] when nobody did, or to something else.
@@ -102,7 +102,7 @@ impl ShownDigestArgs {
     }
 }
 
-/// Sees to it that the digest of an ask begins as it was typed.
+/// Sees to it that the digest of an approval begins as it was typed.
 ///
 /// # Errors
 /// [`Failure::Usage`] when it does not.
@@ -129,7 +129,7 @@ pub(super) fn parse_digest_prefix(text: &str) -> Result<String, String> {
 /// A yes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct GrantArgs {
-    /// The ask's id
+    /// The approval's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
     #[command(flatten)]
@@ -141,7 +141,7 @@ pub(crate) struct GrantArgs {
 /// A no.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RefuseArgs {
-    /// The ask's id
+    /// The approval's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
     /// Why, at most 1000 characters; whoever asks reads it
@@ -151,10 +151,10 @@ pub(crate) struct RefuseArgs {
     pub(super) once: IdempotencyArgs,
 }
 
-/// An ask that is taken back.
+/// An approval that is withdrawn.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct WithdrawArgs {
-    /// The ask's id
+    /// The approval's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     approval: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `guildhall asks`: what waits for a person, and deciding on it. What is decided is what was
+//! `guildhall approvals`: what waits for a person, and deciding on it. What is decided is what was
 //! shown: a yes carries the digest of the card that stood here. What is asked outside sessions
 //! is `approvals`.
 
@@ -18,65 +18,65 @@ use super::{
     terminal_input,
 };
 
-/// What can be done with asks.
+/// What can be done with approvals and questions.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Lists what waits for you, of all kinds, oldest first
     #[command(
-        after_help = "Examples:\n  guildhall asks list\n  guildhall asks list --kind capability --state denied"
+        after_help = "Examples:\n  guildhall approvals list\n  guildhall approvals list --kind capability --state denied"
     )]
     List(approvals::ListArgs),
     /// Lists the tool calls and questions that wait, with the answers they offer
-    #[command(after_help = "Example:\n  guildhall asks calls")]
+    #[command(after_help = "Example:\n  guildhall approvals calls")]
     Calls,
     /// Follows what begins to wait for you and what becomes of it
-    #[command(after_help = "Example:\n  guildhall asks watch --jsonl")]
+    #[command(after_help = "Example:\n  guildhall approvals watch --jsonl")]
     Watch(events::StreamPositionArgs),
-    /// Shows an ask as a whole: what is to be done, with its input and the full change
-    #[command(after_help = "Example:\n  guildhall asks show call_1")]
+    /// Shows an approval or a question as a whole: what is to be done, with its input and the full change
+    #[command(after_help = "Example:\n  guildhall approvals show call_1")]
     Show(AskArg),
-    /// Shows a tool call or another deed and approves it, this once
+    /// Shows a tool call or another action and approves it, this once
     #[command(
-        after_help = "Examples:\n  guildhall asks approve call_1\n  guildhall asks approve call_1 --digest 5f1c09ab\n  guildhall asks approve call_1 --always --option allow-npm"
+        after_help = "Examples:\n  guildhall approvals approve call_1\n  guildhall approvals approve call_1 --digest 5f1c09ab\n  guildhall approvals approve call_1 --always --option allow-npm"
     )]
     Approve(ApproveArgs),
-    /// Shows a deed that no session asks for and approves it
+    /// Shows an action that no session asked for and approves it
     #[command(
-        after_help = "Examples:\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe\n  guildhall asks grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --digest 5f1c09ab"
+        after_help = "Examples:\n  guildhall approvals grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe\n  guildhall approvals grant 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --digest 5f1c09ab"
     )]
     Grant(approvals::GrantArgs),
-    /// Denies a deed that no session asks for
+    /// Denies an action that no session asked for
     #[command(
-        after_help = "Example:\n  guildhall asks refuse 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --reason 'not that one'"
+        after_help = "Example:\n  guildhall approvals refuse 01a1fe26-ce7a-77e6-9c51-69b26c991bbe --reason 'not that one'"
     )]
     Refuse(approvals::RefuseArgs),
     /// Takes back what you asked for
     #[command(
-        after_help = "Example:\n  guildhall asks withdraw 01a1fe26-ce7a-77e6-9c51-69b26c991bbe"
+        after_help = "Example:\n  guildhall approvals withdraw 01a1fe26-ce7a-77e6-9c51-69b26c991bbe"
     )]
     Withdraw(approvals::WithdrawArgs),
-    /// Denies a tool call or another deed
+    /// Denies a tool call or another action
     #[command(
-        after_help = "Example:\n  guildhall asks deny call_1 --reason 'not on a Friday' --tell-agent"
+        after_help = "Example:\n  guildhall approvals deny call_1 --reason 'not on a Friday' --tell-agent"
     )]
     Deny(DenyArgs),
     /// Answers a question, or declines to
     #[command(
-        after_help = "Examples:\n  guildhall asks answer call_1 way=left steps=3\n  guildhall asks answer call_1 --decline"
+        after_help = "Examples:\n  guildhall approvals answer call_1 way=left steps=3\n  guildhall approvals answer call_1 --decline"
     )]
     Answer(AnswerArgs),
     /// Shows several tool calls of one session and approves them, this once
-    #[command(after_help = "Example:\n  guildhall asks batch-approve call_1 call_2")]
+    #[command(after_help = "Example:\n  guildhall approvals batch-approve call_1 call_2")]
     BatchApprove(BatchApproveArgs),
     /// Denies several tool calls of one session
-    #[command(after_help = "Example:\n  guildhall asks batch-deny call_1 call_2")]
+    #[command(after_help = "Example:\n  guildhall approvals batch-deny call_1 call_2")]
     BatchDeny(BatchArgs),
 }
 
-/// An ask, as a person names one.
+/// An approval or a question, as a person names one.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AskArg {
-    /// The ask: its id, or the id of its tool call
+    /// The approval or question: its id, or the id of its tool call
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     ask: String,
     /// The session that asks, where several use the same id
@@ -134,10 +134,10 @@ pub(crate) struct AnswerArgs {
     once: IdempotencyArgs,
 }
 
-/// Several asks.
+/// Several approvals.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BatchArgs {
-    /// The asks: ids, or ids of tool calls
+    /// The approvals: ids, or ids of tool calls
     #[arg(required = true, num_args = 1..=50, value_parser = NonEmptyStringValueParser::new())]
     asks: Vec<String>,
     /// The session that asks, where several use the same id
@@ -172,7 +172,7 @@ impl From<DenyArgs> for approvals::RefuseArgs {
 pub(crate) struct BatchApproveArgs {
     #[command(flatten)]
     batch: BatchArgs,
-    /// The first 8 or more characters of the digest of what you saw, once for each ask and in
+    /// The first 8 or more characters of the digest of what you saw, once for each approval and in
     /// their order; nobody is asked again
     #[arg(long = "digest", value_name = "DIGEST", value_parser = parse_digest_prefix)]
     digests: Vec<String>,
@@ -404,7 +404,7 @@ fn answers(pairs: &[String]) -> Result<Value, Failure> {
     Ok(Value::Object(answers))
 }
 
-/// The asks of a batch, all of one session.
+/// The approvals of a batch, all of one session.
 async fn all(desk: &CliContext, batch: &BatchArgs) -> Result<Vec<Value>, Failure> {
     let waiting = waiting(desk).await?;
     let asks: Vec<Value> = batch
@@ -422,7 +422,7 @@ async fn all(desk: &CliContext, batch: &BatchArgs) -> Result<Vec<Value>, Failure
     Ok(asks)
 }
 
-/// The ask that is named; one that waits no more and whose session is named goes to the server
+/// The approval or question that is named; one that waits no more and whose session is named goes to the server
 /// as it is, so that the refusal is the server's own.
 async fn find_or_take(desk: &CliContext, named: &AskArg) -> Result<Value, Failure> {
     let found = find(desk, &named.ask, named.session.as_deref()).await;
@@ -438,7 +438,7 @@ async fn find(desk: &CliContext, named: &str, session: Option<&str>) -> Result<V
     only(&waiting(desk).await?, named, session)
 }
 
-/// The one ask that bears the name.
+/// The only one that has this name.
 fn only(waiting: &[Value], named: &str, session: Option<&str>) -> Result<Value, Failure> {
     let bears = |ask: &&Value| ask["id"] == named || ask["toolCallId"] == named;
     let within = |ask: &&Value| session.is_none_or(|session| ask["sessionId"] == session);
@@ -446,7 +446,7 @@ fn only(waiting: &[Value], named: &str, session: Option<&str>) -> Result<Value, 
     match bearers.as_slice() {
         [one] => Ok((*one).clone()),
         [] => Err(Failure::Usage(format!(
-            "no ask {named:?} waits; `guildhall asks list` shows those that do."
+            "no ask {named:?} waits; `guildhall approvals list` shows those that do."
         ))),
         several => {
             let ids = several.iter().filter_map(|ask| ask["id"].as_str());

@@ -155,7 +155,8 @@ pub(crate) enum Command {
     /// Conversations with agents
     Sessions(NounCommand<sessions::Verb>),
     /// What waits for a person, and deciding on it
-    Asks(NounCommand<interactions::Verb>),
+    #[command(alias = "asks")]
+    Approvals(NounCommand<interactions::Verb>),
     /// Folders of home
     Dir(NounCommand<directories::Verb>),
     /// People's own files
@@ -272,7 +273,7 @@ impl Command {
             Self::Runtimes(it) => &it.common,
             Self::Usage(it) => &it.common,
             Self::Sessions(it) => &it.common,
-            Self::Asks(it) => &it.common,
+            Self::Approvals(it) => &it.common,
             Self::Dir(it) => &it.common,
             Self::Files(it) => &it.common,
             Self::Commands(it) => &it.common,
@@ -319,7 +320,7 @@ impl Command {
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
-            Self::Asks(it) => interactions::run(&desk, it.verb).await?,
+            Self::Approvals(it) => interactions::run(&desk, it.verb).await?,
             Self::Dir(it) => directories::run(&desk, it.verb).await?,
             Self::Files(it) => file_reads::run(&desk, it.verb).await?,
             Self::Commands(it) => commands::run(&desk, it.ask).await?,

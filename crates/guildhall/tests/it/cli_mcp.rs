@@ -213,7 +213,7 @@ fn the_owners_command_shows_its_card_and_runs_with_a_yes_to_its_digest() {
     let asked = house.run(&[&remote[..], &["--json"]].concat());
     let approval = read(&asked.stderr);
     let id = approval["id"].as_str().unwrap();
-    house.done(&["asks", "grant", id, "--digest", &digest_of(&asked.stderr)]);
+    house.done(&["approvals", "grant", id, "--digest", &digest_of(&asked.stderr)]);
     house.done(&remote);
     // Going and switching off need none.
     house.done(&["mcp", "disable", "ada", "run"]);
@@ -262,7 +262,7 @@ fn at_a_terminal_a_y_adds_what_the_card_shows_and_anything_else_takes_it_back() 
 fn a_command_that_waits_shows_its_card_and_runs_when_somebody_says_yes() {
     let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
-    let mut watch = house.follow(&["asks", "watch", "--jsonl", "--after", "0"]);
+    let mut watch = house.follow(&["approvals", "watch", "--jsonl", "--after", "0"]);
     let mut waits = house.follow(&[
         "mcp",
         "add",
@@ -276,7 +276,7 @@ fn a_command_that_waits_shows_its_card_and_runs_when_somebody_says_yes() {
     ]);
     let approval = watch.json()["data"]["approval"].take();
     let text = |member: &str| approval[member].as_str().unwrap();
-    house.done(&["asks", "grant", text("id"), "--digest", text("digest")]);
+    house.done(&["approvals", "grant", text("id"), "--digest", text("digest")]);
     assert_eq!(waits.line(), "web");
     let (code, told) = waits.ended();
     assert_eq!(code, Some(0), "{told}");

@@ -102,7 +102,7 @@ impl<'a> AttackTargets<'a> {
         let (session, call) = (text(ask, "sessionId"), text(ask, "toolCallId"));
         let path = format!("/api/sessions/{session}/{verb}");
         self.wish(name, "POST", path, body);
-        let mut command = vec!["asks", words[0], &call, "--session", &session];
+        let mut command = vec!["approvals", words[0], &call, "--session", &session];
         command.extend(&words[1..]);
         self.requests.last_mut().unwrap()["command"] = json!(command);
     }
@@ -145,10 +145,10 @@ impl<'a> AttackTargets<'a> {
             let (id, digest) = (text(ask, "id"), text(ask, "digest"));
             let path = |verb: &str| format!("/api/approvals/{id}/{verb}");
             self.wish("grant", "POST", path("grant"), json!({"digest": digest}));
-            let grant = ["asks", "grant", &id, "--digest", &digest];
+            let grant = ["approvals", "grant", &id, "--digest", &digest];
             self.requests.last_mut().unwrap()["command"] = json!(grant);
             self.wish("refuse", "POST", path("deny"), json!({"reason": "no"}));
-            self.requests.last_mut().unwrap()["command"] = json!(["asks", "refuse", &id]);
+            self.requests.last_mut().unwrap()["command"] = json!(["approvals", "refuse", &id]);
         }
     }
 
