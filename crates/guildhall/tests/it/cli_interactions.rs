@@ -29,7 +29,13 @@ fn what_waits_is_listed_and_what_does_not_is_not_decided() {
         &["approvals", "deny", "call_1"],
         &["approvals", "show", "call_1"],
         &["approvals", "answer", "call_1", "a=b"],
-        &["approvals", "batch-approve", "call_1", "--digest", "0123abcd"],
+        &[
+            "approvals",
+            "batch-approve",
+            "call_1",
+            "--digest",
+            "0123abcd",
+        ],
         &["approvals", "batch-deny", "call_1"],
     ] {
         let outcome = house.run(args);
@@ -56,7 +62,10 @@ fn what_waits_is_listed_and_what_does_not_is_not_decided() {
             "NO_PENDING_APPROVAL",
         ),
         (&["approvals", "deny", "c"], "NO_PENDING_APPROVAL"),
-        (&["approvals", "answer", "c", "--decline"], "NO_PENDING_QUESTION"),
+        (
+            &["approvals", "answer", "c", "--decline"],
+            "NO_PENDING_QUESTION",
+        ),
     ] {
         let args = [args, &["--session", session]].concat();
         assert_eq!(house.refused(&args), code, "{args:?}");

@@ -213,7 +213,13 @@ fn the_owners_command_shows_its_card_and_runs_with_a_yes_to_its_digest() {
     let asked = house.run(&[&remote[..], &["--json"]].concat());
     let approval = read(&asked.stderr);
     let id = approval["id"].as_str().unwrap();
-    house.done(&["approvals", "grant", id, "--digest", &digest_of(&asked.stderr)]);
+    house.done(&[
+        "approvals",
+        "grant",
+        id,
+        "--digest",
+        &digest_of(&asked.stderr),
+    ]);
     house.done(&remote);
     // Going and switching off need none.
     house.done(&["mcp", "disable", "ada", "run"]);

@@ -10,6 +10,7 @@
 mod agents_end_to_end;
 mod browser;
 mod browser_isolation;
+mod browser_kills;
 mod browser_lifecycle;
 mod browser_observation;
 mod browser_server;

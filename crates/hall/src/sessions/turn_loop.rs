@@ -1,6 +1,7 @@
 //! One turn at work: the prompt is sent, what the agent says is written, what it asks is put
 //! before a person, and whatever ends it is carried out.
 
+mod event_futures;
 mod mode_changes;
 mod privilege_notice;
 
@@ -32,6 +33,7 @@ use tokio::{
     time::Instant,
 };
 
+use self::event_futures::{is_changed, poll_some, sleep_until};
 use super::{
     driver::{WriteResult, stopped},
     live_sessions::DriverSignals,
@@ -589,31 +591,4 @@ async fn decided(parked: &mut HashMap<ApprovalId, PendingInteraction>) -> (Appro
         Poll::Pending
     })
     .await
-}
-
-/// Polls what there is; never ready while there is nothing.
-fn poll_some<T>(
-    future: &mut Option<Pin<Box<dyn Future<Output = T> + Send>>>,
-    cx: &mut std::task::Context<'_>,
-) -> Poll<T> {
-    match future {
-        Some(future) => future.as_mut().poll(cx),
-        None => Poll::Pending,
-    }
-}
-
-/// Waits for a moment that may be none.
-async fn sleep_until(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits until mode, model or effort may be others.
-async fn is_changed(wants: &watch::Receiver<DriverSignals>, seen: u64) {
-    let mut wants = wants.clone();
-    if wants.wait_for(|wants| wants.changes > seen).await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

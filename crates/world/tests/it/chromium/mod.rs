@@ -5,6 +5,7 @@ mod lifecycle;
 mod loopback_site;
 mod pages;
 mod scripted_devtools_peer;
+mod workers;
 
 use std::{
     collections::BTreeMap,
