@@ -23,12 +23,12 @@ use tokio_tungstenite::{
 
 use crate::{
     Failure, Result,
-    http::{Client, get, post},
+    http_client::{HttpClient, get, post},
     machine,
-    measure::Times,
-    server::{House, Server},
-    table::{Amount, Row, Target},
-    waiting::{PATIENCE, patiently},
+    measure::DurationSamples,
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
+    timeouts::{PATIENCE, with_timeout},
 };
 
 /// How often it is opened.
@@ -63,11 +63,11 @@ if (location.pathname === '/moving') {
 </script>";
 
 /// The rows about the local browser.
-pub(crate) async fn measure(house: &House, chromium: &Path) -> Result<Vec<Row>> {
+pub(crate) async fn measure(house: &ServerFolder, chromium: &Path) -> Result<Vec<ResultRow>> {
     let (site, _serving) = serve().await?;
     let server = house.start()?;
     let resting = server.resident_bytes()?;
-    let mut opens = Times::default();
+    let mut opens = DurationSamples::default();
     for _ in 0..OPENS {
         opens.push(opened(&server, site).await?);
         closed(&server).await?;
@@ -80,45 +80,45 @@ pub(crate) async fn measure(house: &House, chromium: &Path) -> Result<Vec<Row>> 
     closed(&server).await?;
     server.stop()?;
     Ok(vec![
-        Row {
+        ResultRow {
             work: "local browser, open to the first picture, p50".to_owned(),
-            measured: Amount::Millis(opens.percentile_ms(50.0)),
+            measured: Measurement::Millis(opens.percentile_ms(50.0)),
             limit: Some((
-                Amount::Millis(bare.percentile_ms(50.0)),
+                Measurement::Millis(bare.percentile_ms(50.0)),
                 "Chromium alone loads the page and ends",
             )),
-            targets: vec![Target::AtMost(Amount::Millis(1_500.0))],
+            targets: vec![Target::AtMost(Measurement::Millis(1_500.0))],
         },
-        Row {
+        ResultRow {
             work: "key to the changed picture, p50".to_owned(),
-            measured: Amount::Millis(keys.percentile_ms(50.0)),
+            measured: Measurement::Millis(keys.percentile_ms(50.0)),
             limit: None,
-            targets: vec![Target::AtMost(Amount::Millis(150.0))],
+            targets: vec![Target::AtMost(Measurement::Millis(150.0))],
         },
-        Row {
+        ResultRow {
             work: "the same, p95".to_owned(),
-            measured: Amount::Millis(keys.percentile_ms(95.0)),
+            measured: Measurement::Millis(keys.percentile_ms(95.0)),
             limit: None,
             targets: Vec::new(),
         },
-        Row {
+        ResultRow {
             work: "Chromium's processor time a picture, four viewers".to_owned(),
-            measured: Amount::Millis(four),
-            limit: Some((Amount::Millis(one), "one viewer")),
+            measured: Measurement::Millis(four),
+            limit: Some((Measurement::Millis(one), "one viewer")),
             // What is encoded once costs the same however many see it; a quarter is the weather.
             targets: vec![Target::TimesAtMost(1.25)],
         },
-        Row {
+        ResultRow {
             work: "memory of the server beside the open browser".to_owned(),
-            measured: Amount::Mib(beside as f64 / (1_024.0 * 1_024.0)),
+            measured: Measurement::Mib(beside as f64 / (1_024.0 * 1_024.0)),
             limit: None,
-            targets: vec![Target::AtMost(Amount::Mib(20.0))],
+            targets: vec![Target::AtMost(Measurement::Mib(20.0))],
         },
     ])
 }
 
 /// One who looks on.
-struct Viewer {
+struct StreamViewer {
     socket: WebSocketStream<TcpStream>,
     view: u64,
     inputs: u64,
@@ -127,7 +127,7 @@ struct Viewer {
     last: String,
 }
 
-impl Viewer {
+impl StreamViewer {
     /// Joins; the state is the first that is said.
     async fn join(server: SocketAddr) -> Result<Self> {
         let mut request =
@@ -139,7 +139,7 @@ impl Viewer {
         let stream = TcpStream::connect(server).await?;
         stream.set_nodelay(true)?;
         let joined = client_async(request, stream);
-        let (socket, _) = patiently("the browser's stream", joined).await?;
+        let (socket, _) = with_timeout("the browser's stream", joined).await?;
         Ok(Self {
             socket,
             view: 0,
@@ -151,19 +151,21 @@ impl Viewer {
 
     async fn say(&mut self, words: &Value) -> Result<()> {
         let said = self.socket.send(Message::text(words.to_string()));
-        patiently("the browser's stream", said).await
+        with_timeout("the browser's stream", said).await
     }
 
     /// Asks for the pictures of the tab that is shown, once there is one.
     async fn look(&mut self) -> Result<()> {
-        let looks = patiently("a tab to look at", self.looks()).await;
+        let looks = with_timeout("a tab to look at", self.looks()).await;
         looks.map_err(|failure| self.told(&failure))
     }
 
     async fn looks(&mut self) -> Result<()> {
         loop {
             let said = self.next().await?;
-            let Said::Words(state) = said else { continue };
+            let StreamMessage::Words(state) = said else {
+                continue;
+            };
             if state["type"] == "state" && state["status"] == "connected" {
                 let tab = &state["selectedTabId"];
                 let ask =
@@ -175,7 +177,7 @@ impl Viewer {
 
     /// The next picture's bytes, which are acknowledged.
     async fn picture(&mut self) -> Result<usize> {
-        let picture = patiently("the next picture", self.next_picture()).await;
+        let picture = with_timeout("the next picture", self.next_picture()).await;
         picture.map_err(|failure| self.told(&failure))
     }
 
@@ -187,20 +189,20 @@ impl Viewer {
     async fn next_picture(&mut self) -> Result<usize> {
         loop {
             match self.next().await? {
-                Said::Picture { sequence, bytes } => {
+                StreamMessage::Picture { sequence, bytes } => {
                     self.pictures += 1;
                     let view = self.view;
                     let ack = json!({"type": "ack", "viewId": view, "sequence": sequence});
                     self.say(&ack).await?;
                     return Ok(bytes);
                 }
-                Said::Words(words) if words["type"] == "view" => {
+                StreamMessage::Words(words) if words["type"] == "view" => {
                     self.view = words["viewId"].as_u64().ok_or("a view has no number")?;
                 }
-                Said::Words(words) if words["ok"] == false => {
+                StreamMessage::Words(words) if words["ok"] == false => {
                     return Err(format!("a key was refused: {words}").into());
                 }
-                Said::Words(_) => {}
+                StreamMessage::Words(_) => {}
             }
         }
     }
@@ -215,17 +217,17 @@ impl Viewer {
             .await
     }
 
-    async fn next(&mut self) -> Result<Said> {
+    async fn next(&mut self) -> Result<StreamMessage> {
         loop {
             let message = self.socket.next().await;
             match message.ok_or("the browser's stream ended")?? {
                 Message::Text(text) => {
                     self.last = text.to_string();
-                    return Ok(Said::Words(serde_json::from_str(text.as_str())?));
+                    return Ok(StreamMessage::Words(serde_json::from_str(text.as_str())?));
                 }
                 Message::Binary(bytes) => {
                     let sequence = bytes.get(8..12).ok_or("a picture has no header")?;
-                    return Ok(Said::Picture {
+                    return Ok(StreamMessage::Picture {
                         sequence: u32::from_be_bytes(sequence.try_into()?),
                         bytes: bytes.len() - HEADER_BYTES,
                     });
@@ -237,15 +239,15 @@ impl Viewer {
 }
 
 /// What is said on the stream.
-enum Said {
+enum StreamMessage {
     Words(Value),
     Picture { sequence: u32, bytes: usize },
 }
 
 /// How long it takes from asking for the browser to its first picture.
-async fn opened(server: &Server, site: SocketAddr) -> Result<Duration> {
-    let mut viewer = Viewer::join(server.address).await?;
-    let mut client = Client::connect(server.address).await?;
+async fn opened(server: &ServerProcess, site: SocketAddr) -> Result<Duration> {
+    let mut viewer = StreamViewer::join(server.address).await?;
+    let mut client = HttpClient::connect(server.address).await?;
     let ask = json!({"mode": "embedded", "url": format!("http://{site}/")});
     let began = Instant::now();
     let request = post(server.address, "/api/local-browser/open", &ask);
@@ -256,8 +258,8 @@ async fn opened(server: &Server, site: SocketAddr) -> Result<Duration> {
 }
 
 /// Closes it, and waits until it is.
-async fn closed(server: &Server) -> Result<()> {
-    let mut client = Client::connect(server.address).await?;
+async fn closed(server: &ServerProcess) -> Result<()> {
+    let mut client = HttpClient::connect(server.address).await?;
     let request = post(server.address, "/api/local-browser/close", &json!({}));
     client.expect(&request, 200).await?;
     let began = Instant::now();
@@ -273,15 +275,19 @@ async fn closed(server: &Server) -> Result<()> {
 }
 
 /// What the browser is now.
-async fn state(client: &mut Client, server: &Server) -> Result<Value> {
+async fn state(client: &mut HttpClient, server: &ServerProcess) -> Result<Value> {
     let request = get(server.address, "/api/local-browser");
     Ok(serde_json::from_slice(client.expect(&request, 200).await?)?)
 }
 
 /// How long Chromium by itself takes to start, load the page and end, in a profile that is not new.
-async fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<Times> {
+async fn bare_loads(
+    house: &ServerFolder,
+    chromium: &Path,
+    site: SocketAddr,
+) -> Result<DurationSamples> {
     let profile = house.home().join("bare-profile");
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     for _ in 0..=OPENS {
         let began = Instant::now();
         let ending = Command::new(chromium)
@@ -295,7 +301,7 @@ async fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .status();
-        let ended = patiently("Chromium by itself", ending).await?;
+        let ended = with_timeout("Chromium by itself", ending).await?;
         if !ended.success() {
             return Err(format!("Chromium by itself ended with {ended}").into());
         }
@@ -305,11 +311,11 @@ async fn bare_loads(house: &House, chromium: &Path, site: SocketAddr) -> Result<
 }
 
 /// How long it takes from a key until the picture shows what the key did.
-async fn keys(server: &Server) -> Result<Times> {
-    let mut viewer = Viewer::join(server.address).await?;
+async fn keys(server: &ServerProcess) -> Result<DurationSamples> {
+    let mut viewer = StreamViewer::join(server.address).await?;
     viewer.look().await?;
     let empty = viewer.picture().await?;
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     for key in 0..KEYS {
         let began = Instant::now();
         viewer.press().await?;
@@ -322,8 +328,8 @@ async fn keys(server: &Server) -> Result<Times> {
 }
 
 /// What a picture of an animation costs Chromium, in milliseconds, with one viewer and with four.
-async fn watched(server: &Server, site: SocketAddr) -> Result<(f64, f64)> {
-    let mut client = Client::connect(server.address).await?;
+async fn watched(server: &ServerProcess, site: SocketAddr) -> Result<(f64, f64)> {
+    let mut client = HttpClient::connect(server.address).await?;
     let state = state(&mut client, server).await?;
     let tab = state["selectedTabId"].as_str().ok_or("no tab is shown")?;
     let ask = json!({"url": format!("http://{site}/moving")});
@@ -336,14 +342,14 @@ async fn watched(server: &Server, site: SocketAddr) -> Result<(f64, f64)> {
 }
 
 /// What a picture costs Chromium with so many viewers, in milliseconds.
-async fn cost(server: &Server, viewers: usize) -> Result<f64> {
+async fn cost(server: &ServerProcess, viewers: usize) -> Result<f64> {
     let mut watching = JoinSet::new();
     let busy = machine::processor_time_of_descendants(server.process())?;
     let end = Instant::now() + WATCHED;
     for _ in 0..viewers {
         let address = server.address;
         watching.spawn(async move {
-            let mut viewer = Viewer::join(address).await?;
+            let mut viewer = StreamViewer::join(address).await?;
             viewer.look().await?;
             let mut seen = 0_u32;
             while Instant::now() < end {

@@ -13,11 +13,11 @@ use tokio::{
 
 use crate::{
     Result, Scale,
-    http::{Client, find, get, post, put},
+    http_client::{HttpClient, find, get, post, put},
     measure,
-    server::{House, Server},
-    table::{Amount, Row, Target},
-    waiting::PATIENCE,
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
+    timeouts::PATIENCE,
 };
 
 /// Services in the catalog.
@@ -28,10 +28,10 @@ const OPERATIONS: usize = 1_000;
 const NOTE: &str = r#"{"id":"1","text":"A note of a few words."}"#;
 
 /// The rows about connectors.
-pub(crate) async fn measure(house: &House, scale: &Scale) -> Result<Vec<Row>> {
+pub(crate) async fn measure(house: &ServerFolder, scale: &Scale) -> Result<Vec<ResultRow>> {
     let (service, _serving) = serve().await?;
     let server = house.start()?;
-    let mut asking = Asking::new(&server).await?;
+    let mut asking = OwnerClient::new(&server).await?;
     let provider = asking.fill(service).await?;
     let granted = asking.granted(house, &provider).await?;
 
@@ -42,7 +42,7 @@ pub(crate) async fn measure(house: &House, scale: &Scale) -> Result<Vec<Row>> {
     }
     let runs = measure::times(&mut asking.client, || run.clone(), 200, scale.span).await?;
     let bare = get(service, "/notes/1");
-    let mut alone = Client::connect(service).await?;
+    let mut alone = HttpClient::connect(service).await?;
     let alone = measure::times(&mut alone, || bare.clone(), 200, scale.span).await?;
 
     let search = get(server.address, "/api/connectors/catalog?q=service-3");
@@ -53,38 +53,38 @@ pub(crate) async fn measure(house: &House, scale: &Scale) -> Result<Vec<Row>> {
     let searches = measure::times(&mut asking.client, || search.clone(), 200, scale.span).await?;
     server.stop()?;
     Ok(vec![
-        Row {
+        ResultRow {
             work: "operation of a connector beyond its service's time, p50".to_owned(),
-            measured: Amount::Millis(runs.percentile_ms(50.0) - alone.percentile_ms(50.0)),
+            measured: Measurement::Millis(runs.percentile_ms(50.0) - alone.percentile_ms(50.0)),
             limit: Some((
-                Amount::Millis(alone.percentile_ms(50.0)),
+                Measurement::Millis(alone.percentile_ms(50.0)),
                 "the service alone",
             )),
-            targets: vec![Target::AtMost(Amount::Millis(2.0))],
+            targets: vec![Target::AtMost(Measurement::Millis(2.0))],
         },
-        Row {
+        ResultRow {
             work: format!(
                 "catalog of {} operations searched, p50",
                 SERVICES * OPERATIONS
             ),
-            measured: Amount::Millis(searches.percentile_ms(50.0)),
+            measured: Measurement::Millis(searches.percentile_ms(50.0)),
             limit: None,
-            targets: vec![Target::AtMost(Amount::Millis(3.0))],
+            targets: vec![Target::AtMost(Measurement::Millis(3.0))],
         },
     ])
 }
 
 /// The owner at the server.
-struct Asking {
+struct OwnerClient {
     server: SocketAddr,
-    client: Client,
+    client: HttpClient,
 }
 
-impl Asking {
-    async fn new(server: &Server) -> Result<Self> {
+impl OwnerClient {
+    async fn new(server: &ServerProcess) -> Result<Self> {
         Ok(Self {
             server: server.address,
-            client: Client::connect(server.address).await?,
+            client: HttpClient::connect(server.address).await?,
         })
     }
 
@@ -117,7 +117,7 @@ impl Asking {
     }
 
     /// A read that an agent is granted, as the body that runs it.
-    async fn granted(&mut self, house: &House, provider: &str) -> Result<Value> {
+    async fn granted(&mut self, house: &ServerFolder, provider: &str) -> Result<Value> {
         let folder = house.home().join("agent-of-connectors");
         std::fs::create_dir_all(&folder)?;
         let body = json!({"cwd": folder, "runtime": "rehearsal"});

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use crate::{
     Result, Scale,
-    http::{Client, get},
+    http_client::{HttpClient, get},
     measure,
-    server::{House, Server},
-    table::{Amount, Row, Target},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Folders in the one that is listed.
@@ -26,7 +26,11 @@ const CLIENTS: usize = 32;
 const ROUNDS: u32 = 3;
 
 /// The row of the listing, beside the same folder read by as many threads as there are cores.
-pub(crate) async fn listing(house: &House, server: &Server, scale: &Scale) -> Result<Row> {
+pub(crate) async fn listing(
+    house: &ServerFolder,
+    server: &ServerProcess,
+    scale: &Scale,
+) -> Result<ResultRow> {
     let folder = house.home().join("many");
     for n in 0..FOLDERS {
         fs::create_dir_all(folder.join(format!("folder-{n:04}")))?;
@@ -35,7 +39,7 @@ pub(crate) async fn listing(house: &House, server: &Server, scale: &Scale) -> Re
         server.address,
         &format!("/api/directory?path={}", folder.display()),
     );
-    let mut clients = Client::connect_many(server.address, CLIENTS).await?;
+    let mut clients = HttpClient::connect_many(server.address, CLIENTS).await?;
     let first = clients.first_mut().ok_or("there is no client")?;
     let listing: Value = serde_json::from_slice(first.expect(&request, 200).await?)?;
     if listing["entries"].as_array().map(Vec::len) != Some(FOLDERS) {
@@ -55,16 +59,19 @@ pub(crate) async fn listing(house: &House, server: &Server, scale: &Scale) -> Re
     let span = scale.span.rounds(ROUNDS);
     let (mut rate, mut bare) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        bare += measure::deeds(cores, 1, span, deed.clone()).await?;
+        bare += measure::operation_rate(cores, 1, span, deed.clone()).await?;
         rate += measure::rate(&mut clients, &request, 200, span).await?;
     }
     let rounds = f64::from(ROUNDS);
-    Ok(Row {
+    Ok(ResultRow {
         work: format!("folder of {FOLDERS} folders, {CLIENTS} clients"),
-        measured: Amount::PerSecond(rate / rounds),
-        limit: Some((Amount::PerSecond(bare / rounds), "bare readdir, stat, JSON")),
+        measured: Measurement::PerSecond(rate / rounds),
+        limit: Some((
+            Measurement::PerSecond(bare / rounds),
+            "bare readdir, stat, JSON",
+        )),
         targets: vec![
-            Target::AtLeast(Amount::PerSecond(700.0)),
+            Target::AtLeast(Measurement::PerSecond(700.0)),
             Target::ShareAtLeast(0.4),
         ],
     })
@@ -72,7 +79,7 @@ pub(crate) async fn listing(house: &House, server: &Server, scale: &Scale) -> Re
 
 /// What is told of each folder.
 #[derive(Serialize)]
-struct Listed {
+struct DirectoryRow {
     name: String,
     path: PathBuf,
     is_directory: bool,
@@ -84,7 +91,7 @@ fn list_bare(folder: &Path) -> Result<Vec<u8>> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().into_string();
-        entries.push(Listed {
+        entries.push(DirectoryRow {
             name: name.map_err(|name| format!("{} is no text", name.display()))?,
             path: entry.path(),
             is_directory: entry.metadata()?.is_dir(),

@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use guildhall_domain::{entries::EntriesAsk, ids::RoomId, limits};
+use guildhall_domain::{entries::EntriesQuery, ids::RoomId, limits};
 use guildhall_store::entries;
 use tokio::io::AsyncReadExt;
 
 use crate::{
     Result, Scale,
-    filling::Filling,
-    http::{Client, find, get},
-    server::Server,
-    table::{Amount, Row, Target},
-    waiting::patiently,
+    http_client::{HttpClient, find, get},
+    result_table::{Measurement, ResultRow, Target},
+    seeded_store::SeededStore,
+    server::ServerProcess,
+    timeouts::with_timeout,
 };
 
 /// Bytes after which the server's memory is looked at again.
@@ -23,11 +23,11 @@ const READ_BYTES: usize = 256 * 1024;
 const SUMMARY: &[u8] = b"{\"type\":\"summary\"";
 
 /// How long the same entries take to be read from the store, without making lines of them.
-pub(crate) async fn bare_time(filling: &Filling, room: RoomId) -> Result<Duration> {
+pub(crate) async fn bare_time(filling: &SeededStore, room: RoomId) -> Result<Duration> {
     let began = Instant::now();
     let mut last = 0;
     loop {
-        let ask = EntriesAsk {
+        let ask = EntriesQuery {
             before: None,
             after: Some(last),
             limit: limits::EXPORT_PAGE,
@@ -45,15 +45,15 @@ pub(crate) async fn bare_time(filling: &Filling, room: RoomId) -> Result<Duratio
 
 /// One reader that takes what comes as fast as it comes.
 pub(crate) async fn whole_room(
-    server: &Server,
+    server: &ServerProcess,
     room: RoomId,
     bare: Duration,
     scale: &Scale,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<ResultRow>> {
     let before = server.resident_bytes()?;
     let began = Instant::now();
     let request = get(server.address, &format!("/api/rooms/{room}/export"));
-    let mut stream = Client::connect(server.address)
+    let mut stream = HttpClient::connect(server.address)
         .await?
         .into_stream(&request)
         .await?;
@@ -62,7 +62,7 @@ pub(crate) async fn whole_room(
     let mut tail = Vec::new();
     // The last chunk of the transfer is empty, and nothing follows it.
     while !tail.ends_with(b"\r\n0\r\n\r\n") {
-        let read = patiently("an export", stream.read(&mut part)).await?;
+        let read = with_timeout("an export", stream.read(&mut part)).await?;
         if read == 0 {
             return Err("the server closed the connection within an export".into());
         }
@@ -83,17 +83,17 @@ pub(crate) async fn whole_room(
     let bare = megabytes / bare.as_secs_f64();
     let growth = most.saturating_sub(before) as f64 / (1_024.0 * 1_024.0);
     Ok(vec![
-        Row {
+        ResultRow {
             work: format!("export of {} entries", scale.entries),
-            measured: Amount::MbPerSecond(megabytes / took),
-            limit: Some((Amount::MbPerSecond(bare), "bare reads")),
-            targets: vec![Target::AtLeast(Amount::MbPerSecond(50.0))],
+            measured: Measurement::MbPerSecond(megabytes / took),
+            limit: Some((Measurement::MbPerSecond(bare), "bare reads")),
+            targets: vec![Target::AtLeast(Measurement::MbPerSecond(50.0))],
         },
-        Row {
+        ResultRow {
             work: "memory it takes meanwhile".to_owned(),
-            measured: Amount::Mib(growth),
+            measured: Measurement::Mib(growth),
             limit: None,
-            targets: vec![Target::AtMost(Amount::Mib(20.0))],
+            targets: vec![Target::AtMost(Measurement::Mib(20.0))],
         },
     ])
 }

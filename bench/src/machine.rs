@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Result, measure::Times};
+use crate::{Result, measure::DurationSamples};
 
 /// Bytes of the file that the disk is measured with; as long as a log between two checkpoints.
 const PROBE_BYTES: u64 = 8 * 1_024 * 1_024;
@@ -19,13 +19,13 @@ const PAGE_BYTES: usize = 4_096;
 /// How long one sync of the disk in `folder` takes: 4 KiB over an existing file, then `fdatasync`.
 ///
 /// The file has its full length beforehand, as a log in use has, so that no sync pays for growth.
-pub(crate) fn disk_syncs(folder: &Path, span: Duration) -> Result<Times> {
+pub(crate) fn disk_syncs(folder: &Path, span: Duration) -> Result<DurationSamples> {
     let path = folder.join("sync-probe");
     let mut file = File::create(&path)?;
     file.write_all(&vec![0; usize::try_from(PROBE_BYTES)?])?;
     file.sync_all()?;
     let page = [7; PAGE_BYTES];
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     let end = Instant::now() + span;
     let mut place = 0;
     while Instant::now() < end {
@@ -42,11 +42,11 @@ pub(crate) fn disk_syncs(folder: &Path, span: Duration) -> Result<Times> {
 
 /// How long two syncs take together: of a new file of 4 KiB in `folder`, and of the folder once the
 /// file took an older one's place. Nothing else is timed.
-pub(crate) fn file_and_folder_syncs(folder: &Path, span: Duration) -> Result<Times> {
+pub(crate) fn file_and_folder_syncs(folder: &Path, span: Duration) -> Result<DurationSamples> {
     let (new, old) = (folder.join("sync-probe-new"), folder.join("sync-probe"));
     let entry = File::open(folder)?;
     let page = [7; PAGE_BYTES];
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     let end = Instant::now() + span;
     while Instant::now() < end {
         let mut file = File::create(&new)?;

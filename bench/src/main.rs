@@ -9,37 +9,37 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
+mod agent_enclosure;
 mod backups;
 mod browser;
-mod commands;
+mod command_files;
 mod connectors;
-mod descriptors;
 mod directories;
-mod enclosure;
+mod entry_pages;
 mod exports;
-mod filling;
-mod frames;
-mod groups;
-mod http;
+mod http_client;
 mod machine;
 mod measure;
 mod nginx;
 mod overload;
-mod pages;
+mod peer_lookups;
 mod posts;
-mod rooms;
+mod result_table;
+mod room_listing;
+mod row_groups;
 mod saves;
 mod searches;
-mod served;
+mod seeded_store;
+mod served_files;
 mod server;
 mod sessions;
-mod starts;
+mod sse_client;
+mod startup;
 mod streams;
-mod table;
+mod timeouts;
 mod tool_servers;
 mod transcripts;
 mod turns;
-mod waiting;
 
 use std::{
     path::{Path, PathBuf},
@@ -47,8 +47,8 @@ use std::{
     time::Duration,
 };
 
-use groups::Group;
-use measure::Span;
+use measure::MeasuringTime;
+use row_groups::RowGroup;
 
 /// Why the run could not go on.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -67,7 +67,7 @@ struct Scale {
     /// Sessions with agents.
     sessions: usize,
     /// How long each row is measured.
-    span: Span,
+    span: MeasuringTime,
 }
 
 impl Scale {
@@ -77,7 +77,7 @@ impl Scale {
         entries: 1_000_000,
         streams: 2_000,
         sessions: 1_000,
-        span: Span {
+        span: MeasuringTime {
             warm_up: Duration::from_secs(1),
             measured: Duration::from_secs(6),
         },
@@ -89,7 +89,7 @@ impl Scale {
         entries: 50_000,
         streams: 500,
         sessions: 200,
-        span: Span {
+        span: MeasuringTime {
             warm_up: Duration::from_millis(300),
             measured: Duration::from_millis(1_500),
         },
@@ -98,7 +98,7 @@ impl Scale {
 
 /// What the command line asks for.
 #[derive(Debug)]
-struct Ask {
+struct BenchArgs {
     /// The release build of the server.
     server: PathBuf,
     /// The stripped build, whose size is told.
@@ -109,11 +109,11 @@ struct Ask {
     folder: PathBuf,
     scale: Scale,
     /// The rows of this group and no others.
-    only: Option<Group>,
+    only: Option<RowGroup>,
     is_json: bool,
 }
 
-impl Ask {
+impl BenchArgs {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self> {
         let (mut server, mut dist, mut nginx, mut folder) = (None, None, None, None);
         let (mut scale, mut only, mut is_json) = (Scale::FULL, None, false);
@@ -125,7 +125,7 @@ impl Ask {
                 "--folder" => folder = words.next().map(PathBuf::from),
                 "--only" => {
                     let name = words.next().ok_or("--only names no rows")?;
-                    only = Some(Group::named(&name)?);
+                    only = Some(RowGroup::by_name(&name)?);
                 }
                 "--quick" => scale = Scale::QUICK,
                 "--json" => is_json = true,
@@ -151,15 +151,15 @@ fn main() -> ExitCode {
             let _ = tool_servers::serve();
             return ExitCode::SUCCESS;
         }
-        Some(descriptors::WORD) => {
-            let _ = descriptors::hold(std::env::args().nth(2).as_deref());
+        Some(peer_lookups::WORD) => {
+            let _ = peer_lookups::hold(std::env::args().nth(2).as_deref());
             return ExitCode::SUCCESS;
         }
         _ => {}
     }
-    let outcome = Ask::read(std::env::args().skip(1)).and_then(|ask| {
+    let outcome = BenchArgs::read(std::env::args().skip(1)).and_then(|ask| {
         raise_descriptor_limit()?;
-        let folder = Folder::new(&ask.folder)?;
+        let folder = RunFolder::new(&ask.folder)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -174,23 +174,23 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(ask: &Ask, folder: &Path) -> Result<()> {
+async fn run(ask: &BenchArgs, folder: &Path) -> Result<()> {
     let busy_before = machine::load_average();
-    let mut rows = groups::measured(ask, folder).await?;
+    let mut rows = row_groups::run_groups(ask, folder).await?;
     if let Some(dist) = &ask.dist {
-        rows.push(starts::size(dist)?);
+        rows.push(startup::size(dist)?);
     }
     let busy_after = machine::load_average();
     let machine = machine::description(folder);
     if ask.is_json {
         let answer = serde_json::json!({
-            "rows": table::json(&rows),
+            "rows": result_table::json(&rows),
             "machine": machine,
             "loadAverage": { "before": busy_before, "after": busy_after },
         });
         println!("{answer}");
     } else {
-        println!("\n{}", table::text(&rows));
+        println!("\n{}", result_table::text(&rows));
         println!("machine: {machine}");
         println!("load average before: {busy_before}, after: {busy_after}");
     }
@@ -198,9 +198,9 @@ async fn run(ask: &Ask, folder: &Path) -> Result<()> {
 }
 
 /// The folder of the run, gone when dropped.
-struct Folder(PathBuf);
+struct RunFolder(PathBuf);
 
-impl Folder {
+impl RunFolder {
     fn new(path: &Path) -> Result<Self> {
         let path = path.join(format!("bench-data-{}", std::process::id()));
         std::fs::create_dir_all(&path)?;
@@ -208,7 +208,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for RunFolder {
     fn drop(&mut self) {
         // What cannot be removed lies beside the build's own files and goes with them.
         let _ = std::fs::remove_dir_all(&self.0);

@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
-use crate::{Result, http::Client};
+use crate::{Result, http_client::HttpClient};
 
 /// How long a measurement lasts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct MeasuringTime {
     /// Until caches, connections and the processor's clock are warm; not counted.
     pub(crate) warm_up: Duration,
     /// Counted.
     pub(crate) measured: Duration,
 }
 
-impl Span {
+impl MeasuringTime {
     /// The same, cut into `rounds` of equal length.
     pub(crate) fn rounds(self, rounds: u32) -> Self {
         Self {
@@ -28,15 +28,15 @@ impl Span {
 
 /// How often something was done within a span.
 #[derive(Clone, Copy, Debug)]
-struct Tally {
+struct OperationCounter {
     counted_from: Instant,
     end: Instant,
     done: u64,
 }
 
-impl Tally {
+impl OperationCounter {
     /// A tally that begins now.
-    fn begin(span: Span) -> Self {
+    fn begin(span: MeasuringTime) -> Self {
         let counted_from = Instant::now() + span.warm_up;
         Self {
             counted_from,
@@ -58,7 +58,7 @@ impl Tally {
     }
 
     /// How many a second all `tallies` of one span did together.
-    fn per_second(span: Span, tallies: &[Self]) -> f64 {
+    fn per_second(span: MeasuringTime, tallies: &[Self]) -> f64 {
         let done: u64 = tallies.iter().map(|tally| tally.done).sum();
         done as f64 / span.measured.as_secs_f64()
     }
@@ -66,13 +66,13 @@ impl Tally {
 
 /// How many of one request the clients get answered a second, each asking as fast as it can.
 pub(crate) async fn rate(
-    clients: &mut Vec<Client>,
+    clients: &mut Vec<HttpClient>,
     request: &[u8],
     status: u16,
-    span: Span,
+    span: MeasuringTime,
 ) -> Result<f64> {
     let mut running = JoinSet::new();
-    let start = Tally::begin(span);
+    let start = OperationCounter::begin(span);
     for mut client in clients.drain(..) {
         let (request, mut tally) = (request.to_vec(), start);
         running.spawn(async move {
@@ -90,17 +90,22 @@ pub(crate) async fn rate(
         clients.push(client);
         tallies.push(tally);
     }
-    Ok(Tally::per_second(span, &tallies))
+    Ok(OperationCounter::per_second(span, &tallies))
 }
 
 /// How many a second are done when `tasks` repeat a deed that does `each` at once.
-pub(crate) async fn deeds<F, Running>(tasks: usize, each: u64, span: Span, deed: F) -> Result<f64>
+pub(crate) async fn operation_rate<F, Running>(
+    tasks: usize,
+    each: u64,
+    span: MeasuringTime,
+    deed: F,
+) -> Result<f64>
 where
     F: Fn() -> Running + Clone + Send + 'static,
     Running: Future<Output = Result<()>> + Send,
 {
     let mut running = JoinSet::new();
-    let start = Tally::begin(span);
+    let start = OperationCounter::begin(span);
     for _ in 0..tasks {
         let (deed, mut tally) = (deed.clone(), start);
         running.spawn(async move {
@@ -116,19 +121,19 @@ where
     while let Some(ended) = running.join_next().await {
         tallies.push(ended??);
     }
-    Ok(Tally::per_second(span, &tallies))
+    Ok(OperationCounter::per_second(span, &tallies))
 }
 
 /// How long each of one client's requests takes; `request` makes the next one.
 pub(crate) async fn times(
-    client: &mut Client,
+    client: &mut HttpClient,
     mut request: impl FnMut() -> Vec<u8>,
     status: u16,
-    span: Span,
-) -> Result<Times> {
+    span: MeasuringTime,
+) -> Result<DurationSamples> {
     let counted_from = Instant::now() + span.warm_up;
     let end = counted_from + span.measured;
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     loop {
         let request = request();
         let began = Instant::now();
@@ -151,9 +156,9 @@ pub(crate) fn now_ns() -> u64 {
 
 /// Durations of the same deed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Times(Vec<Duration>);
+pub(crate) struct DurationSamples(Vec<Duration>);
 
-impl Times {
+impl DurationSamples {
     /// Notes one more.
     pub(crate) fn push(&mut self, took: Duration) {
         self.0.push(took);
@@ -185,11 +190,11 @@ impl Times {
 }
 
 /// Numbers that look drawn by chance and are the same in every run (SplitMix64).
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct SeededRandom(pub(crate) u64);
 
-impl Dice {
+impl SeededRandom {
     /// A number from 0 up to `below`, which is not 0.
-    pub(crate) fn throw(&mut self, below: u64) -> u64 {
+    pub(crate) fn next_below(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -204,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_percentile_is_the_smallest_time_that_the_share_stays_within() {
-        let mut times = Times::default();
+        let mut times = DurationSamples::default();
         assert_eq!(times.percentile_ms(50.0), 0.0);
         for ms in (1..=100).rev() {
             times.push(Duration::from_millis(ms));

@@ -8,10 +8,10 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::{
     Result,
-    http::{Client, get, post, post_with},
-    measure::Times,
-    server::{House, Server},
-    table::{Amount, Row, Target},
+    http_client::{HttpClient, get, post, post_with},
+    measure::DurationSamples,
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Connections that the server keeps unless it is configured.
@@ -36,14 +36,14 @@ const UNFINISHED: [&str; 3] = [
 
 /// How long each kind of request took.
 #[derive(Default)]
-struct Waits {
-    page: Times,
-    readiness: Times,
-    decision: Times,
+struct OverloadTimes {
+    page: DurationSamples,
+    readiness: DurationSamples,
+    decision: DurationSamples,
 }
 
 /// The rows of the page, readiness and a decision.
-pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
+pub(crate) async fn measure(house: &ServerFolder) -> Result<Vec<ResultRow>> {
     // With the limits as shipped.
     std::fs::write(house.folder.join("guildhall.toml"), "")?;
     let server = house.start()?;
@@ -56,11 +56,11 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
     let count = crowd.len();
     drop(crowd);
     server.stop()?;
-    let row = |work: &str, crowded: &Times, calm: &Times| Row {
+    let row = |work: &str, crowded: &DurationSamples, calm: &DurationSamples| ResultRow {
         work: format!("{work}, beside {count} connections, half of them unfinished, p99"),
-        measured: Amount::Millis(crowded.percentile_ms(99.0)),
-        limit: Some((Amount::Millis(calm.percentile_ms(99.0)), "beside none")),
-        targets: vec![Target::AtMost(Amount::Millis(WAIT_MAX_MS))],
+        measured: Measurement::Millis(crowded.percentile_ms(99.0)),
+        limit: Some((Measurement::Millis(calm.percentile_ms(99.0)), "beside none")),
+        targets: vec![Target::AtMost(Measurement::Millis(WAIT_MAX_MS))],
     };
     Ok(vec![
         row("the page", &crowded.page, &calm.page),
@@ -71,7 +71,7 @@ pub(crate) async fn measure(house: &House) -> Result<Vec<Row>> {
 
 /// Makes the connections, which stay open as long as the server lets them: by turns one that asks
 /// once and rests, and one that never finishes what it sends.
-async fn crowd(server: &Server) -> Result<Vec<TcpStream>> {
+async fn crowd(server: &ServerProcess) -> Result<Vec<TcpStream>> {
     let room = crate::descriptor_limit().saturating_sub(SPARE_DESCRIPTORS);
     let finished = get(server.address, "/api/health");
     let mut crowd = Vec::with_capacity(CONNECTIONS);
@@ -95,8 +95,8 @@ fn is_closed(kind: ErrorKind) -> bool {
 }
 
 /// Asks each over a connection of its own.
-async fn waits(server: &Server, cards: Vec<String>) -> Result<Waits> {
-    let mut waits = Waits::default();
+async fn waits(server: &ServerProcess, cards: Vec<String>) -> Result<OverloadTimes> {
+    let mut waits = OverloadTimes::default();
     for card in cards {
         let deny = post(server.address, &format!("{card}/deny"), &json!({}));
         let (page, readiness) = (get(server.address, "/"), get(server.address, "/readyz"));
@@ -106,7 +106,7 @@ async fn waits(server: &Server, cards: Vec<String>) -> Result<Waits> {
             (&mut waits.decision, &deny),
         ] {
             let began = Instant::now();
-            let mut client = Client::connect(server.address).await?;
+            let mut client = HttpClient::connect(server.address).await?;
             client.expect(request, 200).await?;
             times.push(began.elapsed());
         }
@@ -115,8 +115,8 @@ async fn waits(server: &Server, cards: Vec<String>) -> Result<Waits> {
 }
 
 /// Asks for as many cards as there are decisions to make; answers their addresses.
-async fn pending(server: &Server, folder: &Path, name: &str) -> Result<Vec<String>> {
-    let mut client = Client::connect(server.address).await?;
+async fn pending(server: &ServerProcess, folder: &Path, name: &str) -> Result<Vec<String>> {
+    let mut client = HttpClient::connect(server.address).await?;
     let ask = json!({"cwd": folder, "runtime": "rehearsal"});
     let open = post(server.address, "/api/sessions", &ask);
     let session: Value = serde_json::from_slice(client.expect(&open, 201).await?)?;

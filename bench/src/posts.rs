@@ -11,12 +11,12 @@ use serde_json::json;
 
 use crate::{
     Result, Scale,
-    filling::{Filling, TEXT},
-    http::{Client, post},
+    http_client::{HttpClient, post},
     machine,
-    measure::{self, Times},
-    server::{House, Server},
-    table::{Amount, Row, Target},
+    measure::{self, DurationSamples},
+    result_table::{Measurement, ResultRow, Target},
+    seeded_store::{SeededStore, TEXT},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Clients that post at the same time, and posts that one bare commit takes.
@@ -27,38 +27,38 @@ const BARE_COMMITS: usize = 2;
 const ROUNDS: u32 = 3;
 
 /// The server and the store to compare it with.
-pub(crate) struct Pair<'a> {
+pub(crate) struct ServerAndBareStore<'a> {
     /// The server.
-    pub(crate) server: &'a Server,
+    pub(crate) server: &'a ServerProcess,
     /// A copy of its house that nobody serves.
-    pub(crate) bare: &'a House,
+    pub(crate) bare: &'a ServerFolder,
     /// The room to post in; both have it.
     pub(crate) room: RoomId,
 }
 
 /// Many clients: posts a second, beside the same rows written without server, hall and hand-over
 /// in commits of [`CLIENTS`] posts.
-pub(crate) async fn by_many(pair: &Pair<'_>, scale: &Scale) -> Result<Row> {
+pub(crate) async fn by_many(pair: &ServerAndBareStore<'_>, scale: &Scale) -> Result<ResultRow> {
     let (span, room) = (scale.span.rounds(ROUNDS), pair.room);
-    let filling = Arc::new(Filling::open(pair.bare).await?);
+    let filling = Arc::new(SeededStore::open(pair.bare).await?);
     let write = move || {
         let filling = Arc::clone(&filling);
         async move { filling.post_batch(room, CLIENTS as u64).await }
     };
-    let mut clients = Client::connect_many(pair.server.address, CLIENTS).await?;
+    let mut clients = HttpClient::connect_many(pair.server.address, CLIENTS).await?;
     let request = request(pair);
     let (mut rate, mut bare) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        bare += measure::deeds(BARE_COMMITS, CLIENTS as u64, span, write.clone()).await?;
+        bare += measure::operation_rate(BARE_COMMITS, CLIENTS as u64, span, write.clone()).await?;
         rate += measure::rate(&mut clients, &request, 201, span).await?;
     }
     let rounds = f64::from(ROUNDS);
-    Ok(Row {
+    Ok(ResultRow {
         work: format!("durable posts, {CLIENTS} clients"),
-        measured: Amount::PerSecond(rate / rounds),
-        limit: Some((Amount::PerSecond(bare / rounds), "bare inserts")),
+        measured: Measurement::PerSecond(rate / rounds),
+        limit: Some((Measurement::PerSecond(bare / rounds), "bare inserts")),
         targets: vec![
-            Target::AtLeast(Amount::PerSecond(5_000.0)),
+            Target::AtLeast(Measurement::PerSecond(5_000.0)),
             Target::ShareAtLeast(0.3),
         ],
     })
@@ -66,22 +66,25 @@ pub(crate) async fn by_many(pair: &Pair<'_>, scale: &Scale) -> Result<Row> {
 
 /// One client: how long a post takes, beside one sync of the disk; and how much of that is the
 /// store's own commit of the same rows.
-pub(crate) async fn by_one(pair: &Pair<'_>, scale: &Scale) -> Result<Vec<Row>> {
+pub(crate) async fn by_one(pair: &ServerAndBareStore<'_>, scale: &Scale) -> Result<Vec<ResultRow>> {
     let span = scale.span.rounds(ROUNDS);
-    let filling = Filling::open(pair.bare).await?;
-    let mut client = Client::connect(pair.server.address).await?;
+    let filling = SeededStore::open(pair.bare).await?;
+    let mut client = HttpClient::connect(pair.server.address).await?;
     let request = request(pair);
-    let (mut posts, mut commits, mut syncs) =
-        (Times::default(), Times::default(), Times::default());
+    let (mut posts, mut commits, mut syncs) = (
+        DurationSamples::default(),
+        DurationSamples::default(),
+        DurationSamples::default(),
+    );
     for _ in 0..ROUNDS {
         syncs.add(machine::disk_syncs(&pair.bare.folder, span.measured / 2)?);
         commits.add(commits_of_one(&filling, pair.room, span.measured / 2).await?);
         posts.add(measure::times(&mut client, || request.clone(), 201, span).await?);
     }
-    let sync = Amount::Millis(syncs.percentile_ms(50.0));
-    let row = |work: &str, times: &Times, targets| Row {
+    let sync = Measurement::Millis(syncs.percentile_ms(50.0));
+    let row = |work: &str, times: &DurationSamples, targets| ResultRow {
         work: work.to_owned(),
-        measured: Amount::Millis(times.percentile_ms(50.0)),
+        measured: Measurement::Millis(times.percentile_ms(50.0)),
         limit: Some((sync, "one disk sync")),
         targets,
     };
@@ -95,8 +98,12 @@ pub(crate) async fn by_one(pair: &Pair<'_>, scale: &Scale) -> Result<Vec<Row>> {
     ])
 }
 
-async fn commits_of_one(filling: &Filling, room: RoomId, span: Duration) -> Result<Times> {
-    let mut times = Times::default();
+async fn commits_of_one(
+    filling: &SeededStore,
+    room: RoomId,
+    span: Duration,
+) -> Result<DurationSamples> {
+    let mut times = DurationSamples::default();
     let end = Instant::now() + span;
     while Instant::now() < end {
         let began = Instant::now();
@@ -106,7 +113,7 @@ async fn commits_of_one(filling: &Filling, room: RoomId, span: Duration) -> Resu
     Ok(times)
 }
 
-fn request(pair: &Pair<'_>) -> Vec<u8> {
+fn request(pair: &ServerAndBareStore<'_>) -> Vec<u8> {
     let path = format!("/api/rooms/{}/entries", pair.room);
     post(pair.server.address, &path, &json!({ "text": TEXT }))
 }

@@ -5,11 +5,11 @@ use serde_json::json;
 
 use crate::{
     Result, Scale,
-    http::{Client, put},
+    http_client::{HttpClient, put},
     machine,
-    measure::{self, Times},
-    server::{House, Server},
-    table::{Amount, Row, Target},
+    measure::{self, DurationSamples},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Bytes of the file.
@@ -21,7 +21,11 @@ const ROUNDS: u32 = 3;
 
 /// The row of a save, each with what the last one wrote as its baseline, beside the syncs of a
 /// file and of the folder it lies in.
-pub(crate) async fn by_one(house: &House, server: &Server, scale: &Scale) -> Result<Row> {
+pub(crate) async fn by_one(
+    house: &ServerFolder,
+    server: &ServerProcess,
+    scale: &Scale,
+) -> Result<ResultRow> {
     let folder = house.home().join("saves");
     std::fs::create_dir_all(&folder)?;
     let mut content = text(0);
@@ -34,9 +38,9 @@ pub(crate) async fn by_one(house: &House, server: &Server, scale: &Scale) -> Res
             "expectedHash": digest(before.as_bytes()).to_string()});
         put(server.address, "/api/files/content", &ask)
     };
-    let mut client = Client::connect(server.address).await?;
+    let mut client = HttpClient::connect(server.address).await?;
     let span = scale.span.rounds(ROUNDS);
-    let (mut saves, mut syncs) = (Times::default(), Times::default());
+    let (mut saves, mut syncs) = (DurationSamples::default(), DurationSamples::default());
     for _ in 0..ROUNDS {
         syncs.add(machine::file_and_folder_syncs(&folder, span.measured / 2)?);
         saves.add(measure::times(&mut client, &mut next, 200, span).await?);
@@ -44,11 +48,11 @@ pub(crate) async fn by_one(house: &House, server: &Server, scale: &Scale) -> Res
     if std::fs::read_to_string(folder.join(NAME))? != content {
         return Err("the last save is not in its file".into());
     }
-    Ok(Row {
+    Ok(ResultRow {
         work: "durable save of 4 KB, 1 client, p50".to_owned(),
-        measured: Amount::Millis(saves.percentile_ms(50.0)),
+        measured: Measurement::Millis(saves.percentile_ms(50.0)),
         limit: Some((
-            Amount::Millis(syncs.percentile_ms(50.0)),
+            Measurement::Millis(syncs.percentile_ms(50.0)),
             "syncs of file and folder",
         )),
         targets: vec![Target::TimesAtMost(3.0)],

@@ -4,20 +4,20 @@ use guildhall_domain::ids::RoomId;
 
 use crate::{
     Result, Scale,
-    filling::RARE,
-    http::{Client, get},
+    http_client::{HttpClient, get},
     measure,
-    server::Server,
-    table::{Amount, Row, Target},
+    result_table::{Measurement, ResultRow, Target},
+    seeded_store::RARE,
+    server::ServerProcess,
 };
 
 /// One client that searches, everywhere and in a room with few entries.
 pub(crate) async fn rare_and_common(
-    server: &Server,
+    server: &ServerProcess,
     small_room: RoomId,
     scale: &Scale,
-) -> Result<Vec<Row>> {
-    let mut client = Client::connect(server.address).await?;
+) -> Result<Vec<ResultRow>> {
+    let mut client = HttpClient::connect(server.address).await?;
     let mut rows = Vec::new();
     for (what, query, most_ms) in [
         ("a rare word", format!("q={RARE}"), 30.0),
@@ -33,11 +33,11 @@ pub(crate) async fn rare_and_common(
         let path = format!("/api/search?{query}");
         let next = || get(server.address, &path);
         let times = measure::times(&mut client, next, 200, scale.span).await?;
-        rows.push(Row {
+        rows.push(ResultRow {
             work: format!("search {} entries for {what}, p99", scale.entries),
-            measured: Amount::Millis(times.percentile_ms(99.0)),
+            measured: Measurement::Millis(times.percentile_ms(99.0)),
             limit: None,
-            targets: vec![Target::AtMost(Amount::Millis(most_ms))],
+            targets: vec![Target::AtMost(Measurement::Millis(most_ms))],
         });
     }
     Ok(rows)

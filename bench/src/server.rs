@@ -12,7 +12,7 @@ use std::{
 use guildhall_world::chromium::can_be_sandboxed;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{Result, waiting::PATIENCE};
+use crate::{Result, timeouts::PATIENCE};
 
 /// What the server prints before its address.
 const READY_LINE: &str = "guildhall runs at http://";
@@ -29,14 +29,14 @@ streamsPerHumanMax = 8192
 
 /// A data folder and the program that serves it.
 #[derive(Clone, Debug)]
-pub(crate) struct House {
+pub(crate) struct ServerFolder {
     /// The program.
     pub(crate) binary: PathBuf,
     /// The data folder.
     pub(crate) folder: PathBuf,
 }
 
-impl House {
+impl ServerFolder {
     /// Makes a data folder with the raised limits.
     pub(crate) fn new(binary: &Path, folder: PathBuf) -> Result<Self> {
         std::fs::create_dir_all(&folder)?;
@@ -71,7 +71,7 @@ impl House {
     }
 
     /// Starts the server and waits until `/readyz` says 200.
-    pub(crate) fn start(&self) -> Result<Server> {
+    pub(crate) fn start(&self) -> Result<ServerProcess> {
         let began = Instant::now();
         std::fs::create_dir_all(self.home())?;
         let mut command = Command::new(&self.binary);
@@ -92,7 +92,7 @@ impl House {
             .stdout(Stdio::piped())
             .spawn()?;
         let output = child.stdout.take().ok_or("the server has no output")?;
-        let mut server = Server {
+        let mut server = ServerProcess {
             child,
             output: None,
             address: ([127, 0, 0, 1], 0).into(),
@@ -116,7 +116,7 @@ impl House {
 }
 
 /// A running server; dropping it kills it.
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     child: Child,
     /// Kept, because a program whose output is closed may stop at its next line.
     output: Option<BufReader<ChildStdout>>,
@@ -126,7 +126,7 @@ pub(crate) struct Server {
     pub(crate) ready_after: Duration,
 }
 
-impl Server {
+impl ServerProcess {
     /// Its process.
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
@@ -159,7 +159,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // Both fail only when it has ended already.
         let _ = self.child.kill();

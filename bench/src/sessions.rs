@@ -1,14 +1,14 @@
 //! Sessions: very many of a few agents, how they are listed and what a resting one weighs.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, MessageId, SessionId},
     limits,
-    transcript::{Message, MessageState, Role, TextKind},
+    transcript::{Message, MessageRole, MessageState, TextKind},
 };
 use guildhall_store::{
     Tx, messages,
-    sessions::{self, Filter},
+    sessions::{self, SessionFilter},
 };
 use guildhall_world::{clock::Clock, ids};
 use serde_json::{Value, json};
@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 
 use crate::{
     Failure, Result, Scale,
-    filling::{Filling, TEXT},
-    http::{Client, get, post},
-    measure::Times,
-    server::{House, Server},
-    table::{Amount, Row},
-    turns::Served,
+    http_client::{HttpClient, get, post},
+    measure::DurationSamples,
+    result_table::{Measurement, ResultRow},
+    seeded_store::{SeededStore, TEXT},
+    server::{ServerFolder, ServerProcess},
+    turns::ServedSession,
 };
 
 /// Agents, each in a folder of its own: as many as may live at once.
@@ -34,13 +34,13 @@ const PAGE: u32 = 200;
 const LISTINGS: u32 = 200;
 
 /// Stored sessions of [`AGENTS`] agents, by turns.
-pub(crate) struct Sessions(Vec<SessionId>);
+pub(crate) struct StoredSessions(Vec<SessionId>);
 
-impl Sessions {
+impl StoredSessions {
     /// Opens them through the front door, and gives each its messages straight in the store.
-    pub(crate) async fn open(house: &House, scale: &Scale) -> Result<Self> {
+    pub(crate) async fn open(house: &ServerFolder, scale: &Scale) -> Result<Self> {
         let server = house.start()?;
-        let mut client = Client::connect(server.address).await?;
+        let mut client = HttpClient::connect(server.address).await?;
         let mut sessions = Vec::with_capacity(scale.sessions);
         for n in 0..scale.sessions.max(AGENTS) {
             let folder = house.home().join(format!("agent-{}", n % AGENTS));
@@ -54,7 +54,7 @@ impl Sessions {
             sessions.push(id.ok_or("a new session has no id")?);
         }
         server.stop()?;
-        let filling = Filling::open(house).await?;
+        let filling = SeededStore::open(house).await?;
         let (author, now) = (filling.owner, Clock::System.now());
         for some in sessions.chunks(50) {
             let some = some.to_vec();
@@ -73,15 +73,19 @@ impl Sessions {
     }
 
     /// How long the store takes to read the list by itself.
-    pub(crate) async fn bare_listings(&self, house: &House, scale: &Scale) -> Result<Times> {
-        let filling = Filling::open(house).await?;
-        let mut times = Times::default();
+    pub(crate) async fn bare_listings(
+        &self,
+        house: &ServerFolder,
+        scale: &Scale,
+    ) -> Result<DurationSamples> {
+        let filling = SeededStore::open(house).await?;
+        let mut times = DurationSamples::default();
         for _ in 0..LISTINGS {
             let began = std::time::Instant::now();
             let (mut place, mut count) = (None, 0);
             loop {
                 let read = filling.store.read(move |db| {
-                    let filter = Filter::default();
+                    let filter = SessionFilter::default();
                     sessions::page(db, &filter, place, PAGE)
                 });
                 let page = read.await.map_err(crate::broken)?.value;
@@ -101,12 +105,12 @@ impl Sessions {
     /// One client that reads the whole list, page after page.
     pub(crate) async fn listing(
         &self,
-        server: &Server,
-        bare: &Times,
+        server: &ServerProcess,
+        bare: &DurationSamples,
         scale: &Scale,
-    ) -> Result<Row> {
-        let mut client = Client::connect(server.address).await?;
-        let mut times = Times::default();
+    ) -> Result<ResultRow> {
+        let mut client = HttpClient::connect(server.address).await?;
+        let mut times = DurationSamples::default();
         for _ in 0..LISTINGS {
             let (mut path, mut count) = (format!("/api/sessions?limit={PAGE}"), 0);
             let mut took = std::time::Duration::ZERO;
@@ -124,21 +128,25 @@ impl Sessions {
             times.push(took);
             require_all(count, scale)?;
         }
-        Ok(Row {
+        Ok(ResultRow {
             work: format!(
                 "list of {} sessions, {PAGE} a page, all pages, p99",
                 self.0.len()
             ),
-            measured: Amount::Millis(times.percentile_ms(99.0)),
-            limit: Some((Amount::Millis(bare.percentile_ms(99.0)), "bare reads")),
+            measured: Measurement::Millis(times.percentile_ms(99.0)),
+            limit: Some((Measurement::Millis(bare.percentile_ms(99.0)), "bare reads")),
             targets: Vec::new(),
         })
     }
 
     /// The server's own memory while every agent lives.
-    pub(crate) fn memory_beside_agents(&self, server: &Server, resting: u64) -> Result<Row> {
-        let mib = |bytes: u64| Amount::Mib(bytes as f64 / 1_024.0 / 1_024.0);
-        Ok(Row {
+    pub(crate) fn memory_beside_agents(
+        &self,
+        server: &ServerProcess,
+        resting: u64,
+    ) -> Result<ResultRow> {
+        let mib = |bytes: u64| Measurement::Mib(bytes as f64 / 1_024.0 / 1_024.0);
+        Ok(ResultRow {
             work: format!("memory of the server alone, {AGENTS} live agents"),
             measured: mib(server.resident_bytes()?),
             limit: Some((mib(resting), "before them")),
@@ -148,7 +156,7 @@ impl Sessions {
 
     /// What a session weighs that had a turn and is open in its agent: each that had none yet
     /// gets one, those of one agent one after the other.
-    pub(crate) async fn memory_at_rest(&self, server: &Server) -> Result<Row> {
+    pub(crate) async fn idle_memory(&self, server: &ServerProcess) -> Result<ResultRow> {
         let before = server.resident_bytes()?;
         let rest = &self.0[AGENTS..];
         let mut agents = JoinSet::new();
@@ -157,7 +165,7 @@ impl Sessions {
             let address = server.address;
             agents.spawn(async move {
                 for session in own {
-                    Served::connect(address, session)
+                    ServedSession::connect(address, session)
                         .await?
                         .turn("#clock")
                         .await?;
@@ -170,9 +178,9 @@ impl Sessions {
         }
         let growth = server.resident_bytes()?.saturating_sub(before);
         let each = growth as f64 / 1_024.0 / rest.len().max(1) as f64;
-        Ok(Row {
+        Ok(ResultRow {
             work: "memory of an open session at rest".to_owned(),
-            measured: Amount::Kib(each),
+            measured: Measurement::Kib(each),
             limit: None,
             targets: Vec::new(),
         })
@@ -192,12 +200,12 @@ fn talk(
     tx: &mut Tx<'_>,
     session: SessionId,
     author: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> guildhall_domain::Result<()> {
     for n in 0..MESSAGES {
         let (role, state) = match n % 2 {
-            0 => (Role::User, MessageState::Delivered),
-            _ => (Role::Assistant, MessageState::Complete),
+            0 => (MessageRole::User, MessageState::Delivered),
+            _ => (MessageRole::Assistant, MessageState::Complete),
         };
         let message = Message {
             id: MessageId::from_bytes(ids::new().into_bytes()),

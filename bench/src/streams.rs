@@ -16,13 +16,13 @@ use tokio::{
 
 use crate::{
     Failure, Result, Scale,
-    filling::TEXT,
-    frames::{Frames, SNAPSHOT},
-    http::{Client, get, post},
-    measure::Times,
-    server::Server,
-    table::{Amount, Row, Target},
-    waiting::patiently,
+    http_client::{HttpClient, get, post},
+    measure::DurationSamples,
+    result_table::{Measurement, ResultRow, Target},
+    seeded_store::TEXT,
+    server::ServerProcess,
+    sse_client::{SNAPSHOT, SseClient},
+    timeouts::with_timeout,
 };
 
 /// Entries sent, one after the other.
@@ -32,24 +32,28 @@ const ENTRIES: u32 = 20;
 const ENTRY: &[u8] = b"event: entry_added\n";
 
 /// One entry to all streams of its room, and the memory they take.
-pub(crate) async fn to_all(server: &Server, room: RoomId, scale: &Scale) -> Result<Vec<Row>> {
+pub(crate) async fn entry_to_all_streams(
+    server: &ServerProcess,
+    room: RoomId,
+    scale: &Scale,
+) -> Result<Vec<ResultRow>> {
     let request = get(server.address, &format!("/api/rooms/{room}/events"));
     let resting = server.resident_bytes()?;
-    let mut crowd = Crowd::default();
+    let mut crowd = StreamReaders::default();
     for _ in 0..scale.streams {
-        let client = Client::connect(server.address).await?;
-        let mut reader = Frames::new(client.into_stream(&request).await?);
+        let client = HttpClient::connect(server.address).await?;
+        let mut reader = SseClient::new(client.into_stream(&request).await?);
         reader.until(SNAPSHOT).await?;
         crowd.join(reader);
     }
     let open = server.resident_bytes()?;
-    let mut poster = Client::connect(server.address).await?;
+    let mut poster = HttpClient::connect(server.address).await?;
     let entry = post(
         server.address,
         &format!("/api/rooms/{room}/entries"),
         &json!({ "text": TEXT }),
     );
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     for _ in 0..ENTRIES {
         let began = Instant::now();
         poster.expect(&entry, 201).await?;
@@ -60,44 +64,47 @@ pub(crate) async fn to_all(server: &Server, room: RoomId, scale: &Scale) -> Resu
     let bare = bare_times(scale).await?;
     let memory = open.max(busy).saturating_sub(resting) as f64 / scale.streams as f64;
     Ok(vec![
-        Row {
+        ResultRow {
             work: format!(
                 "one entry to {} streams, slowest of {ENTRIES}",
                 scale.streams
             ),
-            measured: Amount::Millis(times.longest_ms()),
-            limit: Some((Amount::Millis(bare.longest_ms()), "bare sockets")),
-            targets: vec![Target::AtMost(Amount::Millis(250.0))],
+            measured: Measurement::Millis(times.longest_ms()),
+            limit: Some((Measurement::Millis(bare.longest_ms()), "bare sockets")),
+            targets: vec![Target::AtMost(Measurement::Millis(250.0))],
         },
-        Row {
+        ResultRow {
             work: "the same, p50".to_owned(),
-            measured: Amount::Millis(times.percentile_ms(50.0)),
-            limit: Some((Amount::Millis(bare.percentile_ms(50.0)), "bare sockets")),
+            measured: Measurement::Millis(times.percentile_ms(50.0)),
+            limit: Some((
+                Measurement::Millis(bare.percentile_ms(50.0)),
+                "bare sockets",
+            )),
             targets: Vec::new(),
         },
-        Row {
+        ResultRow {
             work: "memory of an open stream".to_owned(),
-            measured: Amount::Kib(memory / 1_024.0),
+            measured: Measurement::Kib(memory / 1_024.0),
             limit: None,
-            targets: vec![Target::AtMost(Amount::Kib(64.0))],
+            targets: vec![Target::AtMost(Measurement::Kib(64.0))],
         },
     ])
 }
 
 /// The same bytes written straight to as many sockets, one after the other.
-async fn bare_times(scale: &Scale) -> Result<Times> {
+async fn bare_times(scale: &Scale) -> Result<DurationSamples> {
     let listener = StdListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address: SocketAddr = listener.local_addr()?;
-    let mut crowd = Crowd::default();
+    let mut crowd = StreamReaders::default();
     let mut sockets = Vec::with_capacity(scale.streams);
     for _ in 0..scale.streams {
         let far = TcpStream::connect(address).await?;
         let (near, _) = listener.accept()?;
         near.set_nodelay(true)?;
-        crowd.join(Frames::new(far));
+        crowd.join(SseClient::new(far));
         sockets.push(near);
     }
-    let mut times = Times::default();
+    let mut times = DurationSamples::default();
     for _ in 0..ENTRIES {
         let began = Instant::now();
         let writer = std::thread::spawn(move || write_to_all(sockets));
@@ -118,13 +125,13 @@ fn write_to_all(mut sockets: Vec<StdStream>) -> Result<Vec<StdStream>> {
 }
 
 /// Readers of as many streams, who tell when each has an entry.
-struct Crowd {
+struct StreamReaders {
     readers: JoinSet<Result<()>>,
     tell: UnboundedSender<Instant>,
     told: UnboundedReceiver<Instant>,
 }
 
-impl Default for Crowd {
+impl Default for StreamReaders {
     fn default() -> Self {
         let (tell, told) = unbounded_channel();
         Self {
@@ -135,8 +142,8 @@ impl Default for Crowd {
     }
 }
 
-impl Crowd {
-    fn join(&mut self, mut reader: Frames) {
+impl StreamReaders {
+    fn join(&mut self, mut reader: SseClient) {
         let tell = self.tell.clone();
         self.readers.spawn(async move {
             loop {
@@ -155,7 +162,7 @@ impl Crowd {
             }
             Ok::<_, Failure>(last)
         };
-        patiently("the last stream's entry", all).await
+        with_timeout("the last stream's entry", all).await
     }
 
     async fn leave(mut self) {

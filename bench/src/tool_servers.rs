@@ -11,12 +11,12 @@ use std::{
 };
 
 use guildhall_domain::{
-    ids::{AgentId, SessionId, TokenId},
+    agent_tokens::{AgentToken, TokenOrigin},
+    ids::{AgentId, AgentTokenId, SessionId},
     limits,
-    tokens::{Token, TokenOrigin},
 };
-use guildhall_store::{Store, tokens};
-use guildhall_world::{clock::Clock, ids, tokens as secrets};
+use guildhall_store::{Store, agent_tokens};
+use guildhall_world::{clock::Clock, ids, secret_tokens as secrets};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -25,11 +25,11 @@ use tokio::{
 
 use crate::{
     Result, Scale,
-    http::{Client, get, post, post_with},
-    measure::{Span, Times},
-    server::{House, Server},
-    table::{Amount, Row, Target},
-    turns::Served,
+    http_client::{HttpClient, get, post, post_with},
+    measure::{DurationSamples, MeasuringTime},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
+    turns::ServedSession,
 };
 
 /// What this program is called with to be a tool server.
@@ -73,52 +73,57 @@ pub(crate) fn serve() -> Result<()> {
 
 /// The call that is made over and over.
 fn call(id: u64) -> Value {
-    let arguments = json!({"text": crate::filling::TEXT});
+    let arguments = json!({"text": crate::seeded_store::TEXT});
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": {"name": "echo", "arguments": arguments}})
 }
 
 /// The rows of both, in a house of its own.
-pub(crate) async fn measure(house: &House, scale: &Scale) -> Result<Vec<Row>> {
+pub(crate) async fn measure(house: &ServerFolder, scale: &Scale) -> Result<Vec<ResultRow>> {
     let server = house.start()?;
-    let caller = Owner::new(house, &server, "caller").await?;
+    let caller = AgentSession::new(house, &server, "caller").await?;
     let token = caller.token_of_session(house).await?;
     let mut rows = calls(&server, &caller, &token, scale).await?;
-    let full = Owner::new(house, &server, "full").await?;
+    let full = AgentSession::new(house, &server, "full").await?;
     rows.extend(sets(&server, full).await?);
     server.stop()?;
     Ok(rows)
 }
 
 /// Calls through the gateway beside the same calls made directly.
-async fn calls(server: &Server, caller: &Owner, token: &str, scale: &Scale) -> Result<Vec<Row>> {
-    let mut client = Client::connect(server.address).await?;
+async fn calls(
+    server: &ServerProcess,
+    caller: &AgentSession,
+    token: &str,
+    scale: &Scale,
+) -> Result<Vec<ResultRow>> {
+    let mut client = HttpClient::connect(server.address).await?;
     caller.add(&mut client, server.address, "echo").await?;
-    let (mut direct, mut through) = (Times::default(), Times::default());
-    let mut bare = Direct::start().await?;
+    let (mut direct, mut through) = (DurationSamples::default(), DurationSamples::default());
+    let mut bare = DirectToolServer::start().await?;
     let span = scale.span.rounds(2);
     for _ in 0..2 {
         direct.add(bare.times(span).await?);
         let request = call_through(server.address, token);
         let answer = client.expect(&request, 200).await?;
         let answer: Value = serde_json::from_slice(answer)?;
-        if answer["result"]["content"][0]["text"] != crate::filling::TEXT {
+        if answer["result"]["content"][0]["text"] != crate::seeded_store::TEXT {
             return Err(format!("the gateway answered {answer}").into());
         }
         through.add(crate::measure::times(&mut client, || request.clone(), 200, span).await?);
     }
-    let row = |work: &str, percent: f64| Row {
+    let row = |work: &str, percent: f64| ResultRow {
         work: work.to_owned(),
-        measured: Amount::Millis(through.percentile_ms(percent)),
+        measured: Measurement::Millis(through.percentile_ms(percent)),
         limit: Some((
-            Amount::Millis(direct.percentile_ms(percent)),
+            Measurement::Millis(direct.percentile_ms(percent)),
             "called directly",
         )),
         targets: Vec::new(),
     };
-    let target = Target::AtMost(Amount::Millis(direct.percentile_ms(50.0) + ADDED_MS));
+    let target = Target::AtMost(Measurement::Millis(direct.percentile_ms(50.0) + ADDED_MS));
     Ok(vec![
-        Row {
+        ResultRow {
             targets: vec![target],
             ..row("tool call through the gateway, p50", 50.0)
         },
@@ -135,11 +140,12 @@ fn call_through(server: SocketAddr, token: &str) -> Vec<u8> {
 }
 
 /// Turns before which the set changed, and those with the same set, beside those without any.
-async fn sets(server: &Server, owner: Owner) -> Result<Vec<Row>> {
-    let mut client = Client::connect(server.address).await?;
-    let mut talk = Served::connect(server.address, owner.session).await?;
+async fn sets(server: &ServerProcess, owner: AgentSession) -> Result<Vec<ResultRow>> {
+    let mut client = HttpClient::connect(server.address).await?;
+    let mut talk = ServedSession::connect(server.address, owner.session).await?;
     talk.turn("#clock").await?;
-    let (mut none, mut same, mut other) = <(Times, Times, Times)>::default();
+    let (mut none, mut same, mut other) =
+        <(DurationSamples, DurationSamples, DurationSamples)>::default();
     for _ in 0..TURNS {
         none.push(talk.turn("#clock").await?.until_prompt());
     }
@@ -161,11 +167,11 @@ async fn sets(server: &Server, owner: Owner) -> Result<Vec<Row>> {
         other.push(talk.turn("#clock").await?.until_prompt());
     }
     let none = none.percentile_ms(50.0);
-    let row = |work: String, times: &Times| Row {
+    let row = |work: String, times: &DurationSamples| ResultRow {
         work,
-        measured: Amount::Millis(times.percentile_ms(50.0)),
-        limit: Some((Amount::Millis(none), "no tool servers")),
-        targets: vec![Target::AtMost(Amount::Millis(none + HANDED_MS))],
+        measured: Measurement::Millis(times.percentile_ms(50.0)),
+        limit: Some((Measurement::Millis(none), "no tool servers")),
+        targets: vec![Target::AtMost(Measurement::Millis(none + HANDED_MS))],
     };
     let count = limits::MCP_SERVERS_PER_AGENT_MAX;
     let work = format!("prompt to the agent with a new set of {count} tool servers, p50");
@@ -176,18 +182,18 @@ async fn sets(server: &Server, owner: Owner) -> Result<Vec<Row>> {
 }
 
 /// An agent with a session, as its owner knows it.
-struct Owner {
+struct AgentSession {
     agent: AgentId,
     session: SessionId,
 }
 
-impl Owner {
-    async fn new(house: &House, server: &Server, name: &str) -> Result<Self> {
+impl AgentSession {
+    async fn new(house: &ServerFolder, server: &ServerProcess, name: &str) -> Result<Self> {
         let folder = house.home().join(name);
         std::fs::create_dir_all(&folder)?;
         let ask = json!({"cwd": folder, "runtime": "rehearsal"});
         let request = post(server.address, "/api/sessions", &ask);
-        let mut client = Client::connect(server.address).await?;
+        let mut client = HttpClient::connect(server.address).await?;
         let session: Value = serde_json::from_slice(client.expect(&request, 201).await?)?;
         let id = |member: &str| session[member].as_str().unwrap_or_default().to_owned();
         Ok(Self {
@@ -200,7 +206,7 @@ impl Owner {
         format!("/api/agents/{}/mcp-servers", self.agent)
     }
 
-    async fn add(&self, client: &mut Client, server: SocketAddr, name: &str) -> Result<()> {
+    async fn add(&self, client: &mut HttpClient, server: SocketAddr, name: &str) -> Result<()> {
         let program = std::env::current_exe()?;
         let connection = json!({"transport": "stdio", "command": program, "args": [WORD]});
         let ask = json!({"name": name, "connection": connection});
@@ -209,11 +215,11 @@ impl Owner {
 
     /// The token of the agent's session, as its own tool servers show it; written into the store
     /// of the running server, because a start takes back those that were there before.
-    async fn token_of_session(&self, house: &House) -> Result<String> {
+    async fn token_of_session(&self, house: &ServerFolder) -> Result<String> {
         let secret = secrets::mint(secrets::AGENT_PREFIX)?;
         let digest = secret.digest();
-        let token = Token {
-            id: TokenId::from_bytes(ids::new().into_bytes()),
+        let token = AgentToken {
+            id: AgentTokenId::from_bytes(ids::new().into_bytes()),
             agent_id: self.agent,
             label: "session".to_owned(),
             origin: TokenOrigin::Spawn,
@@ -223,14 +229,19 @@ impl Owner {
             revoked_at: None,
         };
         let store = Store::open(&house.database())?;
-        let written = store.write(move |tx| tokens::insert(tx, &token, &digest));
+        let written = store.write(move |tx| agent_tokens::insert(tx, &token, &digest));
         written.await.map_err(crate::broken)?;
         Ok(secret.reveal())
     }
 }
 
 /// Posts what needs a card, as the owner who says yes to it.
-async fn approved(client: &mut Client, server: SocketAddr, path: &str, body: &Value) -> Result<()> {
+async fn approved(
+    client: &mut HttpClient,
+    server: SocketAddr,
+    path: &str,
+    body: &Value,
+) -> Result<()> {
     let request = post_with(server, path, "Prefer: wait=0\r\n", body);
     let required: Value = serde_json::from_slice(client.expect(&request, 202).await?)?;
     let text = |member: &str| required[member].as_str().unwrap_or_default();
@@ -248,14 +259,14 @@ async fn approved(client: &mut Client, server: SocketAddr, path: &str, body: &Va
 }
 
 /// The tool server without anything between.
-struct Direct {
+struct DirectToolServer {
     /// Killed when dropped.
     _process: Child,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
 
-impl Direct {
+impl DirectToolServer {
     async fn start() -> Result<Self> {
         let mut process = Command::new(std::env::current_exe()?)
             .arg(WORD)
@@ -276,10 +287,10 @@ impl Direct {
     }
 
     /// How long each call takes, written and understood as a client does it.
-    async fn times(&mut self, span: Span) -> Result<Times> {
+    async fn times(&mut self, span: MeasuringTime) -> Result<DurationSamples> {
         let counted_from = Instant::now() + span.warm_up;
         let end = counted_from + span.measured;
-        let mut times = Times::default();
+        let mut times = DurationSamples::default();
         for id in 1.. {
             let call = call(id);
             let began = Instant::now();

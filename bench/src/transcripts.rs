@@ -7,19 +7,19 @@ use std::{
     time::Instant,
 };
 
-use guildhall_domain::{ids::SessionId, session_tasks::Dialect};
+use guildhall_domain::{ids::SessionId, session_tasks::TranscriptDialect};
 use guildhall_world::{
-    places::Places,
-    transcripts::{self, Follower},
+    agent_folders::AgentFolders,
+    transcripts::{self, TranscriptFollower},
 };
 use serde_json::{Value, json};
 
 use crate::{
     Result,
-    http::{Client, get},
-    measure::Times,
-    server::{House, Server},
-    table::{Amount, Row, Target},
+    http_client::{HttpClient, get},
+    measure::DurationSamples,
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
 };
 
 /// Bytes of the transcript.
@@ -34,18 +34,18 @@ const BETWEEN: u32 = 40;
 const TASKS: u32 = 30;
 
 /// A session's transcripts beneath the server's home.
-pub(crate) struct Transcripts {
-    places: Places,
+pub(crate) struct TranscriptFiles {
+    places: AgentFolders,
     folder: PathBuf,
 }
 
-impl Transcripts {
+impl TranscriptFiles {
     /// Writes one transcript that goes by several names.
-    pub(crate) fn write(house: &House) -> Result<Self> {
+    pub(crate) fn write(house: &ServerFolder) -> Result<Self> {
         let folder = house.home().join(".claude/projects/-bench");
         fs::create_dir_all(&folder)?;
         let transcripts = Self {
-            places: Places::new(Some(house.home()), None, None),
+            places: AgentFolders::new(Some(house.home()), None, None),
             folder,
         };
         write(&transcripts.path(0))?;
@@ -60,9 +60,9 @@ impl Transcripts {
     }
 
     /// The rows of the first read and of reading on.
-    pub(crate) async fn measure(&self, server: &Server) -> Result<Vec<Row>> {
-        let mut client = Client::connect(server.address).await?;
-        let (mut first, mut bare) = (Times::default(), Times::default());
+    pub(crate) async fn measure(&self, server: &ServerProcess) -> Result<Vec<ResultRow>> {
+        let mut client = HttpClient::connect(server.address).await?;
+        let (mut first, mut bare) = (DurationSamples::default(), DurationSamples::default());
         for n in 0..SESSIONS {
             let began = Instant::now();
             read_bare(&self.path(n))?;
@@ -71,7 +71,7 @@ impl Transcripts {
             require_tasks(client.expect(&ask(server, n), 200).await?)?;
             first.push(began.elapsed());
         }
-        let mut again = Times::default();
+        let mut again = DurationSamples::default();
         let mut file = File::options().append(true).open(self.path(0))?;
         for n in 0..APPENDED {
             let status = ["pending", "in_progress"][n as usize % 2];
@@ -90,20 +90,21 @@ impl Transcripts {
             }
         }
         self.require_reading_on(&mut file)?;
-        let rate =
-            |times: &Times| Amount::MbPerSecond(BYTES as f64 / 1e3 / times.percentile_ms(50.0));
+        let rate = |times: &DurationSamples| {
+            Measurement::MbPerSecond(BYTES as f64 / 1e3 / times.percentile_ms(50.0))
+        };
         Ok(vec![
-            Row {
+            ResultRow {
                 work: "tasks of a 100 MB transcript, first read".to_owned(),
                 measured: rate(&first),
                 limit: Some((rate(&bare), "bare reads")),
-                targets: vec![Target::AtLeast(Amount::MbPerSecond(400.0))],
+                targets: vec![Target::AtLeast(Measurement::MbPerSecond(400.0))],
             },
-            Row {
+            ResultRow {
                 work: "the same after one line more, p99".to_owned(),
-                measured: Amount::Millis(again.percentile_ms(99.0)),
+                measured: Measurement::Millis(again.percentile_ms(99.0)),
                 limit: None,
-                targets: vec![Target::AtMost(Amount::Millis(5.0))],
+                targets: vec![Target::AtMost(Measurement::Millis(5.0))],
             },
         ])
     }
@@ -111,12 +112,12 @@ impl Transcripts {
     /// Demands that reading on touches what was appended and nothing else.
     fn require_reading_on(&self, file: &mut File) -> Result<()> {
         let name = session(0).to_string();
-        let found = transcripts::find(&self.places, &[Dialect::Claude], &[&name]);
-        let mut follower = Follower::new(found.ok_or("the transcript is not found")?);
-        let whole = follower.read_on()?.bytes;
+        let found = transcripts::find(&self.places, &[TranscriptDialect::Claude], &[&name]);
+        let mut follower = TranscriptFollower::new(found.ok_or("the transcript is not found")?);
+        let whole = follower.read_new_lines()?.bytes;
         let line = call(0, "TaskUpdate", &json!({"taskId": "1", "owner": "bench"}));
         file.write_all(line.as_bytes())?;
-        let more = follower.read_on()?.bytes;
+        let more = follower.read_new_lines()?.bytes;
         if whole < BYTES || more != line.len() as u64 {
             return Err(format!("reading on took {more} bytes after {whole}").into());
         }
@@ -128,7 +129,7 @@ fn session(n: u8) -> SessionId {
     SessionId::from_bytes([n + 1; 16])
 }
 
-fn ask(server: &Server, n: u8) -> Vec<u8> {
+fn ask(server: &ServerProcess, n: u8) -> Vec<u8> {
     get(
         server.address,
         &format!("/api/sessions/{}/tasks", session(n)),

@@ -18,12 +18,12 @@ use tokio::{
 
 use crate::{
     Failure, Result, Scale,
-    frames::{Frames, SNAPSHOT},
-    http::{Client, find, get, post},
-    measure::{Dice, Span, Times, now_ns},
-    server::{House, Server},
-    sessions::{AGENTS, Sessions},
-    table::{Amount, Row, Target},
+    http_client::{HttpClient, find, get, post},
+    measure::{DurationSamples, MeasuringTime, SeededRandom, now_ns},
+    result_table::{Measurement, ResultRow, Target},
+    server::{ServerFolder, ServerProcess},
+    sessions::{AGENTS, StoredSessions},
+    sse_client::{SNAPSHOT, SseClient},
 };
 
 /// How long one turn may take before the run is given up.
@@ -40,7 +40,7 @@ const TIMES: &[u8] = b"clock ";
 
 /// When what happened in a turn, in nanoseconds of the shared clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
+pub(crate) struct TurnTimestamps {
     /// The message leaves the client.
     sent: u64,
     /// The client has the answer that it was accepted.
@@ -53,7 +53,7 @@ pub(crate) struct Way {
     seen: u64,
 }
 
-impl Way {
+impl TurnTimestamps {
     /// From the message's leaving until the agent has it.
     pub(crate) fn until_prompt(self) -> Duration {
         Duration::from_nanos(self.came.saturating_sub(self.sent))
@@ -62,18 +62,18 @@ impl Way {
 
 /// How the turns follow one another.
 #[derive(Clone, Copy, Debug)]
-enum Pace {
+enum TurnPace {
     /// The agent takes its time before and after it speaks, as one does that thinks.
     Thinking,
     /// None takes any time: as many turns as the machine holds.
     Headlong,
 }
 
-impl Pace {
-    fn script(self, dice: &mut Dice) -> String {
+impl TurnPace {
+    fn script(self, dice: &mut SeededRandom) -> String {
         match self {
             Self::Thinking => {
-                let (before, after) = (dice.throw(PAUSE_MS), dice.throw(PAUSE_MS));
+                let (before, after) = (dice.next_below(PAUSE_MS), dice.next_below(PAUSE_MS));
                 format!("#slow {before}\n#clock\n#slow {after}")
             }
             Self::Headlong => "#clock".to_owned(),
@@ -82,45 +82,46 @@ impl Pace {
 }
 
 /// A session of each agent, through the server and without it.
-pub(crate) struct Crew {
-    served: Vec<Peer>,
-    piped: Vec<Peer>,
+pub(crate) struct AgentSessions {
+    served: Vec<SessionPeer>,
+    piped: Vec<SessionPeer>,
 }
 
-impl Crew {
+impl AgentSessions {
     /// Wakes every agent by a first turn.
-    pub(crate) async fn gather(
-        server: &Server,
-        house: &House,
-        sessions: &Sessions,
+    pub(crate) async fn open_with_first_turn(
+        server: &ServerProcess,
+        house: &ServerFolder,
+        sessions: &StoredSessions,
     ) -> Result<Self> {
         let (mut served, mut piped) = (Vec::new(), Vec::new());
         for (n, session) in sessions.of_each_agent().iter().enumerate() {
-            let mut peer = Served::connect(server.address, *session).await?;
+            let mut peer = ServedSession::connect(server.address, *session).await?;
             peer.turn("#clock").await?;
-            served.push(Peer::Served(peer));
-            let mut peer = Piped::start(house, n).await?;
+            served.push(SessionPeer::Served(peer));
+            let mut peer = PipedSession::start(house, n).await?;
             peer.turn("#clock").await?;
-            piped.push(Peer::Piped(Box::new(peer)));
+            piped.push(SessionPeer::Piped(Box::new(peer)));
         }
         Ok(Self { served, piped })
     }
 
     /// The rows of all at once, at their own pace and headlong.
-    pub(crate) async fn measure(mut self, scale: &Scale) -> Result<Vec<Row>> {
-        let mut served = Figures::default();
-        let mut bare = Figures::default();
+    pub(crate) async fn measure(mut self, scale: &Scale) -> Result<Vec<ResultRow>> {
+        let mut served = TurnTimes::default();
+        let mut bare = TurnTimes::default();
         let span = scale.span.rounds(2);
         for _ in 0..2 {
-            bare.add(all(&mut self.piped, Pace::Thinking, span).await?);
-            served.add(all(&mut self.served, Pace::Thinking, span).await?);
+            bare.add(all(&mut self.piped, TurnPace::Thinking, span).await?);
+            served.add(all(&mut self.served, TurnPace::Thinking, span).await?);
         }
-        let headlong_bare = all(&mut self.piped, Pace::Headlong, span).await?;
-        let headlong = all(&mut self.served, Pace::Headlong, span).await?;
-        let rate =
-            |of: &Figures| Amount::PerSecond(of.seen.count() as f64 / span.measured.as_secs_f64());
+        let headlong_bare = all(&mut self.piped, TurnPace::Headlong, span).await?;
+        let headlong = all(&mut self.served, TurnPace::Headlong, span).await?;
+        let rate = |of: &TurnTimes| {
+            Measurement::PerSecond(of.seen.count() as f64 / span.measured.as_secs_f64())
+        };
         let mut rows = overhead(&served, &bare);
-        rows.push(Row {
+        rows.push(ResultRow {
             work: format!("turns without a pause, {AGENTS} sessions"),
             measured: rate(&headlong),
             limit: Some((rate(&headlong_bare), "bare agents")),
@@ -141,7 +142,7 @@ impl Crew {
 }
 
 /// The rows of agents at their own pace.
-fn overhead(served: &Figures, bare: &Figures) -> Vec<Row> {
+fn overhead(served: &TurnTimes, bare: &TurnTimes) -> Vec<ResultRow> {
     let mut rows = Vec::new();
     for (work, times, bare) in [
         (
@@ -151,8 +152,8 @@ fn overhead(served: &Figures, bare: &Figures) -> Vec<Row> {
         ),
         ("agent's text to text on a stream", &served.seen, &bare.seen),
     ] {
-        rows.push(Row {
-            targets: vec![Target::AtMost(Amount::Millis(15.0))],
+        rows.push(ResultRow {
+            targets: vec![Target::AtMost(Measurement::Millis(15.0))],
             ..row(
                 &format!("{work}, {AGENTS} sessions, p99"),
                 (times, bare),
@@ -169,28 +170,31 @@ fn overhead(served: &Figures, bare: &Figures) -> Vec<Row> {
     rows
 }
 
-fn row(work: &str, (times, bare): (&Times, &Times), percent: f64) -> Row {
-    Row {
+fn row(work: &str, (times, bare): (&DurationSamples, &DurationSamples), percent: f64) -> ResultRow {
+    ResultRow {
         work: work.to_owned(),
-        measured: Amount::Millis(times.percentile_ms(percent)),
-        limit: Some((Amount::Millis(bare.percentile_ms(percent)), "bare agents")),
+        measured: Measurement::Millis(times.percentile_ms(percent)),
+        limit: Some((
+            Measurement::Millis(bare.percentile_ms(percent)),
+            "bare agents",
+        )),
         targets: Vec::new(),
     }
 }
 
 /// What many turns took.
 #[derive(Clone, Debug, Default)]
-struct Figures {
+struct TurnTimes {
     /// From the message's leaving until the agent has it.
-    asked: Times,
+    asked: DurationSamples,
     /// From the answer that it was accepted until the agent has it; 0 when that was sooner.
-    handed: Times,
+    handed: DurationSamples,
     /// From the agent's words until the client has them.
-    seen: Times,
+    seen: DurationSamples,
 }
 
-impl Figures {
-    fn push(&mut self, way: Way) {
+impl TurnTimes {
+    fn push(&mut self, way: TurnTimestamps) {
         let between = |from: u64, to: u64| Duration::from_nanos(to.saturating_sub(from));
         self.asked.push(between(way.sent, way.came));
         self.handed.push(between(way.accepted, way.came));
@@ -205,14 +209,18 @@ impl Figures {
 }
 
 /// Lets all of them have turns at the same time, each one after the other.
-async fn all(peers: &mut Vec<Peer>, pace: Pace, span: Span) -> Result<Figures> {
+async fn all(
+    peers: &mut Vec<SessionPeer>,
+    pace: TurnPace,
+    span: MeasuringTime,
+) -> Result<TurnTimes> {
     let counted_from = std::time::Instant::now() + span.warm_up;
     let end = counted_from + span.measured;
     let mut running = JoinSet::new();
     for (n, mut peer) in peers.drain(..).enumerate() {
         running.spawn(async move {
-            let mut dice = Dice(n as u64);
-            let mut figures = Figures::default();
+            let mut dice = SeededRandom(n as u64);
+            let mut figures = TurnTimes::default();
             loop {
                 let began = std::time::Instant::now();
                 let way = peer.turn(&pace.script(&mut dice)).await?;
@@ -225,7 +233,7 @@ async fn all(peers: &mut Vec<Peer>, pace: Pace, span: Span) -> Result<Figures> {
             }
         });
     }
-    let mut figures = Figures::default();
+    let mut figures = TurnTimes::default();
     while let Some(done) = running.join_next().await {
         let (peer, its) = done??;
         peers.push(peer);
@@ -235,13 +243,13 @@ async fn all(peers: &mut Vec<Peer>, pace: Pace, span: Span) -> Result<Figures> {
 }
 
 /// Somebody to have turns with.
-enum Peer {
-    Served(Served),
-    Piped(Box<Piped>),
+enum SessionPeer {
+    Served(ServedSession),
+    Piped(Box<PipedSession>),
 }
 
-impl Peer {
-    async fn turn(&mut self, script: &str) -> Result<Way> {
+impl SessionPeer {
+    async fn turn(&mut self, script: &str) -> Result<TurnTimestamps> {
         match self {
             Self::Served(peer) => peer.turn(script).await,
             Self::Piped(peer) => peer.turn(script).await,
@@ -250,22 +258,25 @@ impl Peer {
 }
 
 /// A session of the server, with a client that sends and one that watches.
-pub(crate) struct Served {
-    client: Client,
-    frames: Frames,
+pub(crate) struct ServedSession {
+    client: HttpClient,
+    frames: SseClient,
     server: SocketAddr,
     path: String,
 }
 
-impl Served {
+impl ServedSession {
     /// Watches a session from now on.
     pub(crate) async fn connect(server: SocketAddr, session: SessionId) -> Result<Self> {
         let request = get(server, &format!("/api/sessions/{session}/events"));
-        let stream = Client::connect(server).await?.into_stream(&request).await?;
-        let mut frames = Frames::new(stream);
+        let stream = HttpClient::connect(server)
+            .await?
+            .into_stream(&request)
+            .await?;
+        let mut frames = SseClient::new(stream);
         frames.until(SNAPSHOT).await?;
         Ok(Self {
-            client: Client::connect(server).await?,
+            client: HttpClient::connect(server).await?,
             frames,
             server,
             path: format!("/api/sessions/{session}/messages"),
@@ -273,7 +284,7 @@ impl Served {
     }
 
     /// Has a turn whose script says `#clock` once and nothing else.
-    pub(crate) async fn turn(&mut self, script: &str) -> Result<Way> {
+    pub(crate) async fn turn(&mut self, script: &str) -> Result<TurnTimestamps> {
         let request = post(self.server, &self.path, &json!({ "content": script }));
         let turn = async {
             let sent = now_ns();
@@ -283,7 +294,7 @@ impl Served {
             let seen = now_ns();
             self.frames.until(TURN_ENDED).await?;
             let (came, said) = times_in(&text)?;
-            Ok(Way {
+            Ok(TurnTimestamps {
                 sent,
                 accepted,
                 came,
@@ -298,7 +309,7 @@ impl Served {
 }
 
 /// A session of an agent that the load generator itself speaks with.
-struct Piped {
+struct PipedSession {
     /// Killed when dropped.
     _agent: Child,
     input: ChildStdin,
@@ -307,8 +318,8 @@ struct Piped {
     asked: u64,
 }
 
-impl Piped {
-    async fn start(house: &House, n: usize) -> Result<Self> {
+impl PipedSession {
+    async fn start(house: &ServerFolder, n: usize) -> Result<Self> {
         let cwd = house.home().join(format!("bare-agent-{n}"));
         std::fs::create_dir_all(&cwd)?;
         let mut agent = Command::new(&house.binary)
@@ -337,7 +348,7 @@ impl Piped {
         Ok(piped)
     }
 
-    async fn turn(&mut self, script: &str) -> Result<Way> {
+    async fn turn(&mut self, script: &str) -> Result<TurnTimestamps> {
         let prompt = json!({
             "sessionId": self.session, "prompt": [{ "type": "text", "text": script }],
         });
@@ -352,7 +363,7 @@ impl Piped {
         let seen = now_ns();
         self.answer().await?;
         let (came, said) = times_in(text.as_bytes())?;
-        Ok(Way {
+        Ok(TurnTimestamps {
             sent,
             accepted: sent,
             came,

@@ -6,7 +6,7 @@ use std::{env, fs, io, path::Path};
 #[path = "build/page.rs"]
 mod page;
 
-use page::{PLACEHOLDER, Page, page};
+use page::{EmbedDecision, PLACEHOLDER, page};
 
 fn main() -> io::Result<()> {
     let root = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -17,9 +17,9 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", dist.display());
     let profile = env::var("PROFILE").unwrap_or_default();
     match page(&profile, fs::read_to_string(&index).ok().as_deref()) {
-        Page::Embed => {}
-        Page::EmbedPlaceholder => fs::write(&index, PLACEHOLDER)?,
-        Page::Fail => {
+        EmbedDecision::Embed => {}
+        EmbedDecision::EmbedPlaceholder => fs::write(&index, PLACEHOLDER)?,
+        EmbedDecision::Fail => {
             println!(
                 "cargo::error=the web page is not built: run `cargo xtask web` and build again"
             );

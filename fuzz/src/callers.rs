@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Result,
-    http::{Answer, Client},
+    http_client::{HttpClient, HttpResponse},
     rng::Rng,
 };
 
@@ -21,7 +21,7 @@ const OTHER_PASSWORD: &str = "staple under a red lamp";
 
 /// What a request shows of its caller.
 #[derive(Clone, Debug)]
-pub(crate) struct Shown {
+pub(crate) struct CallerCredentials {
     /// The kind of caller, for reports.
     pub(crate) who: &'static str,
     /// The listener that it is sent to.
@@ -46,12 +46,12 @@ pub(crate) struct Callers {
     /// A token of each of two agents.
     tokens: Vec<String>,
     /// Those two agents, the second one with the hostile runtime.
-    agents_known: [Agent; 2],
+    agents_known: [FuzzedAgent; 2],
 }
 
 /// An agent that the fuzzer needs.
 #[derive(Clone, Debug)]
-struct Agent {
+struct FuzzedAgent {
     id: String,
     /// What it is registered with.
     record: Value,
@@ -78,7 +78,7 @@ impl Callers {
                 ("Ada", folders[0], "rehearsal"),
                 ("Bob", folders[1], "hostile"),
             ]
-            .map(|(name, folder, runtime)| Agent {
+            .map(|(name, folder, runtime)| FuzzedAgent {
                 id: String::new(),
                 record: json!({"name": name, "cwd": folder, "runtime": runtime}),
             }),
@@ -89,12 +89,12 @@ impl Callers {
             callers.expect("POST", "/api/auth/register", &first).await?;
             callers.owner = Some(format!("Authorization: Bearer {local_token}"));
         }
-        callers.mend().await?;
+        callers.repair().await?;
         Ok(callers)
     }
 
     /// Makes anew what random requests took away.
-    pub(crate) async fn mend(&mut self) -> Result<()> {
+    pub(crate) async fn repair(&mut self) -> Result<()> {
         if !self.is_known(self.key.as_deref()).await? {
             let made = self
                 .ask("POST", "/api/auth/keys", &json!({"label": LABEL}))
@@ -132,7 +132,7 @@ impl Callers {
     /// Registers the agent where it is retired; takes another one of its folder and runtime where
     /// somebody registered one.
     async fn mend_agent(&mut self, place: usize) -> Result<()> {
-        let Agent { id, record } = self.agents_known[place].clone();
+        let FuzzedAgent { id, record } = self.agents_known[place].clone();
         let listed = self.ask("GET", "/api/agents", &Value::Null).await?.json();
         let listed = listed["agents"].as_array().cloned().unwrap_or_default();
         if listed.iter().any(|agent| agent["id"] == *id) {
@@ -157,13 +157,13 @@ impl Callers {
     }
 
     /// What the owner shows.
-    pub(crate) fn owner(&self) -> Shown {
+    pub(crate) fn owner(&self) -> CallerCredentials {
         let lines = self.owner.iter().cloned().collect();
         self.shown("owner", lines)
     }
 
     /// What the agents show at their own listener.
-    pub(crate) fn agent(&self, rng: &mut Rng) -> Shown {
+    pub(crate) fn agent(&self, rng: &mut Rng) -> CallerCredentials {
         let lines = if self.tokens.is_empty() {
             Vec::new()
         } else {
@@ -177,7 +177,7 @@ impl Callers {
     }
 
     /// One of all kinds.
-    pub(crate) fn any(&self, rng: &mut Rng) -> Shown {
+    pub(crate) fn any(&self, rng: &mut Rng) -> CallerCredentials {
         let of = |line: &Option<String>| line.iter().cloned().collect::<Vec<_>>();
         match rng.below(20) {
             0..=8 => self.owner(),
@@ -205,7 +205,7 @@ impl Callers {
     }
 
     /// Somebody who shows a credential that is none.
-    pub(crate) fn unknown(&self, rng: &mut Rng) -> Shown {
+    pub(crate) fn unknown(&self, rng: &mut Rng) -> CallerCredentials {
         let odd = [
             "Authorization: Bearer ghk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
             "Authorization: Basic Og==",
@@ -217,8 +217,8 @@ impl Callers {
         self.shown("a bad credential", vec![rng.pick(&odd).to_string()])
     }
 
-    fn shown(&self, who: &'static str, lines: Vec<String>) -> Shown {
-        Shown {
+    fn shown(&self, who: &'static str, lines: Vec<String>) -> CallerCredentials {
+        CallerCredentials {
             who,
             listener: self.server,
             host: self.server.to_string(),
@@ -284,7 +284,7 @@ impl Callers {
     }
 
     /// Asks as the owner.
-    pub(crate) async fn ask(&self, method: &str, path: &str, body: &Value) -> Result<Answer> {
+    pub(crate) async fn ask(&self, method: &str, path: &str, body: &Value) -> Result<HttpResponse> {
         let owner: Vec<&str> = self.owner.iter().map(String::as_str).collect();
         let body = (method != "GET").then_some(body);
         self.send(method, path, &owner, body).await
@@ -296,7 +296,7 @@ impl Callers {
         path: &str,
         lines: &[&str],
         body: Option<&Value>,
-    ) -> Result<Answer> {
+    ) -> Result<HttpResponse> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let lines: String = lines.iter().map(|line| format!("{line}\r\n")).collect();
         let request = format!(
@@ -305,7 +305,7 @@ impl Callers {
             self.server,
             body.len()
         );
-        let answer = Client::new(self.server)
+        let answer = HttpClient::new(self.server)
             .ask(request.as_bytes(), PATIENCE)
             .await;
         answer.map_err(|how| format!("{method} {path}: no answer: {how:?}").into())
@@ -313,7 +313,7 @@ impl Callers {
 }
 
 /// The line of the cookie that an answer sets.
-fn cookie_of(answer: &Answer) -> Option<String> {
+fn cookie_of(answer: &HttpResponse) -> Option<String> {
     let set = answer.line("set-cookie").filter(|_| answer.status < 400)?;
     Some(format!("Cookie: {}", set.split(';').next()?))
 }

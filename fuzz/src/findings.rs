@@ -15,7 +15,7 @@ const LATE_ONCE_IN: u64 = 10_000;
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     /// An answer of 500 or above that is not one of the documented ones.
     ServerError,
     /// No answer in time.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
     TooLittle,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for FailureKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ServerError => "5xx",
@@ -59,7 +59,7 @@ pub(crate) struct Findings {
     granted: BTreeSet<String>,
     /// What was late once and not when it was asked for again.
     late_once: Vec<String>,
-    failures: BTreeMap<(Kind, String), Failures>,
+    failures: BTreeMap<(FailureKind, String), Failures>,
 }
 
 /// Failures of one kind at one place.
@@ -94,17 +94,22 @@ impl Findings {
 
     /// Notes that an answer was late and came in time when it was asked for again; too many of
     /// them are a hang.
-    pub(crate) fn late_once(&mut self, place: &str) {
+    pub(crate) fn record_late(&mut self, place: &str) {
         self.late_once.push(place.to_owned());
         let allowed = self.attempts() / LATE_ONCE_IN + 1;
         if u64::try_from(self.late_once.len()).is_ok_and(|late| late > allowed) {
             let all = self.late_once.join(", ");
-            self.failed(Kind::Hang, "too many answers were late once", || all);
+            self.failed(FailureKind::Hang, "too many answers were late once", || all);
         }
     }
 
     /// Holds a failure against the server; `place` is what failures are told apart by.
-    pub(crate) fn failed(&mut self, kind: Kind, place: &str, details: impl FnOnce() -> String) {
+    pub(crate) fn failed(
+        &mut self,
+        kind: FailureKind,
+        place: &str,
+        details: impl FnOnce() -> String,
+    ) {
         let failures = self.failures.entry((kind, place.to_owned()));
         let failures = failures.or_insert_with(|| Failures {
             count: 0,
@@ -123,7 +128,7 @@ impl Findings {
         self.failures.is_empty()
     }
 
-    fn count(&self, kind: Kind) -> u64 {
+    fn count(&self, kind: FailureKind) -> u64 {
         let of_kind = self
             .failures
             .iter()
@@ -160,11 +165,11 @@ impl fmt::Display for Findings {
             callers.map(|(who, (answers, granted))| format!("{who} {granted} of {answers}"));
         writeln!(f, "granted: {}", callers.collect::<Vec<_>>().join(", "))?;
         let kinds = [
-            Kind::ServerError,
-            Kind::Hang,
-            Kind::NoAnswer,
-            Kind::Panic,
-            Kind::Ended,
+            FailureKind::ServerError,
+            FailureKind::Hang,
+            FailureKind::NoAnswer,
+            FailureKind::Panic,
+            FailureKind::Ended,
         ];
         let counts = kinds.map(|kind| format!("{kind}: {}", self.count(kind)));
         write!(
@@ -177,7 +182,7 @@ impl fmt::Display for Findings {
 }
 
 /// A request or an answer as text that can be typed again, cut to a length that can be read.
-pub(crate) fn shown(bytes: &[u8]) -> String {
+pub(crate) fn summary(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES_MAX)];
     let mut text = String::new();
     for part in cut.utf8_chunks() {
@@ -209,7 +214,7 @@ mod tests {
         assert!(findings.is_clean());
         for number in 0..3 {
             findings.attempted("requests");
-            findings.failed(Kind::ServerError, "listRooms 500", || {
+            findings.failed(FailureKind::ServerError, "listRooms 500", || {
                 format!("request {number}")
             });
         }
@@ -224,7 +229,7 @@ mod tests {
 
     #[test]
     fn bytes_are_shown_as_text_and_cut() {
-        assert_eq!(shown(b"GET / \xff\x00\r\n"), "GET / \\xff\\u{0}\n");
-        assert!(shown(&[b'a'; 2_000]).ends_with("(2000 bytes in all)"));
+        assert_eq!(summary(b"GET / \xff\x00\r\n"), "GET / \\xff\\u{0}\n");
+        assert!(summary(&[b'a'; 2_000]).ends_with("(2000 bytes in all)"));
     }
 }

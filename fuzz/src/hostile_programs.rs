@@ -18,7 +18,7 @@ const LONG_LINE: usize = 1 << 20;
 const ENDLESS_LINE: usize = 17 << 20;
 
 /// What a program does next.
-enum Next {
+enum LoopControl {
     GoOn,
     End,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(word: &str, tally: Option<&str>) -> io::Result<()> {
             AGENT => agent_reply(&message),
             _ => tool_server_reply(&message),
         };
-        if let Next::End = say(&mut output, &mut rng, &message, good)? {
+        if let LoopControl::End = say(&mut output, &mut rng, &message, good)? {
             return Ok(());
         }
         output.flush()?;
@@ -87,12 +87,12 @@ fn say(
     rng: &mut Rng,
     message: &Value,
     good: Option<Value>,
-) -> io::Result<Next> {
+) -> io::Result<LoopControl> {
     let id = &message["id"];
     let mut line = |value: &Value| writeln!(output, "{value}");
     let reply = |id: &Value, result: &Value| json!({"jsonrpc": "2.0", "id": id, "result": result});
     let Some(good) = good.filter(|_| !id.is_null()) else {
-        return Ok(Next::GoOn);
+        return Ok(LoopControl::GoOn);
     };
     // The first words are right more often: who is not let in breaks little.
     let is_first = matches!(
@@ -102,7 +102,7 @@ fn say(
     let is_good = rng.chance(if is_first { 85 } else { 30 });
     if is_good {
         line(&reply(id, &good))?;
-        return Ok(Next::GoOn);
+        return Ok(LoopControl::GoOn);
     }
     match rng.below(19) {
         0 => line(&reply(&json!(-77), &good))?,
@@ -127,7 +127,7 @@ fn say(
             output.write_all(&vec![b'y'; ENDLESS_LINE])?;
             output.write_all(b"\n")?;
         }
-        11 => return Ok(Next::End),
+        11 => return Ok(LoopControl::End),
         12 => {
             for count in 0..200 {
                 line(&odd_update(rng, count))?;
@@ -151,7 +151,7 @@ fn say(
             "sessionId": "", "nextCursor": "again", "protocolVersion": 99, "stopReason": "none"}),
         ))?,
     }
-    Ok(Next::GoOn)
+    Ok(LoopControl::GoOn)
 }
 
 fn update(update: &Value) -> Value {

@@ -11,22 +11,22 @@
 )]
 
 mod callers;
-mod driving;
 mod findings;
+mod fuzz_run;
 mod hostile_programs;
 mod hostile_server;
-mod house;
-mod http;
+mod http_client;
+mod json_values;
 mod known_ids;
 mod mcp_calls;
-mod measure;
 mod operations;
-mod peers;
+mod peer_exposure;
 mod raw_http;
+mod request_loops;
 mod requests;
+mod resource_usage;
 mod rng;
-mod run;
-mod values;
+mod server_under_test;
 
 use std::{
     path::{Path, PathBuf},
@@ -50,7 +50,7 @@ const LONG_RUN_ATTEMPTS_MIN: u64 = 100_000;
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
-struct Ask {
+struct FuzzArgs {
     /// The program of the server.
     server: PathBuf,
     /// Where the data folders go; removed at the end.
@@ -63,7 +63,7 @@ struct Ask {
     attempts_min: u64,
 }
 
-impl Ask {
+impl FuzzArgs {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self> {
         let (mut server, mut folder) = (None, None);
         let (mut minutes, mut seed, mut attempts_min) = (1.0_f64, 1, None);
@@ -110,12 +110,12 @@ fn main() -> ExitCode {
         let _ = hostile_programs::run(word, words.get(1).map(String::as_str));
         return ExitCode::SUCCESS;
     }
-    let outcome = Ask::read(words.into_iter()).and_then(|ask| {
-        let folder = Folder::new(&ask.folder)?;
+    let outcome = FuzzArgs::read(words.into_iter()).and_then(|ask| {
+        let folder = RunFolder::new(&ask.folder)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        runtime.block_on(run::run(&ask, &folder.0))
+        runtime.block_on(fuzz_run::run(&ask, &folder.0))
     });
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -128,9 +128,9 @@ fn main() -> ExitCode {
 }
 
 /// The folder of the run, gone when dropped.
-struct Folder(PathBuf);
+struct RunFolder(PathBuf);
 
-impl Folder {
+impl RunFolder {
     fn new(path: &Path) -> Result<Self> {
         let path = path.join(format!("fuzz-data-{}", std::process::id()));
         std::fs::create_dir_all(&path)?;
@@ -138,7 +138,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for RunFolder {
     fn drop(&mut self) {
         // What cannot be removed lies beside the build's own files and goes with them.
         let _ = std::fs::remove_dir_all(&self.0);
@@ -153,7 +153,7 @@ mod tests {
     fn options_are_read_and_an_unknown_one_is_named() {
         let words = |text: &str| {
             let words: Vec<_> = text.split(' ').map(str::to_owned).collect();
-            Ask::read(words.into_iter())
+            FuzzArgs::read(words.into_iter())
         };
         let ask = words("--server s --folder f --minutes 0.5 --seed 7").unwrap();
         assert_eq!((ask.span, ask.seed), (Duration::from_secs(30), 7));

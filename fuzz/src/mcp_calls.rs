@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::{HANG_S, callers::Shown, requests::Request, values::Maker};
+use crate::{HANG_S, callers::CallerCredentials, json_values::ValueGenerator, requests::Request};
 
 /// A tool and the schema of its arguments.
-pub(crate) type Tool = (String, Value);
+pub(crate) type ToolSchema = (String, Value);
 
 /// Seconds that a call may take whose tool waits for a person's word on a card, which is 50 s, or
 /// for a tool server, which has 20 s.
@@ -20,7 +20,7 @@ pub(crate) fn answer_max_s(request: &Request) -> u64 {
 }
 
 /// The tools that an answer to `tools/list` names.
-pub(crate) fn tools_in(answer: &Value) -> Vec<Tool> {
+pub(crate) fn tools_in(answer: &Value) -> Vec<ToolSchema> {
     let tools = answer["result"]["tools"].as_array();
     let tool = |tool: &Value| {
         let name = tool["name"].as_str()?.to_owned();
@@ -32,14 +32,14 @@ pub(crate) fn tools_in(answer: &Value) -> Vec<Tool> {
 /// A POST of one message to `/mcp`, or to the way to a tool server; one that is to be kept by
 /// nobody has arguments of the wrong kinds.
 pub(crate) fn request(
-    maker: &mut Maker<'_>,
-    tools: &[Tool],
-    shown: &Shown,
+    maker: &mut ValueGenerator<'_>,
+    tools: &[ToolSchema],
+    shown: &CallerCredentials,
     is_kept: bool,
 ) -> Request {
     let mut message = message(maker, tools, is_kept);
     if maker.rng.chance(30) {
-        maker.bend(&mut message);
+        maker.mutate(&mut message);
     }
     let body = match maker.rng.below(10) {
         0 => maker.broken(&message),
@@ -83,7 +83,7 @@ pub(crate) fn request(
     }
 }
 
-fn message(maker: &mut Maker<'_>, tools: &[Tool], is_kept: bool) -> Value {
+fn message(maker: &mut ValueGenerator<'_>, tools: &[ToolSchema], is_kept: bool) -> Value {
     let id = match maker.rng.below(4) {
         0 => Value::Null,
         1 => json!("one"),
@@ -109,7 +109,7 @@ fn message(maker: &mut Maker<'_>, tools: &[Tool], is_kept: bool) -> Value {
                 true => nothing,
                 false => maker.rng.pick(tools).clone(),
             };
-            let mut arguments = maker.whole("", &schema);
+            let mut arguments = maker.valid("", &schema);
             if let Some(members) = arguments.as_object_mut() {
                 // Else the answer may wait for a person's word.
                 for (_, value) in members

@@ -136,13 +136,13 @@ impl Operation {
 
 /// The operations, and the schemas that they refer to.
 #[derive(Clone, Debug)]
-pub(crate) struct Interface {
+pub(crate) struct ApiDocument {
     /// Every operation that is not left out.
     pub(crate) operations: Vec<Operation>,
     schemas: Value,
 }
 
-impl Interface {
+impl ApiDocument {
     /// Reads the document.
     pub(crate) fn read() -> Result<Self> {
         let mut document: Value = serde_json::from_str(DOCUMENT)?;
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn every_operation_with_a_rule_of_its_own_exists() {
-        let interface = Interface::read().unwrap();
+        let interface = ApiDocument::read().unwrap();
         let exists = |id: &str| interface.operations.iter().any(|one| one.id == id);
         for (id, ..) in WAITS {
             assert!(exists(id), "{id}");

@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{callers::Shown, operations::Operation, rng::Rng, values::Maker};
+use crate::{
+    callers::CallerCredentials, json_values::ValueGenerator, operations::Operation, rng::Rng,
+};
 
 /// How much of a request follows the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum Validity {
     /// Everything does.
     Whole,
     /// Nearly everything does.
@@ -54,10 +56,10 @@ pub(crate) struct Request {
 
 /// A request for the operation by a caller who shows this.
 pub(crate) fn request(
-    maker: &mut Maker<'_>,
+    maker: &mut ValueGenerator<'_>,
     operation: &Operation,
-    shape: Shape,
-    shown: &Shown,
+    shape: Validity,
+    shown: &CallerCredentials,
 ) -> Request {
     let mut path = filled(maker, &operation.path, shape);
     path.push_str(&query(maker, operation, shape));
@@ -92,7 +94,7 @@ pub(crate) fn request(
 const RESTORE: &str = "/api/backups/{id}/restore";
 
 /// The path with something in place of each parameter.
-fn filled(maker: &mut Maker<'_>, path: &str, shape: Shape) -> String {
+fn filled(maker: &mut ValueGenerator<'_>, path: &str, shape: Validity) -> String {
     let mut collection = "";
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -105,9 +107,9 @@ fn filled(maker: &mut Maker<'_>, path: &str, shape: Shape) -> String {
             continue;
         };
         let is_odd = match shape {
-            Shape::Whole => false,
-            Shape::Bent => maker.rng.chance(15),
-            Shape::Broken => true,
+            Validity::Whole => false,
+            Validity::Bent => maker.rng.chance(15),
+            Validity::Broken => true,
         };
         let known = maker.known.of_parameter(collection, name, maker.rng);
         let known = known.filter(|_| path != RESTORE);
@@ -121,15 +123,17 @@ fn filled(maker: &mut Maker<'_>, path: &str, shape: Shape) -> String {
     parts.join("/")
 }
 
-fn query(maker: &mut Maker<'_>, operation: &Operation, shape: Shape) -> String {
+fn query(maker: &mut ValueGenerator<'_>, operation: &Operation, shape: Validity) -> String {
     let mut pairs = Vec::new();
     for (name, schema) in &operation.query {
         if !maker.rng.chance(if is_needed(name) { 95 } else { 30 }) {
             continue;
         }
-        let value = maker.whole(name, schema);
+        let value = maker.valid(name, schema);
         let value = match shape {
-            Shape::Bent | Shape::Broken if maker.rng.chance(30) => Value::String(maker.odd_text()),
+            Validity::Bent | Validity::Broken if maker.rng.chance(30) => {
+                Value::String(maker.odd_text())
+            }
             _ => value,
         };
         let values = match value {
@@ -145,7 +149,7 @@ fn query(maker: &mut Maker<'_>, operation: &Operation, shape: Shape) -> String {
             pairs.push(format!("{name}={}", escaped(&text)));
         }
     }
-    if shape == Shape::Bent && maker.rng.chance(10) {
+    if shape == Validity::Bent && maker.rng.chance(10) {
         pairs.push(
             maker
                 .rng
@@ -160,22 +164,26 @@ fn query(maker: &mut Maker<'_>, operation: &Operation, shape: Shape) -> String {
 }
 
 /// The body and its media type.
-fn body(maker: &mut Maker<'_>, operation: &Operation, shape: Shape) -> (Option<Vec<u8>>, String) {
+fn body(
+    maker: &mut ValueGenerator<'_>,
+    operation: &Operation,
+    shape: Validity,
+) -> (Option<Vec<u8>>, String) {
     let Some((schema, media_type)) = &operation.body else {
         // Some clients send one where nobody reads it.
-        let sends_one = shape != Shape::Whole && maker.rng.chance(10);
+        let sends_one = shape != Validity::Whole && maker.rng.chance(10);
         return (sends_one.then(|| b"{}".to_vec()), String::new());
     };
     if media_type.starts_with("multipart/") {
         return multipart(maker, shape);
     }
-    let mut value = maker.whole("", schema);
+    let mut value = maker.valid("", schema);
     let mut media_type = media_type.clone();
     let body = match shape {
-        Shape::Whole => value.to_string().into_bytes(),
-        Shape::Bent => {
+        Validity::Whole => value.to_string().into_bytes(),
+        Validity::Bent => {
             for _ in 0..=maker.rng.below(3) {
-                maker.bend(&mut value);
+                maker.mutate(&mut value);
             }
             if maker.rng.chance(8) {
                 let others = [
@@ -189,13 +197,13 @@ fn body(maker: &mut Maker<'_>, operation: &Operation, shape: Shape) -> (Option<V
             }
             value.to_string().into_bytes()
         }
-        Shape::Broken => maker.broken(&value),
+        Validity::Broken => maker.broken(&value),
     };
     (Some(body), media_type)
 }
 
-fn multipart(maker: &mut Maker<'_>, shape: Shape) -> (Option<Vec<u8>>, String) {
-    let name = if shape == Shape::Whole {
+fn multipart(maker: &mut ValueGenerator<'_>, shape: Validity) -> (Option<Vec<u8>>, String) {
+    let name = if shape == Validity::Whole {
         "notes.txt".to_owned()
     } else {
         maker.odd_text()
@@ -215,11 +223,11 @@ fn multipart(maker: &mut Maker<'_>, shape: Shape) -> (Option<Vec<u8>>, String) {
          Content-Type: text/plain\r\n\r\nhello\r\n--edge--\r\n"
     )
     .into_bytes();
-    if shape == Shape::Broken {
+    if shape == Validity::Broken {
         let place = maker.rng.below(body.len() - 20);
         body.truncate(place);
     }
-    let boundary = if shape != Shape::Whole && maker.rng.chance(10) {
+    let boundary = if shape != Validity::Whole && maker.rng.chance(10) {
         ""
     } else {
         "; boundary=edge"
@@ -228,12 +236,12 @@ fn multipart(maker: &mut Maker<'_>, shape: Shape) -> (Option<Vec<u8>>, String) {
 }
 
 /// Further lines of the head: repeated writes, conditions, ranges.
-fn further_lines(rng: &mut Rng, shape: Shape) -> Vec<String> {
+fn further_lines(rng: &mut Rng, shape: Validity) -> Vec<String> {
     let mut lines = Vec::new();
     if rng.chance(10) {
         // Few keys, so that some are used again with another body.
         let key = match shape {
-            Shape::Whole => format!("fuzzer-{}", rng.below(20)),
+            Validity::Whole => format!("fuzzer-{}", rng.below(20)),
             _ => rng
                 .pick(&["", "a", "fuzzer-1", "\"quoted\"", "é"])
                 .to_string(),
@@ -266,7 +274,7 @@ fn further_lines(rng: &mut Rng, shape: Shape) -> Vec<String> {
         "X-HTTP-Method-Override: DELETE",
         "Cookie: guildhall_0=a; guildhall_0=b; =; ;;",
     ];
-    while shape != Shape::Whole && rng.chance(15) {
+    while shape != Validity::Whole && rng.chance(15) {
         lines.push(rng.pick(others).to_string());
     }
     lines

@@ -2,7 +2,7 @@ import { mount } from 'svelte';
 import './ui/tokens.css';
 import './ui/base.css';
 import App from './shell/App.svelte';
-import { boot } from './shell/boot.svelte';
+import { boot } from './shell/page-start.svelte';
 // Imported for its effect: the chosen theme is on the root before the first paint.
 import './shell/theme.svelte';
 

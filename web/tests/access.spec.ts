@@ -1,24 +1,24 @@
 import type { Entry } from '../src/api/types';
-import { expect, test, type House } from './house';
-import { call, openSession, plan, send } from './at-work';
-import { expectAccessible, looks } from './looks';
+import { expect, test, type TestServer } from './test-server';
+import { call, openSession, plan, send } from './session-actions';
+import { expectAccessible, viewports } from './view-checks';
 
-/** A house in which every view has something to show. */
-async function furnished(house: House): Promise<Record<string, string>> {
-  const team = await house.team();
-  const me = await house.me();
-  await house.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
-  const scribe = await house.agent('Scribe');
-  await house.post('/api/rooms', { kind: 'channel', title: 'A channel with a rather long name that has to be cut', topic: 'x'.repeat(300) });
-  await house.post('/api/rooms', { kind: 'dm', memberIds: [scribe.agent.authorId] });
-  const { entry } = await house.post<{ entry: Entry }>(`/api/rooms/${team.id}/entries`, { text: `Hello @scribe, see https://example.org/${'long/'.repeat(40)} and \`code\`.` });
+/** A server in which every view has something to show. */
+async function furnished(server: TestServer): Promise<Record<string, string>> {
+  const team = await server.team();
+  const me = await server.me();
+  await server.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
+  const scribe = await server.agent('Scribe');
+  await server.post('/api/rooms', { kind: 'channel', title: 'A channel with a rather long name that has to be cut', topic: 'x'.repeat(300) });
+  await server.post('/api/rooms', { kind: 'dm', memberIds: [scribe.agent.authorId] });
+  const { entry } = await server.post<{ entry: Entry }>(`/api/rooms/${team.id}/entries`, { text: `Hello @scribe, see https://example.org/${'long/'.repeat(40)} and \`code\`.` });
   await scribe.say(team.id, `@ada\n\`\`\`sh\n${'a long line '.repeat(30)}\n\`\`\`\nand \u202E hidden`);
   await scribe.say(team.id, 'w'.repeat(400));
   await scribe.say(team.id, `A reply, ${'with a long word '.repeat(12)}${'x'.repeat(80)}`, entry.id);
-  const session = await openSession(house, 'quarry');
+  const session = await openSession(server, 'quarry');
   const edit = call('write_file', { path: 'a/rather/long/path/that/has/to/be/broken/somewhere.md', content: `${'a long line '.repeat(30)}\n` });
-  await send(house, session, 'Cut the stone', '#think about it', plan(['Cut', 'in_progress'], ['Carry', 'pending']), '#say **Now** `cutting`.', edit);
-  for (const emoji of ['👍', '🎉', '👀']) await house.react(team.id, entry.id, emoji);
+  await send(server, session, 'Cut the stone', '#think about it', plan(['Cut', 'in_progress'], ['Carry', 'pending']), '#say **Now** `cutting`.', edit);
+  for (const emoji of ['👍', '🎉', '👀']) await server.react(team.id, entry.id, emoji);
   return {
     home: '/',
     rooms: '/rooms',
@@ -31,7 +31,7 @@ async function furnished(house: House): Promise<Record<string, string>> {
     threads: '/threads',
     search: '/search',
     found: '/search?q=hello',
-    asks: '/asks',
+    approvals: '/asks',
     sessions: '/sessions',
     'terminal sessions': '/sessions?show=terminal',
     session: `/sessions/${session.id}`,
@@ -47,37 +47,37 @@ async function furnished(house: House): Promise<Record<string, string>> {
   };
 }
 
-for (const look of looks) {
-  test(`every view is accessible and does not scroll sideways, ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
+for (const look of viewports) {
+  test(`every view is accessible and does not scroll sideways, ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
     // Some twenty views, each looked through whole.
     test.setTimeout(240_000);
-    const views = await furnished(house);
+    const views = await furnished(server);
     const page = await windows.open('/', look);
     for (const [name, path] of Object.entries(views)) {
-      await page.goto(house.url + path);
+      await page.goto(server.url + path);
       await expect(page.getByRole('status').filter({ hasText: 'Live' })).toBeAttached();
       await expect(page.getByRole('main').getByRole('heading').first()).toBeVisible();
       await expectAccessible(page, name);
     }
 
-    await page.goto(house.url + views.people);
+    await page.goto(server.url + views.people);
     await page.getByRole('button', { name: /^Edit/ }).first().click();
     await expectAccessible(page, 'edit dialog');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+k');
     await expectAccessible(page, 'palette');
     await page.keyboard.press('Escape');
-    await page.goto(house.url + views.rooms);
+    await page.goto(server.url + views.rooms);
     await page.getByRole('button', { name: 'Channel', exact: true }).click();
     await expectAccessible(page, 'new channel dialog');
   });
 }
 
-test('at phone width everything one touches is at least 44 px', async ({ house, windows }) => {
-  const views = await furnished(house);
+test('at phone width everything one touches is at least 44 px', async ({ server, windows }) => {
+  const views = await furnished(server);
   const page = await windows.open('/', { width: 360, height: 640 });
   for (const [name, path] of Object.entries(views)) {
-    await page.goto(house.url + path);
+    await page.goto(server.url + path);
     await expect(page.getByRole('main').getByRole('heading').first()).toBeVisible();
     const small = await page.evaluate(() => {
       const inText = (element: Element) => element.closest('.text, .note, .hint') !== null;
@@ -93,8 +93,8 @@ test('at phone width everything one touches is at least 44 px', async ({ house, 
   }
 });
 
-test('at phone width the panel is a sheet that gives the focus back', async ({ house, windows }) => {
-  const team = await house.team();
+test('at phone width the panel is a sheet that gives the focus back', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`, { width: 360, height: 640 });
   const opener = page.getByRole('button', { name: 'Members and details' });
   await opener.click();
@@ -104,12 +104,12 @@ test('at phone width the panel is a sheet that gives the focus back', async ({ h
   await expect(opener).toBeFocused();
 });
 
-test('the theme is chosen once and remembered', async ({ house, windows }) => {
+test('the theme is chosen once and remembered', async ({ server, windows }) => {
   const page = await windows.open('/', { theme: 'dark' });
   const root = page.locator('html');
   await expect(root).toHaveAttribute('data-theme', 'dark');
   await page.getByRole('button', { name: 'Theme: auto' }).click();
   await expect(root).toHaveAttribute('data-theme', 'light');
-  await page.goto(`${house.url}/rooms`);
+  await page.goto(`${server.url}/rooms`);
   await expect(root).toHaveAttribute('data-theme', 'light');
 });

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
-import { composer, expect, live, test, texts } from './house';
+import { composer, expect, live, test, texts } from './test-server';
 
 /** One red pixel. */
 const PNG = Buffer.from(
@@ -21,8 +21,8 @@ async function drop(page: Page, on: string, files: { name: string; type: string;
   for (const event of ['dragenter', 'dragover', 'drop']) await page.dispatchEvent(on, event, { dataTransfer: transfer });
 }
 
-test('a picture is shown where it was said, another file is offered for download', async ({ house, windows }) => {
-  const team = await house.team();
+test('a picture is shown where it was said, another file is offered for download', async ({ server, windows }) => {
+  const team = await server.team();
   const one = await windows.open(`/rooms/${team.id}`);
   const two = await windows.open(`/rooms/${team.id}`);
   await picker(one).setInputFiles([
@@ -43,22 +43,22 @@ test('a picture is shown where it was said, another file is offered for download
   await two.getByRole('link', { name: 'Download plan.txt, 16 B' }).click();
   expect(readFileSync(await (await download).path(), 'utf8')).toBe('first the stones');
   await expect.poll(() => texts(two)).toEqual(['the plan']);
-  const [entry] = await house.entries(team.id);
+  const [entry] = await server.entries(team.id);
   expect(entry?.attachments.map(({ name }) => name)).toEqual(['arch.png', 'plan.txt']);
 });
 
-test('files are dropped on the room, and a message may be nothing but files', async ({ house, windows }) => {
-  const team = await house.team();
+test('files are dropped on the room, and a message may be nothing but files', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   await drop(page, '.talk', [{ name: 'a.txt', type: 'text/plain', text: 'one' }]);
   await expect(chips(page)).toHaveText([/a\.txt/]);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
   await expect(page.getByRole('link', { name: /^Download a\.txt/ })).toBeVisible();
-  expect((await house.entries(team.id))[0]).toMatchObject({ text: '' });
+  expect((await server.entries(team.id))[0]).toMatchObject({ text: '' });
 });
 
-test('a picture is pasted into the text', async ({ house, windows }) => {
-  const team = await house.team();
+test('a picture is pasted into the text', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   await composer(page).fill('look');
   await composer(page).evaluate((field, bytes) => {
@@ -72,8 +72,8 @@ test('a picture is pasted into the text', async ({ house, windows }) => {
   await expect(page.getByRole('img', { name: 'image.png' })).toBeVisible();
 });
 
-test('sending waits for its files, and goes out with the last of them', async ({ house, windows }) => {
-  const team = await house.team();
+test('sending waits for its files, and goes out with the last of them', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   let release = () => {};
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -87,15 +87,15 @@ test('sending waits for its files, and goes out with the last of them', async ({
   await expect(page.getByText('Goes out as soon as the files are there.')).toBeVisible();
   await page.getByRole('button', { name: 'Do not send yet' }).click();
   await composer(page).press('Enter');
-  expect(await house.entries(team.id)).toEqual([]);
+  expect(await server.entries(team.id)).toEqual([]);
   release();
   await expect.poll(() => texts(page)).toEqual(['with a file']);
   await expect(page.getByRole('link', { name: /^Download slow\.txt/ })).toBeVisible();
 });
 
-test('a refused file says why at its chip, and the text is kept', async ({ house, windows }) => {
-  await house.patch('/api/settings', { 'rooms.attachmentBytesMax': 1000, 'rooms.attachmentStoreBytesMax': 1500 });
-  const team = await house.team();
+test('a refused file says why at its chip, and the text is kept', async ({ server, windows }) => {
+  await server.patch('/api/settings', { 'rooms.attachmentBytesMax': 1000, 'rooms.attachmentStoreBytesMax': 1500 });
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   const file = (name: string, size: number) => ({ name, mimeType: 'text/plain', buffer: Buffer.alloc(size, name) });
   await composer(page).fill('three files');
@@ -110,15 +110,15 @@ test('a refused file says why at its chip, and the text is kept', async ({ house
   await expect(chips(page)).toHaveText([/first\.txt.*900 B/]);
   await picker(page).setInputFiles([file('second.txt', 900)]);
   await expect(chips(page).nth(1).getByRole('alert')).not.toBeEmpty();
-  await house.patch('/api/settings', { 'rooms.attachmentStoreBytesMax': 1_000_000 });
+  await server.patch('/api/settings', { 'rooms.attachmentStoreBytesMax': 1_000_000 });
   await page.getByRole('button', { name: 'Try again' }).click();
   await expect(chips(page)).toHaveText([/first\.txt.*900 B/, /second\.txt.*900 B/]);
   await composer(page).press('Enter');
   await expect.poll(() => texts(page)).toEqual(['three files']);
 });
 
-test('a reload keeps the text, and eleven files are ten', async ({ house, windows }) => {
-  const team = await house.team();
+test('a reload keeps the text, and eleven files are ten', async ({ server, windows }) => {
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`);
   await composer(page).fill('kept');
   const many = Array.from({ length: 11 }, (_, index) => ({ name: `f${index}.txt`, mimeType: 'text/plain', buffer: Buffer.from(`${index}`) }));
@@ -131,9 +131,9 @@ test('a reload keeps the text, and eleven files are ten', async ({ house, window
   await expect(chips(page)).toHaveCount(0);
 });
 
-test('a file goes into a thread with its reply', async ({ house, windows }) => {
-  const team = await house.team();
-  const { entry } = await house.post<{ entry: { id: string } }>(`/api/rooms/${team.id}/entries`, { text: 'root' });
+test('a file goes into a thread with its reply', async ({ server, windows }) => {
+  const team = await server.team();
+  const { entry } = await server.post<{ entry: { id: string } }>(`/api/rooms/${team.id}/entries`, { text: 'root' });
   const page = await windows.open(`/rooms/${team.id}/t/${entry.id}`);
   const thread = page.getByRole('region', { name: 'Thread', exact: true }).first();
   await drop(page, 'section.panel', [{ name: 'reply.txt', type: 'text/plain', text: 'r' }]);

@@ -3,20 +3,20 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { address, control, go, headless, isNew, isShown, more, now, opened, picture, press, processes, showsSite, site, tab, tabs } from './browser';
-import { expect, test } from './house';
-import { expectAccessible, looks } from './looks';
+import { address, control, go, headless, isNew, isShown, more, now, opened, picture, press, processes, showsSite, site, tab, tabs } from './browser-steps';
+import { expect, test } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 test.use({ start: { env: headless } });
 // Each has a server and a Chromium of its own, which on a busy computer take half a minute to start.
 test.describe.configure({ mode: 'parallel', timeout: 120_000 });
 
-test('it is opened, led to an address, seen, and closed', async ({ house, windows }) => {
+test('it is opened, led to an address, seen, and closed', async ({ server, windows }) => {
   const { url, close } = await site();
   const page = await windows.open('/browser');
   await expect(page.getByRole('heading', { name: 'No browser is running' })).toBeVisible();
   // Looking starts nothing.
-  expect(await now(house)).toMatchObject({ status: 'disconnected', connectionId: '' });
+  expect(await now(server)).toMatchObject({ status: 'disconnected', connectionId: '' });
   await page.getByRole('button', { name: 'Open it here' }).click();
   await expect(tab(page, 'New tab')).toBeVisible({ timeout: 30_000 });
   await expect(control(page)).toContainText('You have control');
@@ -42,13 +42,13 @@ test('it is opened, led to an address, seen, and closed', async ({ house, window
   await more(page, 'Close the browser…');
   await page.getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).last().click();
   await expect(page.getByRole('heading', { name: 'No browser is running' })).toBeVisible();
-  expect((await now(house)).status).toBe('disconnected');
+  expect((await now(server)).status).toBe('disconnected');
   await close();
 });
 
-test('mouse, wheel, keys and the clipboard reach the page', async ({ house, windows }) => {
+test('mouse, wheel, keys and the clipboard reach the page', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const page = await windows.open('/browser');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   let delayMs = 0;
@@ -102,9 +102,9 @@ test('mouse, wheel, keys and the clipboard reach the page', async ({ house, wind
   await close();
 });
 
-test('two presses in one place are a double one', async ({ house, windows }) => {
+test('two presses in one place are a double one', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const page = await windows.open('/browser');
   await showsSite(page);
   await press(page, 60, 320, { clickCount: 2 });
@@ -112,9 +112,9 @@ test('two presses in one place are a double one', async ({ house, windows }) => 
   await close();
 });
 
-test('what an input method makes comes whole, once, and only when it is done', async ({ house, windows }) => {
+test('what an input method makes comes whole, once, and only when it is done', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const page = await windows.open('/browser');
   await showsSite(page);
   await press(page, 100, 140);
@@ -136,12 +136,12 @@ test('what an input method makes comes whole, once, and only when it is done', a
   await close();
 });
 
-test('fingers press and scroll, and a keyboard can be called', async ({ house, browser }) => {
+test('fingers press and scroll, and a keyboard can be called', async ({ server, browser }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const context = await browser.newContext({ hasTouch: true, isMobile: true, viewport: { width: 360, height: 740 } });
   const page = await context.newPage();
-  await page.goto(`${house.url}/browser`);
+  await page.goto(`${server.url}/browser`);
   await expect(tab(page, 'ready')).toBeVisible();
   await isShown(page);
   // The page gets the size of the phone, and only then its parts stand where they are pressed.
@@ -166,9 +166,9 @@ test('fingers press and scroll, and a keyboard can be called', async ({ house, b
   await close();
 });
 
-test('tabs are opened, chosen, gone back in and closed', async ({ house, windows }) => {
+test('tabs are opened, chosen, gone back in and closed', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const page = await windows.open('/browser');
   await expect(tab(page, 'ready')).toHaveAttribute('aria-selected', 'true');
   await page.getByRole('button', { name: 'New tab' }).click();
@@ -200,9 +200,9 @@ test('tabs are opened, chosen, gone back in and closed', async ({ house, windows
   await expect(page.getByRole('button', { name: 'Load it again' })).toBeVisible();
 });
 
-test('what a page asks is a card, which no key answers by accident', async ({ house, windows }) => {
+test('what a page asks is a card, which no key answers by accident', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, `${url}/?asks=confirm`);
+  await opened(server, `${url}/?asks=confirm`);
   const page = await windows.open('/browser');
   await showsSite(page);
   await press(page, 100, 50);
@@ -244,9 +244,9 @@ test('what a page asks is a card, which no key answers by accident', async ({ ho
   await close();
 });
 
-test('a page gets no file, and gives none', async ({ house, windows }) => {
+test('a page gets no file, and gives none', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, `${url}/file`);
+  await opened(server, `${url}/file`);
   const page = await windows.open('/browser');
   await expect(page.getByText('Nothing is downloaded here.')).toBeVisible();
   await page.getByRole('button', { name: 'Put this note away' }).click();
@@ -254,14 +254,14 @@ test('a page gets no file, and gives none', async ({ house, windows }) => {
   await close();
 });
 
-test('a page that crashes is told so, and comes back', async ({ house, windows }) => {
+test('a page that crashes is told so, and comes back', async ({ server, windows }) => {
   const { url, close } = await site();
-  await opened(house, url);
+  await opened(server, url);
   const page = await windows.open('/browser');
   await showsSite(page);
-  for (const pid of processes(house).renderers) process.kill(pid, 'SIGKILL');
+  for (const pid of processes(server).renderers) process.kill(pid, 'SIGKILL');
   await expect(page.getByText('This page crashed.')).toBeVisible();
-  expect((await now(house)).status).toBe('connected');
+  expect((await now(server)).status).toBe('connected');
   await page.getByRole('button', { name: 'Load it again' }).click();
   await expect(page.getByText('This page crashed.')).toHaveCount(0);
   // The page has its button when it shows itself again; its first picture may still be blank.
@@ -288,14 +288,14 @@ test.describe('without a Chromium', () => {
 test.describe('with a program that is no Chromium', () => {
   test.use({ start: { env: { ...headless, GUILDHALL_BROWSER: '/bin/false' } } });
 
-  test('it says that it did not open, and may be tried again', async ({ house, windows }) => {
+  test('it says that it did not open, and may be tried again', async ({ server, windows }) => {
     const page = await windows.open('/browser');
     await page.getByRole('button', { name: 'Open it here' }).click();
     await expect(page.getByRole('heading', { name: 'The browser did not open' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'LAUNCH_FAILED' })).toHaveAttribute('href', '/docs/errors/LAUNCH_FAILED');
-    const { revision } = await now(house);
+    const { revision } = await now(server);
     await page.getByRole('button', { name: 'Try again, here' }).click();
-    await expect.poll(async () => (await now(house)).revision).toBeGreaterThan(revision);
+    await expect.poll(async () => (await now(server)).revision).toBeGreaterThan(revision);
     await expect(page.getByRole('heading', { name: 'The browser did not open' })).toBeVisible();
   });
 });
@@ -311,7 +311,7 @@ test.describe('with a Chromium that never gets ready', () => {
     },
   });
 
-  test('it says how far it is, and can be given up', async ({ house, windows }) => {
+  test('it says how far it is, and can be given up', async ({ server, windows }) => {
     const page = await windows.open('/browser');
     await page.getByRole('button', { name: 'Open it here' }).click();
     await expect(page.getByRole('heading', { name: 'The browser is being got ready' })).toBeVisible();
@@ -319,20 +319,20 @@ test.describe('with a Chromium that never gets ready', () => {
     await expectAccessible(page, 'a browser that is got ready');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await expect(page.getByRole('heading', { name: 'No browser is running' })).toBeVisible();
-    expect((await now(house)).status).toBe('disconnected');
+    expect((await now(server)).status).toBe('disconnected');
   });
 });
 
 test.describe('not on this computer', () => {
   test.use({ start: { auth: 'login', env: headless } });
 
-  test('a sentence says why there is none', async ({ house, browser }) => {
+  test('a sentence says why there is none', async ({ server, browser }) => {
     const account = { email: 'ada@example.org', displayName: 'Ada', password: 'a rather long password' };
-    await house.post('/api/auth/register', { ...account, setupCode: house.setupCode });
+    await server.post('/api/auth/register', { ...account, setupCode: server.setupCode });
     // As behind a tunnel.
     const context = await browser.newContext({ extraHTTPHeaders: { 'x-forwarded-for': '203.0.113.9' } });
     const page = await context.newPage();
-    await page.goto(`${house.url}/browser`);
+    await page.goto(`${server.url}/browser`);
     await page.getByLabel('E-mail').fill(account.email);
     await page.getByLabel('Password', { exact: true }).fill(account.password);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -343,33 +343,33 @@ test.describe('not on this computer', () => {
   });
 });
 
-test('a browser that is switched off says so', async ({ house, windows }) => {
-  await house.patch('/api/settings', { 'browser.enabled': false });
+test('a browser that is switched off says so', async ({ server, windows }) => {
+  await server.patch('/api/settings', { 'browser.enabled': false });
   const page = await windows.open('/browser');
   await page.getByRole('button', { name: 'Open it here' }).click();
   await expect(page.getByRole('alert').filter({ hasText: 'The local browser is switched off in the settings.' })).toBeVisible();
   await expect(page.getByRole('heading', { name: 'No browser is running' })).toBeVisible();
-  expect((await now(house)).status).toBe('disconnected');
+  expect((await now(server)).status).toBe('disconnected');
 });
 
-for (const look of looks) {
-  test(`the browser is for everybody: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
+for (const look of viewports) {
+  test(`the browser is for everybody: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
     const { url, close } = await site();
     const page = await windows.open('/browser', look);
     await expect(page.getByRole('heading', { name: 'No browser is running' })).toBeVisible();
     await expectAccessible(page, 'no browser');
-    await opened(house, `${url}/?asks=confirm`);
+    await opened(server, `${url}/?asks=confirm`);
     await isShown(page);
     await expectAccessible(page, 'a running browser');
-    await house.post('/api/local-browser/pause', { paused: true });
+    await server.post('/api/local-browser/pause', { paused: true });
     await expect(control(page)).toContainText('Paused');
     await press(page, 100, 50);
     await expect(page.getByRole('form', { name: 'The page asks' })).toBeVisible();
     await expectAccessible(page, 'a page that asks, and is paused');
-    await house.post('/api/local-browser/tabs', { url: `${url}/secret` });
+    await server.post('/api/local-browser/tabs', { url: `${url}/secret` });
     await expect(page.getByRole('form', { name: 'Sign in at the site' })).toBeVisible();
     await expectAccessible(page, 'a site that asks who one is');
-    process.kill(processes(house).browser, 'SIGKILL');
+    process.kill(processes(server).browser, 'SIGKILL');
     await expect(page.getByRole('heading', { name: 'The browser ended by itself' })).toBeVisible();
     await expectAccessible(page, 'a browser that ended');
     expect(await picture(page).count()).toBe(0);

@@ -2,9 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
-import { ask, canvas, everyKind, one, open, shown, tab, tabs } from './canvas';
-import { composer, expect, live, test, texts, type House } from './house';
-import { looks } from './looks';
+import { ask, canvas, everyKind, one, open, shown, tab, tabs } from './canvas-steps';
+import { composer, expect, live, test, texts, type TestServer } from './test-server';
+import { viewports } from './view-checks';
 
 const textbox = (page: Page) => shown(page).getByRole('textbox');
 const save = (page: Page) => shown(page).getByRole('button', { name: 'Save', exact: true });
@@ -23,16 +23,16 @@ async function elsewhere(): Promise<{ url: string; asked: string[]; server: Serv
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, server };
 }
 
-async function room(house: House) {
-  const team = await house.team();
-  const me = await house.me();
-  await house.patch(`/api/rooms/authors/${me.id}`, { displayName: 'Ada Lovelace' });
-  await house.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
-  return { team, me, scribe: await house.agent('Scribe') };
+async function room(server: TestServer) {
+  const team = await server.team();
+  const me = await server.me();
+  await server.patch(`/api/rooms/authors/${me.id}`, { displayName: 'Ada Lovelace' });
+  await server.patch(`/api/rooms/authors/${me.id}/handle`, { handle: 'ada' });
+  return { team, me, scribe: await server.agent('Scribe') };
 }
 
-test('an empty canvas says what comes there, and a person opens the first document', async ({ house, windows }) => {
-  const { team } = await room(house);
+test('an empty canvas says what comes there, and a person opens the first document', async ({ server, windows }) => {
+  const { team } = await room(server);
   const page = await windows.open(`/rooms/${team.id}`);
   await page.getByRole('button', { name: 'Canvas', exact: true }).click();
   await expect(canvas(page).getByText('Documents you or an agent open appear here')).toBeVisible();
@@ -65,21 +65,21 @@ test('an empty canvas says what comes there, and a person opens the first docume
 
   await canvas(page).getByRole('button', { name: 'Open a document' }).click();
   await dialog.getByLabel('Kind').selectOption('File');
-  await dialog.getByLabel('Path').fill(`${house.dir}/nowhere.txt`);
+  await dialog.getByLabel('Path').fill(`${server.dir}/nowhere.txt`);
   await dialog.getByRole('button', { name: 'Open it' }).click();
   await expect(dialog.getByRole('alert')).toHaveCount(1);
   await page.keyboard.press('Escape');
   expect(await tabs(page)).toHaveLength(3);
 });
 
-test('every kind of document is shown as what it is, and nothing is fetched before a click', async ({ house, windows }) => {
+test('every kind of document is shown as what it is, and nothing is fetched before a click', async ({ server, windows }) => {
   test.slow();
-  const { team, scribe } = await room(house);
+  const { team, scribe } = await room(server);
   const site = await elsewhere();
-  for (const content of everyKind(house, scribe, site.url)) {
-    const { id, roomId } = await open(house, team.id, content, scribe);
+  for (const content of everyKind(server, scribe, site.url)) {
+    const { id, roomId } = await open(server, team.id, content, scribe);
     // Pinned, so that none makes room for another.
-    await house.patch(`/api/rooms/${roomId}/canvas/${id}`, { pinned: true });
+    await server.patch(`/api/rooms/${roomId}/canvas/${id}`, { pinned: true });
   }
   const page = await windows.open(`/rooms/${team.id}`, { clicked: site.url });
   await page.getByRole('button', { name: 'Canvas', exact: true }).click();
@@ -128,11 +128,11 @@ test('every kind of document is shown as what it is, and nothing is fetched befo
   expect(await colours(page, await drawing.screenshot())).toBeGreaterThan(2);
 
   const file = await look('main.rs');
-  await expect(file.getByText(`${house.folder('Scribe')}/main.rs`)).toBeVisible();
+  await expect(file.getByText(`${server.folder('Scribe')}/main.rs`)).toBeVisible();
   await expect(file.getByText('Read only here')).toBeVisible();
   await expect(file.getByText('rust', { exact: true })).toBeVisible();
   await expect(file.getByRole('textbox', { name: 'Text of main.rs' })).toHaveText('text');
-  await expect((await look('lib.rs')).getByText(`${house.folder('Scribe')}/lib.rs`)).toBeVisible();
+  await expect((await look('lib.rs')).getByText(`${server.folder('Scribe')}/lib.rs`)).toBeVisible();
   await expect((await look('Board')).getByText('An app of the tool server “boards”')).toBeVisible();
 
   const shared = await look('Shared page');
@@ -153,35 +153,35 @@ test('every kind of document is shown as what it is, and nothing is fetched befo
   site.server.close();
 });
 
-test('a kind this page does not know shows all it holds', async ({ house, windows }) => {
-  const { team } = await room(house);
-  const made = await open(house, team.id, { type: 'json', title: 'From tomorrow', data: {} });
+test('a kind this page does not know shows all it holds', async ({ server, windows }) => {
+  const { team } = await room(server);
+  const made = await open(server, team.id, { type: 'json', title: 'From tomorrow', data: {} });
   const page = await windows.open('/rooms');
   await page.route(`**/api/rooms/${team.id}/canvas`, (route) =>
     route.fulfill({ json: { documents: [{ ...made, contentType: 'hologram', content: { type: 'hologram', title: 'From tomorrow', beam: [1, 2] } }] } }),
   );
-  await page.goto(`${house.url}/rooms/${team.id}?doc=${made.id}`);
+  await page.goto(`${server.url}/rooms/${team.id}?doc=${made.id}`);
   await expect(shown(page).getByText('This page does not know documents of the type “hologram”')).toBeVisible();
   await expect(shown(page).locator('pre')).toContainText('"beam"');
 });
 
-test('pinned tabs stand first, moving to the front reorders for all and opens nobody’s tab', async ({ house, windows }) => {
-  const { team, scribe } = await room(house);
+test('pinned tabs stand first, moving to the front reorders for all and opens nobody’s tab', async ({ server, windows }) => {
+  const { team, scribe } = await room(server);
   const documents = [];
-  for (const title of ['one', 'two', 'three']) documents.push(await open(house, team.id, { type: 'markdown', title, content: title }));
+  for (const title of ['one', 'two', 'three']) documents.push(await open(server, team.id, { type: 'markdown', title, content: title }));
   const ada = await windows.open(`/rooms/${team.id}?doc=${documents[1]!.id}`);
   const other = await windows.open(`/rooms/${team.id}?doc=${documents[0]!.id}`);
   await expect.poll(() => tabs(ada)).toEqual(['three', 'two', 'one']);
 
   await shown(other).getByRole('button', { name: 'Pin', exact: true }).click();
   for (const page of [ada, other]) await expect.poll(() => tabs(page)).toEqual(['one', 'three', 'two']);
-  await ask(house, scribe, 'PATCH', documents[1]!, { activate: true });
+  await ask(server, scribe, 'PATCH', documents[1]!, { activate: true });
   for (const page of [ada, other]) await expect.poll(() => tabs(page)).toEqual(['one', 'two', 'three']);
   await expect(tab(ada, 'two')).toHaveAttribute('aria-selected', 'true');
   await expect(tab(other, /one$/)).toHaveAttribute('aria-selected', 'true');
   await expect(shown(ada).getByText('rev 2')).toBeVisible();
 
-  await open(house, team.id, { type: 'markdown', title: 'four', content: 'new' }, scribe);
+  await open(server, team.id, { type: 'markdown', title: 'four', content: 'new' }, scribe);
   await expect(tab(ada, /four.*changed/)).toBeVisible();
   await expect(tab(ada, 'two')).toHaveAttribute('aria-selected', 'true');
 
@@ -200,13 +200,13 @@ test('pinned tabs stand first, moving to the front reorders for all and opens no
   await expect(tab(ada, 'three')).toHaveAttribute('aria-selected', 'true');
 });
 
-test('a person and an agent edit one document: the lock is a card, and every change of the other is refused', async ({ house, windows }) => {
-  const { team, scribe } = await room(house);
-  const plan = await open(house, team.id, { type: 'markdown', title: 'Plan', content: 'first' }, scribe);
+test('a person and an agent edit one document: the lock is a card, and every change of the other is refused', async ({ server, windows }) => {
+  const { team, scribe } = await room(server);
+  const plan = await open(server, team.id, { type: 'markdown', title: 'Plan', content: 'first' }, scribe);
   const ada = await windows.open(`/rooms/${team.id}?doc=${plan.id}`);
   const watcher = await windows.open(`/rooms/${team.id}?doc=${plan.id}`);
 
-  expect(await ask(house, scribe, 'POST', plan, { editing: true }, '/editing')).toMatchObject({ status: 200 });
+  expect(await ask(server, scribe, 'POST', plan, { editing: true }, '/editing')).toMatchObject({ status: 200 });
   for (const page of [ada, watcher]) {
     await expect(lock(page)).toContainText(/Scribe is editing since \d\d:\d\d/);
     await expect(shown(page).getByRole('button', { name: 'Edit', exact: true })).toHaveCount(0);
@@ -219,40 +219,40 @@ test('a person and an agent edit one document: the lock is a card, and every cha
   await expect(tab(watcher, 'Plan (copy)')).toHaveAttribute('aria-selected', 'true');
   await expect(tab(ada, /^Plan\b(?! \(copy).*Scribe is editing/)).toHaveAttribute('aria-selected', 'true');
 
-  await ask(house, scribe, 'POST', plan, { editing: false }, '/editing');
+  await ask(server, scribe, 'POST', plan, { editing: false }, '/editing');
   await expect(ada.getByText('“Plan” is free to edit now.')).toBeVisible();
 
   await shown(ada).getByRole('button', { name: 'Edit', exact: true }).click();
   await expect(textbox(ada)).toBeFocused();
   await textbox(ada).fill('first\nand my line');
   for (const body of [{}, { pinned: true }, { activate: true }, { content: { type: 'markdown', content: 'theirs' } }]) {
-    expect(await ask(house, scribe, 'PATCH', plan, body)).toMatchObject({ status: 409, code: 'CANVAS_BEING_EDITED' });
+    expect(await ask(server, scribe, 'PATCH', plan, body)).toMatchObject({ status: 409, code: 'CANVAS_BEING_EDITED' });
   }
-  expect(await one(house, plan)).toMatchObject({ rev: 1, pinned: false, content: { content: 'first' } });
+  expect(await one(server, plan)).toMatchObject({ rev: 1, pinned: false, content: { content: 'first' } });
   await save(ada).click();
   await expect(shown(ada).getByText('and my line')).toBeVisible();
-  await expect.poll(() => one(house, plan)).toMatchObject({ rev: 2, content: { content: 'first\nand my line' } });
+  await expect.poll(() => one(server, plan)).toMatchObject({ rev: 2, content: { content: 'first\nand my line' } });
 
   // Free again: the agent's change passes, and the reader is told instead of being surprised.
-  expect(await ask(house, scribe, 'PATCH', plan, { content: { type: 'markdown', title: 'Plan', content: 'second' } })).toMatchObject({ status: 200 });
+  expect(await ask(server, scribe, 'PATCH', plan, { content: { type: 'markdown', title: 'Plan', content: 'second' } })).toMatchObject({ status: 200 });
   await expect(shown(ada).getByText('Scribe changed this while you looked at it.')).toBeVisible();
   await shown(ada).getByRole('button', { name: 'Compare' }).click();
   await expect(ada.getByRole('dialog')).toContainText('removed: and my line');
   await expect(ada.getByRole('dialog')).toContainText('added: second');
 });
 
-test('a change while one was away is a card with three choices, and no text is lost', async ({ house, windows }) => {
-  const { team, scribe } = await room(house);
+test('a change while one was away is a card with three choices, and no text is lost', async ({ server, windows }) => {
+  const { team, scribe } = await room(server);
   const content = 'stones\n\nwest wall\n\nend';
-  const plan = await open(house, team.id, { type: 'markdown', title: 'Plan', content });
+  const plan = await open(server, team.id, { type: 'markdown', title: 'Plan', content });
   const ada = await windows.open(`/rooms/${team.id}?doc=${plan.id}`, { width: 1180 });
   const other = await windows.open(`/rooms/${team.id}?doc=${plan.id}`, { width: 1180 });
   const edit = () => shown(ada).getByRole('button', { name: /^(Edit|Continue editing)$/ }).last().click();
-  const theirs = (text: string) => ask(house, scribe, 'PATCH', plan, { content: { type: 'markdown', title: 'Plan', content: text } });
+  const theirs = (text: string) => ask(server, scribe, 'PATCH', plan, { content: { type: 'markdown', title: 'Plan', content: text } });
   const leave = async () => {
     await shown(ada).getByRole('button', { name: 'Cancel' }).click();
     await ada.getByRole('button', { name: 'Keep it for later' }).click();
-    await expect.poll(async () => (await one(house, plan)).editingBy).toBeUndefined();
+    await expect.poll(async () => (await one(server, plan)).editingBy).toBeUndefined();
   };
 
   await edit();
@@ -276,7 +276,7 @@ test('a change while one was away is a card with three choices, and no text is l
   const both = `${content.replace('stones', 'STONES')}\nmine`;
   await expect(textbox(ada)).toHaveValue(both);
   await save(ada).click();
-  await expect.poll(() => one(house, plan)).toMatchObject({ rev: 3, content: { content: both } });
+  await expect.poll(() => one(server, plan)).toMatchObject({ rev: 3, content: { content: both } });
 
   // Taking theirs sets mine aside, and it can be brought back.
   await edit();
@@ -289,12 +289,12 @@ test('a change while one was away is a card with three choices, and no text is l
   await shown(ada).getByRole('button', { name: 'Bring my text back' }).click();
   await expect(textbox(ada)).toHaveValue('mine alone');
   await save(ada).click();
-  await expect.poll(() => one(house, plan)).toMatchObject({ rev: 5, content: { content: 'mine alone' } });
+  await expect.poll(() => one(server, plan)).toMatchObject({ rev: 5, content: { content: 'mine alone' } });
 });
 
-test('two windows of one person hinder each other by revision: 412 is the same card, and a third change is caught again', async ({ house, windows }) => {
-  const { team } = await room(house);
-  const data = await open(house, team.id, { type: 'json', title: 'Numbers', data: { a: 1 } });
+test('two windows of one person hinder each other by revision: 412 is the same card, and a third change is caught again', async ({ server, windows }) => {
+  const { team } = await room(server);
+  const data = await open(server, team.id, { type: 'json', title: 'Numbers', data: { a: 1 } });
   const first = await windows.open(`/rooms/${team.id}?doc=${data.id}`);
   const second = await windows.open(`/rooms/${team.id}?doc=${data.id}`);
   await shown(first).getByRole('button', { name: 'Edit', exact: true }).click();
@@ -304,7 +304,7 @@ test('two windows of one person hinder each other by revision: 412 is the same c
   await expect(shown(first).getByRole('alert')).toContainText('This is no JSON yet');
   await textbox(first).fill('{"a": 2}');
 
-  const write = (value: number) => house.patch(`/api/rooms/${team.id}/canvas/${data.id}`, { content: { type: 'json', title: 'Numbers', data: { a: value } } });
+  const write = (value: number) => server.patch(`/api/rooms/${team.id}/canvas/${data.id}`, { content: { type: 'json', title: 'Numbers', data: { a: value } } });
   await write(3);
   await expect(shown(first).getByText('Your text stays yours.')).toBeVisible();
   await save(first).click();
@@ -312,37 +312,37 @@ test('two windows of one person hinder each other by revision: 412 is the same c
   await write(4);
   await conflict(first).getByRole('button', { name: 'Save mine over it' }).click();
   await expect(conflict(first)).toContainText('made it rev 3');
-  expect(await one(house, data)).toMatchObject({ rev: 3, content: { data: { a: 4 } } });
+  expect(await one(server, data)).toMatchObject({ rev: 3, content: { data: { a: 4 } } });
   await conflict(first).getByRole('button', { name: 'Save mine over it' }).click();
-  await expect.poll(() => one(house, data)).toMatchObject({ rev: 4, content: { data: { a: 2 } } });
+  await expect.poll(() => one(server, data)).toMatchObject({ rev: 4, content: { data: { a: 2 } } });
   await expect(textbox(first)).toHaveCount(0);
 
   // A pin is no change of the text: the save goes through it.
   await shown(first).getByRole('button', { name: 'Edit', exact: true }).click();
   await textbox(first).fill('{"a": 5}');
-  await house.patch(`/api/rooms/${team.id}/canvas/${data.id}`, { pinned: true });
+  await server.patch(`/api/rooms/${team.id}/canvas/${data.id}`, { pinned: true });
   await save(first).click();
-  await expect.poll(() => one(house, data)).toMatchObject({ rev: 6, pinned: true, content: { data: { a: 5 } } });
+  await expect.poll(() => one(server, data)).toMatchObject({ rev: 6, pinned: true, content: { data: { a: 5 } } });
 });
 
-test('text of a document that was closed, or of a server that was gone, is kept', async ({ house, windows }) => {
-  const { team } = await room(house);
-  const plan = await open(house, team.id, { type: 'markdown', title: 'Plan', content: 'first' });
+test('text of a document that was closed, or of a server that was gone, is kept', async ({ server, windows }) => {
+  const { team } = await room(server);
+  const plan = await open(server, team.id, { type: 'markdown', title: 'Plan', content: 'first' });
   const page = await windows.open(`/rooms/${team.id}?doc=${plan.id}`);
   await shown(page).getByRole('button', { name: 'Edit', exact: true }).click();
   await textbox(page).fill('written while nobody listens');
-  await house.kill();
+  await server.kill();
   // By key: the button is off once the loss is known.
   await textbox(page).press('ControlOrMeta+s');
   await expect(save(page)).toBeDisabled();
   await expect(shown(page).getByText('Not connected: saved as soon as the server answers')).toBeVisible();
-  await house.start();
-  await expect.poll(() => one(house, plan), { timeout: 25_000 }).toMatchObject({ rev: 2, content: { content: 'written while nobody listens' } });
+  await server.start();
+  await expect.poll(() => one(server, plan), { timeout: 25_000 }).toMatchObject({ rev: 2, content: { content: 'written while nobody listens' } });
   await live(page);
 
   await shown(page).getByRole('button', { name: 'Edit', exact: true }).click();
   await textbox(page).fill('never saved');
-  await fetch(`${house.url}/api/rooms/${team.id}/canvas/${plan.id}`, { method: 'DELETE' });
+  await fetch(`${server.url}/api/rooms/${team.id}/canvas/${plan.id}`, { method: 'DELETE' });
   await expect(canvas(page).getByText('“Plan” was closed. What you had written there is kept.')).toBeVisible();
   await page.reload();
   await canvas(page).getByRole('button', { name: 'Open it anew' }).click();
@@ -350,11 +350,11 @@ test('text of a document that was closed, or of a server that was gone, is kept'
   await expect(canvas(page).getByText('was closed. What you had')).toHaveCount(0);
 });
 
-test('leaving by key, address or reload gives the lock back', async ({ house, windows }) => {
-  const { team, me } = await room(house);
-  const plan = await open(house, team.id, { type: 'markdown', title: 'Plan', content: 'first' });
+test('leaving by key, address or reload gives the lock back', async ({ server, windows }) => {
+  const { team, me } = await room(server);
+  const plan = await open(server, team.id, { type: 'markdown', title: 'Plan', content: 'first' });
   const page = await windows.open(`/rooms/${team.id}?doc=${plan.id}`);
-  const editedBy = async () => (await one(house, plan)).editingBy;
+  const editedBy = async () => (await one(server, plan)).editingBy;
   const edit = () => shown(page).getByRole('button', { name: 'Edit', exact: true }).click();
 
   await edit();
@@ -362,50 +362,50 @@ test('leaving by key, address or reload gives the lock back', async ({ house, wi
   await page.keyboard.press('Control+.');
   await expect(canvas(page)).toHaveCount(0);
   await expect.poll(editedBy).toBeUndefined();
-  await expect(page).toHaveURL(`${house.url}/rooms/${team.id}`);
+  await expect(page).toHaveURL(`${server.url}/rooms/${team.id}`);
   await page.keyboard.press('Control+.');
 
   await edit();
   await expect.poll(editedBy).toBe(me.id);
-  await page.goto(`${house.url}/agents`);
+  await page.goto(`${server.url}/agents`);
   await expect.poll(editedBy).toBeUndefined();
 
-  await page.goto(`${house.url}/rooms/${team.id}?doc=no-such-document`);
+  await page.goto(`${server.url}/rooms/${team.id}?doc=no-such-document`);
   await expect(canvas(page).getByText('The document of that address is not on this canvas any more.')).toBeVisible();
 });
 
-test('discussing a document opens its thread, and an archived canvas can be read only', async ({ house, windows }) => {
-  const { scribe } = await room(house);
-  const release = await house.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Release', memberIds: [scribe.agent.authorId] });
-  const plan = await open(house, release.id, { type: 'markdown', title: 'Plan', content: 'first' });
+test('discussing a document opens its thread, and an archived canvas can be read only', async ({ server, windows }) => {
+  const { scribe } = await room(server);
+  const release = await server.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Release', memberIds: [scribe.agent.authorId] });
+  const plan = await open(server, release.id, { type: 'markdown', title: 'Plan', content: 'first' });
   const page = await windows.open(`/rooms/${release.id}?doc=${plan.id}`);
   await shown(page).getByRole('button', { name: 'More about this document' }).click();
   await page.getByRole('menuitem', { name: 'Discuss in a thread' }).click();
   await expect(page).toHaveURL(new RegExp(`/rooms/${release.id}/t/[\\w-]+$`));
-  expect(page.url()).toContain((await one(house, plan)).threadRootEntryId);
+  expect(page.url()).toContain((await one(server, plan)).threadRootEntryId);
 
-  await page.goto(`${house.url}/rooms/${release.id}?doc=${plan.id}`);
+  await page.goto(`${server.url}/rooms/${release.id}?doc=${plan.id}`);
   await expect(composer(page)).toBeVisible();
-  await house.patch(`/api/rooms/${release.id}`, { archived: true });
+  await server.patch(`/api/rooms/${release.id}`, { archived: true });
   await expect(shown(page).getByRole('button', { name: 'Edit', exact: true })).toHaveCount(0);
   await expect(shown(page).getByRole('button', { name: 'Pin', exact: true })).toHaveCount(0);
   await expect(canvas(page).getByRole('button', { name: 'Open a document' })).toHaveCount(0);
 });
 
-for (const look of looks) {
-  test(`the canvas is accessible and fits, ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
-    const { team, scribe } = await room(house);
+for (const look of viewports) {
+  test(`the canvas is accessible and fits, ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
+    const { team, scribe } = await room(server);
     // So many views, each judged in full.
     test.setTimeout(240_000);
-    const kinds = everyKind(house, scribe, 'https://pages.example', 20);
+    const kinds = everyKind(server, scribe, 'https://pages.example', 20);
     const documents = [];
     for (const content of kinds) {
-      const made = await open(house, team.id, content, scribe);
-      await house.patch(`/api/rooms/${team.id}/canvas/${made.id}`, { pinned: true });
+      const made = await open(server, team.id, content, scribe);
+      await server.patch(`/api/rooms/${team.id}/canvas/${made.id}`, { pinned: true });
       documents.push(made);
     }
     const page = await windows.open('/', look);
-    await page.goto(`${house.url}/rooms/${team.id}?doc=${documents[0]!.id}`);
+    await page.goto(`${server.url}/rooms/${team.id}?doc=${documents[0]!.id}`);
     await expectFit(page, 'the whole page');
     for (const { id, contentType } of documents) {
       await page.locator(`[data-tab="${id}"]`).click();
@@ -415,17 +415,17 @@ for (const look of looks) {
 
     const [plan] = documents;
     await page.locator(`[data-tab="${plan!.id}"]`).click();
-    await ask(house, scribe, 'POST', plan!, { editing: true }, '/editing');
+    await ask(server, scribe, 'POST', plan!, { editing: true }, '/editing');
     await expect(lock(page)).toBeVisible();
     await expectFit(page, 'lock card');
-    await ask(house, scribe, 'POST', plan!, { editing: false }, '/editing');
+    await ask(server, scribe, 'POST', plan!, { editing: false }, '/editing');
     await shown(page).getByRole('button', { name: 'Edit', exact: true }).click();
     await textbox(page).fill('mine');
     await expectFit(page, 'editor');
     await shown(page).getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Keep it for later' }).click();
-    await expect.poll(async () => (await one(house, plan!)).editingBy).toBeUndefined();
-    await ask(house, scribe, 'PATCH', plan!, { content: { type: 'markdown', title: 'Plan', content: 'theirs' } });
+    await expect.poll(async () => (await one(server, plan!)).editingBy).toBeUndefined();
+    await ask(server, scribe, 'PATCH', plan!, { content: { type: 'markdown', title: 'Plan', content: 'theirs' } });
     await shown(page).getByRole('button', { name: 'Continue editing' }).click();
     await expect(conflict(page)).toBeVisible();
     await expectFit(page, 'conflict card');

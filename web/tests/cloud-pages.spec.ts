@@ -1,14 +1,14 @@
 import type { Page } from '@playwright/test';
 import { linked, serviceTest as test } from './cloud-service';
-import { expect, live, test as plainTest, type House, type Windows } from './house';
-import { expectAccessible, looks } from './looks';
+import { expect, live, test as plainTest, type TestServer, type Windows } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 const PROBLEM = 'application/problem+json';
 const topUp = (page: Page) => page.getByRole('button', { name: 'Top up' });
 const dialog = (page: Page) => page.getByRole('dialog');
 
-test('the pages for plans and credits open in a new tab at the second press, and not before', async ({ house, service, windows }) => {
-  await linked(house, service);
+test('the pages for plans and credits open in a new tab at the second press, and not before', async ({ server, service, windows }) => {
+  await linked(server, service);
   const page = await windows.open('/cloud', { clicked: service.url });
   for (const [name, title, path] of [['Top up', 'Open the top-up page?', '/pay/topup'], ['Manage the plan', 'Open the plan page?', '/pay/portal']] as const) {
     const asks = page.getByRole('button', { name });
@@ -35,8 +35,8 @@ test('the pages for plans and credits open in a new tab at the second press, and
   }
 });
 
-test('what the service refuses is shown in its words, with a link only where a person may be sent', async ({ house, service, windows }) => {
-  await linked(house, service);
+test('what the service refuses is shown in its words, with a link only where a person may be sent', async ({ server, service, windows }) => {
+  await linked(server, service);
   const page = await windows.open('/cloud');
   const problem = { type: 'about:blank', title: 'No credits now', status: 402, detail: 'Pay the last bill first.', code: 'TOPUP_UNAVAILABLE', requiredPlanDisplayName: 'Team', retryAfterMs: 30_000 };
   service.pages.topup = { status: 402, type: PROBLEM, body: { ...problem, actionUrl: `${service.url}/pay/portal`, actionLabel: 'See the bill' } };
@@ -56,8 +56,8 @@ test('what the service refuses is shown in its words, with a link only where a p
   }
 });
 
-test('where there is no page, one sentence says why, and an offer that is gone leaves the list', async ({ house, service, windows }) => {
-  await linked(house, service);
+test('where there is no page, one sentence says why, and an offer that is gone leaves the list', async ({ server, service, windows }) => {
+  await linked(server, service);
   const page = await windows.open('/cloud');
   const says = async (name: string, words: string) => {
     await page.getByRole('button', { name }).click();
@@ -76,7 +76,7 @@ test('where there is no page, one sentence says why, and an offer that is gone l
   service.offers = { status: 200, body: { offers: [], denomination: null } };
   await says('Buy Team', 'The cloud service no longer has this offer.');
   await expect(page.getByRole('region', { name: 'Offers' })).toContainText('The service has no offers.');
-  await house.kill();
+  await server.kill();
   await topUp(page).click();
   await expect(page.getByRole('region', { name: 'Plan and payments' }).getByRole('alert')).toContainText('The server did not answer.');
 });
@@ -84,9 +84,9 @@ test('where there is no page, one sentence says why, and an offer that is gone l
 const BEN = { email: 'ben@example.org', displayName: 'Ben' };
 
 /** A person whom the owner invited, in a window of their own. */
-async function signedIn(house: House, windows: Windows): Promise<Page> {
-  await house.post('/api/auth/register', { email: 'ada@example.org', displayName: 'Ada', password: 'a rather long password', setupCode: house.setupCode });
-  const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', BEN);
+async function signedIn(server: TestServer, windows: Windows): Promise<Page> {
+  await server.post('/api/auth/register', { email: 'ada@example.org', displayName: 'Ada', password: 'a rather long password', setupCode: server.setupCode });
+  const { invitePassword } = await server.post<{ invitePassword: string }>('/api/auth/accounts', BEN);
   const page = await windows.open('/cloud', { live: false });
   await page.getByLabel('E-mail').fill(BEN.email);
   await page.getByLabel('Password', { exact: true }).fill(invitePassword);
@@ -101,8 +101,8 @@ async function signedIn(house: House, windows: Windows): Promise<Page> {
 plainTest.describe('with accounts, and no service', () => {
   plainTest.use({ start: { auth: 'login' } });
 
-  plainTest('who is not the owner is told who can set one up, and is sent nowhere else', async ({ house, windows }) => {
-    const page = await signedIn(house, windows);
+  plainTest('who is not the owner is told who can set one up, and is sent nowhere else', async ({ server, windows }) => {
+    const page = await signedIn(server, windows);
     const main = page.getByRole('main');
     await expect(main).toContainText('No cloud service is set up');
     await expect(main).toContainText('The owner of this server can set one up');
@@ -113,8 +113,8 @@ plainTest.describe('with accounts, and no service', () => {
 test.describe('with accounts', () => {
   test.use({ start: { auth: 'login' } });
 
-  test('who is not the owner sees how the link stands, no code, and no button that would be refused', async ({ house, service, windows }) => {
-    const page = await signedIn(house, windows);
+  test('who is not the owner sees how the link stands, no code, and no button that would be refused', async ({ server, service, windows }) => {
+    const page = await signedIn(server, windows);
     const refused: string[] = [];
     page.on('response', (response) => {
       if (response.url().includes('/api/') && response.status() >= 400) refused.push(`${response.status()} ${response.url()}`);
@@ -124,19 +124,19 @@ test.describe('with accounts', () => {
     await expect(main).toContainText('Only the owner of this server can link or unlink it.');
     await expect(main.getByRole('button')).toHaveCount(0);
 
-    const { userCode } = await house.post<{ userCode: string }>('/api/cloud/link/start', {});
+    const { userCode } = await server.post<{ userCode: string }>('/api/cloud/link/start', {});
     await page.reload();
     await expect(main).toContainText('The owner is asked to type a code.');
     await expect(main).toContainText('waits for the owner');
     await expect(main.getByRole('button')).toHaveCount(0);
     expect(await page.content()).not.toContain(userCode);
-    await page.goto(house.url);
+    await page.goto(server.url);
     await expect(page.getByRole('heading', { name: 'Hello, Ben' })).toBeVisible();
     await expect(main).not.toContainText('cloud service');
 
     service.word = 'key';
-    await expect.poll(() => house.get('/api/cloud/status')).toMatchObject({ linked: true });
-    await page.goto(`${house.url}/cloud`);
+    await expect.poll(() => server.get('/api/cloud/status')).toMatchObject({ linked: true });
+    await page.goto(`${server.url}/cloud`);
     await expect(main).toContainText('This guildhall is linked to an account.');
     await expect(page.getByRole('region', { name: 'Offers' })).toContainText('EUR 12.50 a month');
     await expect(main).toContainText('Only the owner of this server can buy something.');
@@ -147,9 +147,9 @@ test.describe('with accounts', () => {
   });
 });
 
-for (const look of looks) {
-  test(`addresses and refusals are accessible: ${look.theme}, ${look.width} px`, async ({ house, service, windows }) => {
-    await linked(house, service);
+for (const look of viewports) {
+  test(`addresses and refusals are accessible: ${look.theme}, ${look.width} px`, async ({ server, service, windows }) => {
+    await linked(server, service);
     const page = await windows.open('/cloud', look);
     await topUp(page).click();
     await expect(dialog(page)).toContainText('/pay/topup');

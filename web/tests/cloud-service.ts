@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { House, test } from './house';
+import { TestServer, test } from './test-server';
 
 /** What it says of the code: nobody typed it, a key, or an error of OAuth. */
-export type Word = 'waiting' | 'key' | 'access_denied' | 'invalid_scope';
+export type CodeState = 'waiting' | 'key' | 'access_denied' | 'invalid_scope';
 /** What it says of the key: it takes it, takes it no more, or is out of order. */
-export type Heart = 'taken' | 'gone' | 'broken';
+export type KeyState = 'taken' | 'gone' | 'broken';
 type Said = { status: number; type?: string; body: unknown };
 
 export const ACCOUNT = 'ada@example.org';
@@ -18,14 +18,14 @@ export const OFFERS = {
   denomination: { currency: 'EUR', microPerCredit: '10000' },
 };
 
-export class CloudService {
+export class CloudServiceStub {
   readonly #server: Server = createServer((request, response) => void this.#serve(request, response));
   readonly #held: (() => void)[] = [];
   /** What came, method and path, oldest first. */
   readonly asked: string[] = [];
   url = '';
-  word: Word = 'waiting';
-  heart: Heart = 'taken';
+  word: CodeState = 'waiting';
+  heart: KeyState = 'taken';
   /** True where answers about the code wait until they are let go. */
   holds = false;
   /** Seconds a code counts. */
@@ -36,8 +36,8 @@ export class CloudService {
   /** What each billing page answers; its own page of the same name where nothing is said. */
   pages: Partial<Record<'portal' | 'checkout' | 'topup', Said>> = {};
 
-  static async open(): Promise<CloudService> {
-    const service = new CloudService();
+  static async open(): Promise<CloudServiceStub> {
+    const service = new CloudServiceStub();
     service.#server.listen(0, '127.0.0.1');
     await once(service.#server, 'listening');
     service.url = `http://127.0.0.1:${(service.#server.address() as AddressInfo).port}`;
@@ -132,26 +132,26 @@ export class CloudService {
 }
 
 /** A house that knows such a service; both end with the test. */
-export const serviceTest = test.extend<{ service: CloudService }>({
+export const serviceTest = test.extend<{ service: CloudServiceStub }>({
   service: async ({}, use) => {
-    const service = await CloudService.open();
+    const service = await CloudServiceStub.open();
     await use(service);
     service.close();
   },
-  house: async ({ service, start }, use) => {
-    const house = new House({ ...start, env: { ...start.env, GUILDHALL_CLOUD_URL: service.url } });
-    await house.start();
-    await use(house);
-    await house.close();
+  server: async ({ service, start }, use) => {
+    const server = new TestServer({ ...start, env: { ...start.env, GUILDHALL_CLOUD_URL: service.url } });
+    await server.start();
+    await use(server);
+    await server.close();
   },
 });
 
 /** Linked before any page looks. */
-export async function linked(house: House, service: CloudService): Promise<void> {
+export async function linked(server: TestServer, service: CloudServiceStub): Promise<void> {
   service.word = 'key';
-  await house.post('/api/cloud/link/start', {});
+  await server.post('/api/cloud/link/start', {});
   const { expect } = test;
-  await expect.poll(() => house.get<{ state: string }>('/api/cloud/link/status')).toMatchObject({ state: 'linked' });
+  await expect.poll(() => server.get<{ state: string }>('/api/cloud/link/status')).toMatchObject({ state: 'linked' });
   await expect.poll(() => service.count('POST /v1/instances/heartbeat')).toBeGreaterThan(0);
   service.word = 'waiting';
 }

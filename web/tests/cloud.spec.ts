@@ -1,10 +1,10 @@
 import type { Browser, Page } from '@playwright/test';
-import { cloudTest, EMAIL, PASSWORD, type Companion } from './companion';
-import { expect, live, test } from './house';
-import { expectAccessible, looks } from './looks';
+import { cloudTest, EMAIL, PASSWORD, type CompanionProcess } from './companion';
+import { expect, live, test } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 /** A phone or another browser, in which the account's owner signs in and answers to the code. */
-async function answer(browser: Browser, companion: Companion, address: string, decision: 'Link it' | 'Do not'): Promise<void> {
+async function answer(browser: Browser, companion: CompanionProcess, address: string, decision: 'Link it' | 'Do not'): Promise<void> {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(companion.account());
@@ -34,7 +34,7 @@ test('without a cloud service the page says that nothing needs one, and how to s
   await expectAccessible(page, 'no cloud');
 });
 
-cloudTest('an instance is linked by its code, sees what there is to pay for, and is unlinked', async ({ browser, companion, house, windows }) => {
+cloudTest('an instance is linked by its code, sees what there is to pay for, and is unlinked', async ({ browser, companion, server, windows }) => {
   const page = await windows.open('/cloud');
   await expect(state(page)).toContainText('not linked');
   await page.getByRole('button', { name: 'Link this guildhall' }).click();
@@ -64,7 +64,7 @@ cloudTest('an instance is linked by its code, sees what there is to pay for, and
   await page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click();
   await expect(state(page)).toContainText('not linked');
   await expect(page.getByRole('region', { name: 'Offers' })).toHaveCount(0);
-  expect(await house.get('/api/cloud/status')).toMatchObject({ configured: true, linked: false });
+  expect(await server.get('/api/cloud/status')).toMatchObject({ configured: true, linked: false });
 });
 
 cloudTest('a link that is refused says so until it is dismissed', async ({ browser, companion, windows }) => {
@@ -104,7 +104,7 @@ cloudTest.describe('where something is sold', () => {
   });
 });
 
-for (const look of looks) {
+for (const look of viewports) {
   cloudTest(`a code that waits is accessible, and can be cancelled: ${look.theme}, ${look.width} px`, async ({ companion, windows }) => {
     const page = await windows.open('/cloud', look);
     await page.getByRole('button', { name: 'Link this guildhall' }).click();

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { House, test } from './house';
+import { TestServer, test } from './test-server';
 
 /** Built beside the server. */
 const COMPANION = join(dirname(resolve(process.env.GUILDHALL_BIN ?? '../target/debug/guildhall')), 'guildhall-cloud');
@@ -27,7 +27,7 @@ const paid: Record<string, unknown> = {
 };
 
 /** On a folder and a port of its own. */
-export class Companion {
+export class CompanionProcess {
   readonly #dir = mkdtempSync(join(tmpdir(), 'guildhall-cloud-'));
   #process: ChildProcess | null = null;
   #stripe: Server | null = null;
@@ -75,18 +75,18 @@ export class Companion {
 }
 
 /** A house that knows a companion; both end with the test. `sells` puts offers there. */
-export const cloudTest = test.extend<{ sells: boolean; companion: Companion }>({
+export const cloudTest = test.extend<{ sells: boolean; companion: CompanionProcess }>({
   sells: [false, { option: true }],
   companion: async ({ sells }, use) => {
-    const companion = new Companion();
+    const companion = new CompanionProcess();
     await companion.start(sells);
     await use(companion);
     await companion.close();
   },
-  house: async ({ companion }, use) => {
-    const house = new House({ env: { GUILDHALL_CLOUD_URL: companion.url } });
-    await house.start();
-    await use(house);
-    await house.close();
+  server: async ({ companion }, use) => {
+    const server = new TestServer({ env: { GUILDHALL_CLOUD_URL: companion.url } });
+    await server.start();
+    await use(server);
+    await server.close();
   },
 });

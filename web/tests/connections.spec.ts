@@ -1,15 +1,15 @@
 import type { Page } from '@playwright/test';
 import type { Connection } from '../src/connectors/types';
-import { connect, grantAll, notesDocument, oneMore, provider, putNotes, rehearsal, run } from './connectors';
-import { expect, test } from './house';
-import { expectAccessible, looks } from './looks';
+import { connect, grantAll, notesDocument, oneMore, provider, putNotes, rehearsal, run } from './connector-steps';
+import { expect, test } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 const row = (page: Page, name: string) => page.getByRole('listitem', { name, exact: true });
 const accounts = (page: Page) => page.getByRole('region', { name: 'Connected accounts' });
 const signIns = (page: Page) => page.getByRole('region', { name: 'Sign-ins' });
 
-test('the whole way with the scripted service: connect it, say what an agent may do, and see what it ran', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('the whole way with the scripted service: connect it, say what an agent may do, and see what it ran', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const page = await windows.open('/');
   await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Connections' }).click();
   await expect(page.getByText('sealed on this computer')).toBeVisible();
@@ -33,27 +33,27 @@ test('the whole way with the scripted service: connect it, say what an agent may
   await expect(accounts(page).getByRole('listitem', { name: 'Try it' })).toContainText('2 grants');
   await expect(signIns(page)).toHaveCount(0);
 
-  const { connections } = await house.get<{ connections: Connection[] }>('/api/connectors/connections');
-  const granted = await house.get<{ operations: { id: string; title: string }[] }>(
+  const { connections } = await server.get<{ connections: Connection[] }>('/api/connectors/connections');
+  const granted = await server.get<{ operations: { id: string; title: string }[] }>(
     `/api/connectors/accessible/${connections[0]!.id}/operations?agentId=${scribe.agent.id}`,
   );
   expect(granted.operations.map(({ title }) => title).sort()).toEqual(['Add a note', 'List the notes']);
   await page.getByRole('link', { name: 'Executions' }).click();
   await expect(page.getByText('Nothing was run yet')).toBeVisible();
-  await run(house, connections[0]!, scribe, granted.operations.find(({ title }) => title === 'List the notes')!.id);
+  await run(server, connections[0]!, scribe, granted.operations.find(({ title }) => title === 'List the notes')!.id);
   await page.reload();
   const ran = page.getByRole('row', { name: /List the notes/ });
   await expect(ran).toContainText('success');
   await expect(ran).toContainText('Scribe');
   await expect(ran).toContainText('Try it');
   // One that runs while somebody looks comes by itself.
-  await run(house, connections[0]!, scribe, granted.operations.find(({ title }) => title === 'Add a note')!.id, { text: 'x' });
+  await run(server, connections[0]!, scribe, granted.operations.find(({ title }) => title === 'Add a note')!.id, { text: 'x' });
   await expect(page.getByRole('row', { name: /Add a note/ })).toContainText('success');
 });
 
-test('a service that takes a key asks for it, survives a reload, and never shows it', async ({ house, windows }) => {
-  const { id } = await provider(house, 'Office');
-  await putNotes(house, id);
+test('a service that takes a key asks for it, survives a reload, and never shows it', async ({ server, windows }) => {
+  const { id } = await provider(server, 'Office');
+  await putNotes(server, id);
   const page = await windows.open('/connections?show=services');
   await page.getByRole('button', { name: 'Connect Notes' }).click();
   await expect(page.getByRole('dialog')).toContainText('You are asked for its key next.');
@@ -70,13 +70,13 @@ test('a service that takes a key asks for it, survives a reload, and never shows
   expect(await page.content()).not.toContain('canary-key-4e');
 });
 
-test('a sign-in can be cancelled, begun again and taken off the page', async ({ house, windows }) => {
-  const { id } = await provider(house, 'Office');
-  await putNotes(house, id);
+test('a sign-in can be cancelled, begun again and taken off the page', async ({ server, windows }) => {
+  const { id } = await provider(server, 'Office');
+  await putNotes(server, id);
   const page = await windows.open('/connections?show=services');
   await page.getByRole('button', { name: 'Connect Notes' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Connect', exact: true }).click();
-  await page.goto(`${house.url}/`);
+  await page.goto(`${server.url}/`);
   // It waits for a person, so it stands at home.
   await page.getByRole('link', { name: /needs you.*sign-in of a connection/s }).click();
   await signIns(page).getByRole('button', { name: /^Cancel/ }).click();
@@ -92,8 +92,8 @@ test('a sign-in can be cancelled, begun again and taken off the page', async ({ 
   await expect(signIns(page)).toHaveCount(0);
 });
 
-test('a connection is renamed, held, switched off, disconnected and removed; one fix is offered', async ({ house, windows }) => {
-  await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
+test('a connection is renamed, held, switched off, disconnected and removed; one fix is offered', async ({ server, windows }) => {
+  await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
   const page = await windows.open('/connections');
   const more = async (name: string, item: string) => {
     await page.getByRole('button', { name: `More for ${name}` }).click();
@@ -119,21 +119,21 @@ test('a connection is renamed, held, switched off, disconnected and removed; one
   await expect(page.getByText('Nothing is connected yet')).toBeVisible();
 });
 
-test('a list that changed under the reader is shown anew, and nothing was granted', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  const { id } = await provider(house, 'Office');
-  await putNotes(house, id);
-  const connection = await connect(house, id, 'notes', 'Notes of us', 'k');
+test('a list that changed under the reader is shown anew, and nothing was granted', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  const { id } = await provider(server, 'Office');
+  await putNotes(server, id);
+  const connection = await connect(server, id, 'notes', 'Notes of us', 'k');
   const page = await windows.open(`/connections?review=${connection.id}`);
   await page.getByRole('checkbox', { name: 'Scribe may run List the notes' }).check();
-  await putNotes(house, id, notesDocument(oneMore));
+  await putNotes(server, id, notesDocument(oneMore));
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('The service changed its operations meanwhile.')).toContainText('Your ticks are kept.');
-  expect(await house.get(`/api/connectors/connections/${connection.id}/grants`)).toEqual({ grants: [], everyAgent: [] });
+  expect(await server.get(`/api/connectors/connections/${connection.id}/grants`)).toEqual({ grants: [], everyAgent: [] });
   await page.getByRole('checkbox', { name: 'Scribe may run List the tags' }).check();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(row(page, 'Notes of us')).toContainText('2 grants');
-  const { grants } = await house.get<{ grants: { agentId: string; operationRevisionIds: string[] }[] }>(`/api/connectors/connections/${connection.id}/grants`);
+  const { grants } = await server.get<{ grants: { agentId: string; operationRevisionIds: string[] }[] }>(`/api/connectors/connections/${connection.id}/grants`);
   expect(grants.map(({ agentId, operationRevisionIds }) => [agentId, operationRevisionIds.length])).toEqual([[scribe.agent.id, 2]]);
 });
 
@@ -178,36 +178,36 @@ test('a provider and its service are made, replaced and deleted on the page', as
   await expect(page.getByRole('region', { name: 'Bureau' })).toHaveCount(0);
 });
 
-for (const look of looks) {
-  test(`connections are accessible: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
-    const scribe = await house.agent('Scribe');
-    const { id } = await provider(house, 'Office');
-    await putNotes(house, id);
+for (const look of viewports) {
+  test(`connections are accessible: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
+    const scribe = await server.agent('Scribe');
+    const { id } = await provider(server, 'Office');
+    await putNotes(server, id);
     const page = await windows.open('/connections', look);
     await expect(page.getByText('Nothing is connected yet')).toBeVisible();
     await expectAccessible(page, 'no connection');
-    const notes = await connect(house, id, 'notes', 'Notes of us', 'k');
-    const mine = await connect(house, (await rehearsal(house)).id, 'rehearsal', 'Mine');
-    await house.post(`/api/connectors/connections/${notes.id}/pause`, {});
-    const { operations } = await grantAll(house, mine, scribe);
-    for (const { id: revision, classification } of operations) if (classification !== 'destructive') await run(house, mine, scribe, revision, classification === 'write' ? { text: 'x' } : {});
-    await house.post('/api/connectors/connections', { providerInstanceId: id, toolkit: 'notes', idempotencyKey: 'a look' });
+    const notes = await connect(server, id, 'notes', 'Notes of us', 'k');
+    const mine = await connect(server, (await rehearsal(server)).id, 'rehearsal', 'Mine');
+    await server.post(`/api/connectors/connections/${notes.id}/pause`, {});
+    const { operations } = await grantAll(server, mine, scribe);
+    for (const { id: revision, classification } of operations) if (classification !== 'destructive') await run(server, mine, scribe, revision, classification === 'write' ? { text: 'x' } : {});
+    await server.post('/api/connectors/connections', { providerInstanceId: id, toolkit: 'notes', idempotencyKey: 'a look' });
     await expect(page.getByLabel('Key for Notes')).toBeVisible();
     await expect(row(page, 'Notes of us')).toContainText('It is paused.');
     await expectAccessible(page, 'accounts');
-    await page.goto(`${house.url}/connections?show=services`);
+    await page.goto(`${server.url}/connections?show=services`);
     await page.getByRole('button', { name: 'Connect Notes' }).click();
     await expectAccessible(page, 'connect');
-    await page.goto(`${house.url}/connections?show=providers`);
+    await page.goto(`${server.url}/connections?show=providers`);
     await expect(row(page, 'Notes')).toBeVisible();
     await expectAccessible(page, 'providers');
     await page.getByRole('button', { name: 'Replace Notes' }).click();
     await page.getByRole('dialog').getByText('More', { exact: true }).click();
     await expectAccessible(page, 'replace a service');
-    await page.goto(`${house.url}/connections?show=executions`);
+    await page.goto(`${server.url}/connections?show=executions`);
     await expect(page.getByRole('row', { name: /List the notes/ })).toBeVisible();
     await expectAccessible(page, 'executions');
-    await page.goto(`${house.url}/connections?review=${mine.id}`);
+    await page.goto(`${server.url}/connections?review=${mine.id}`);
     await expect(page.getByRole('checkbox', { name: 'Scribe may run List the notes' })).toBeChecked();
     await expectAccessible(page, 'review');
     const below = await page.evaluate(() => document.documentElement.scrollHeight - document.documentElement.clientHeight);

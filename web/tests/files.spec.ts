@@ -2,15 +2,15 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { filesPath } from '../src/files/paths';
-import { open, shown, tab } from './canvas';
-import { expect, test, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { open, shown, tab } from './canvas-steps';
+import { expect, test, type TestServer } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
 /** A folder with something of each kind in it. */
-function project(house: House): string {
-  const folder = house.folder('project');
+function project(server: TestServer): string {
+  const folder = server.folder('project');
   mkdirSync(join(folder, 'src/deep'), { recursive: true });
   writeFileSync(join(folder, 'notes.md'), '# Notes\n\n- [ ] water\n');
   writeFileSync(join(folder, 'src/main.ts'), 'export const answer: number = 42;\n');
@@ -37,21 +37,21 @@ async function write(page: Page, words: string): Promise<void> {
   await page.keyboard.type(words);
 }
 
-test('a folder is chosen by keyboard, and its tree opened down to a file', async ({ house, windows }) => {
-  const folder = project(house);
+test('a folder is chosen by keyboard, and its tree opened down to a file', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open('/');
   await page.keyboard.press('g');
   await page.keyboard.press('d');
-  await expect(page).toHaveURL(`${house.url}/files`);
+  await expect(page).toHaveURL(`${server.url}/files`);
   const field = page.getByLabel('Folder', { exact: true });
-  await expect(field).toHaveValue(house.dir);
+  await expect(field).toHaveValue(server.dir);
   await expect(page.getByRole('button', { name: 'The folder above' })).toBeDisabled();
 
   await page.getByRole('button', { name: 'project' }).focus();
   await page.keyboard.press('Enter');
   await expect(field).toHaveValue(folder);
   await page.keyboard.press('Backspace');
-  await expect(field).toHaveValue(house.dir);
+  await expect(field).toHaveValue(server.dir);
   await expect(page.getByRole('button', { name: 'project' })).toBeFocused();
   await page.keyboard.press('ArrowRight');
   await expect(page.getByText('notes.md')).toBeVisible();
@@ -59,7 +59,7 @@ test('a folder is chosen by keyboard, and its tree opened down to a file', async
   await page.getByLabel('Hidden files').check();
   await expect(page.getByText('.hidden')).toBeVisible();
   await page.getByRole('button', { name: 'Open this folder' }).click();
-  await expect(page).toHaveURL(house.url + at(folder));
+  await expect(page).toHaveURL(server.url + at(folder));
 
   await item(page, 'src').focus();
   await page.keyboard.press('ArrowRight');
@@ -69,14 +69,14 @@ test('a folder is chosen by keyboard, and its tree opened down to a file', async
   await page.keyboard.press('m');
   await expect(item(page, 'main.ts')).toBeFocused();
   await page.keyboard.press('Enter');
-  await expect(page).toHaveURL(house.url + at(folder, 'src/main.ts'));
+  await expect(page).toHaveURL(server.url + at(folder, 'src/main.ts'));
   await expect(text(page)).toContainText('answer: number = 42');
   // By its address alone a file is found again in the tree.
-  await page.goto(house.url + at(folder, 'src/deep/far.json'));
+  await page.goto(server.url + at(folder, 'src/deep/far.json'));
   await expect(item(page, 'far.json')).toHaveAttribute('aria-selected', 'true');
 });
 
-test('a new folder is made, and one outside home is opened by its path', async ({ house, windows }) => {
+test('a new folder is made, and one outside home is opened by its path', async ({ server, windows }) => {
   const page = await windows.open('/files');
   await page.getByRole('button', { name: 'New folder' }).click();
   const name = page.getByLabel(/^Name of the new folder/);
@@ -85,7 +85,7 @@ test('a new folder is made, and one outside home is opened by its path', async (
   await expect(page.getByRole('alert').filter({ hasText: 'letter or digit at both ends' })).toBeVisible();
   await name.fill('fresh');
   await name.press('Enter');
-  await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(join(house.dir, 'fresh'));
+  await expect(page.getByLabel('Folder', { exact: true })).toHaveValue(join(server.dir, 'fresh'));
 
   const field = page.getByLabel('Folder', { exact: true });
   await field.fill('/etc');
@@ -94,8 +94,8 @@ test('a new folder is made, and one outside home is opened by its path', async (
   await expect(page.getByText('Outside the allowed folders')).toBeVisible();
 });
 
-test('a text is written and saved by key, with everything else of it as it was', async ({ house, windows }) => {
-  const folder = project(house);
+test('a text is written and saved by key, with everything else of it as it was', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open(at(folder, 'windows.txt'));
   await expect(text(page)).toContainText('two 😀');
   await expect(page.getByText('CR LF, byte order mark')).toBeVisible();
@@ -104,7 +104,7 @@ test('a text is written and saved by key, with everything else of it as it was',
   await expect(page.getByText('Not saved, kept in this browser')).toBeVisible();
   // Letters that mean something elsewhere are only letters here.
   await write(page, 'g h ? n');
-  await expect(page).toHaveURL(house.url + at(folder, 'windows.txt'));
+  await expect(page).toHaveURL(server.url + at(folder, 'windows.txt'));
   await page.keyboard.press('ControlOrMeta+s');
   await expect(page.getByText(/^Saved (now|\d)/)).toBeVisible();
   expect(read(folder, 'windows.txt')).toBe('\u{feff}one\r\ntwo 😀\r\nthree\r\nfourg h ? n');
@@ -114,8 +114,8 @@ test('a text is written and saved by key, with everything else of it as it was',
   await expect(save(page)).toBeDisabled();
 });
 
-test('a draft outlives a reload and a server that is gone, and is saved when it is back', async ({ house, windows }) => {
-  const folder = project(house);
+test('a draft outlives a reload and a server that is gone, and is saved when it is back', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open(at(folder, 'notes.md'));
   await write(page, 'draft');
   await expect(page.getByText('Not saved, kept in this browser')).toBeVisible();
@@ -124,20 +124,20 @@ test('a draft outlives a reload and a server that is gone, and is saved when it 
   await expect(text(page)).toContainText('draft');
   expect(read(folder, 'notes.md')).not.toContain('draft');
 
-  await house.kill();
+  await server.kill();
   await page.keyboard.press('Escape');
   await text(page).click();
   await page.keyboard.press('ControlOrMeta+s');
   await expect(page.getByText('Not connected: saved as soon as the server answers')).toBeVisible();
   await expect(page.getByText(/^Not connected since/)).toBeVisible();
   await expect(save(page)).toBeDisabled();
-  await house.start();
+  await server.start();
   await expect(page.getByText(/^Saved (now|\d)/)).toBeVisible({ timeout: 30_000 });
   expect(read(folder, 'notes.md')).toContain('draft');
 });
 
-test('what was written in a file that is gone can still be had', async ({ house, windows }) => {
-  const folder = project(house);
+test('what was written in a file that is gone can still be had', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open(at(folder, 'notes.md'));
   await write(page, 'draft');
   await page.waitForFunction((key) => localStorage.getItem(key)?.includes('draft'), `guildhall.file-draft.${folder}/notes.md`);
@@ -152,8 +152,8 @@ test('what was written in a file that is gone can still be had', async ({ house,
   expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('draft');
 });
 
-test('a file that changed meanwhile is a card with three views, and no save is lost', async ({ house, windows }) => {
-  const folder = project(house);
+test('a file that changed meanwhile is a card with three views, and no save is lost', async ({ server, windows }) => {
+  const folder = project(server);
   writeFileSync(join(folder, 'notes.md'), 'first\nmiddle\nlast\n');
   const page = await windows.open(at(folder, 'notes.md'));
   await write(page, 'mine\n');
@@ -184,8 +184,8 @@ test('a file that changed meanwhile is a card with three views, and no save is l
   expect(read(folder, 'notes.md')).toBe('first\nmiddle\nlast\nmine\n');
 });
 
-test('both changes are merged into one text, and saved when a person says so', async ({ house, windows }) => {
-  const folder = project(house);
+test('both changes are merged into one text, and saved when a person says so', async ({ server, windows }) => {
+  const folder = project(server);
   writeFileSync(join(folder, 'notes.md'), 'first\nmiddle\nlast\n');
   const page = await windows.open(at(folder, 'notes.md'));
   await write(page, 'mine\n');
@@ -200,8 +200,8 @@ test('both changes are merged into one text, and saved when a person says so', a
   expect(read(folder, 'notes.md')).toBe('FIRST\nmiddle\nlast\nmine\n');
 });
 
-test('a replaced file is reloaded with the text kept beside it, or the text saved as another file', async ({ house, windows }) => {
-  const folder = project(house);
+test('a replaced file is reloaded with the text kept beside it, or the text saved as another file', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open(at(folder, 'notes.md'));
   await write(page, 'mine');
   // Another name holds on to the old file, so that its number is not given out again.
@@ -233,8 +233,8 @@ test('a replaced file is reloaded with the text kept beside it, or the text save
   expect(read(folder, 'notes.md')).toContain('mine');
 });
 
-test('a save by somebody else is told at once, and moves nothing under the reader', async ({ house, windows }) => {
-  const folder = project(house);
+test('a save by somebody else is told at once, and moves nothing under the reader', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open(at(folder, 'notes.md'));
   await expect(text(page)).toContainText('Notes');
   const other = await windows.open(at(folder, 'notes.md'));
@@ -246,8 +246,8 @@ test('a save by somebody else is told at once, and moves nothing under the reade
   await expect(text(page)).toContainText('from elsewhere');
 });
 
-test('what cannot be shown says why, and what can be is shown', async ({ house, windows }) => {
-  const folder = project(house);
+test('what cannot be shown says why, and what can be is shown', async ({ server, windows }) => {
+  const folder = project(server);
   writeFileSync(join(folder, 'large.txt'), 'x'.repeat(10 * 1024 * 1024 + 1));
   const page = await windows.open(at(folder, 'blob.bin'));
   await expect(page.getByRole('heading', { name: 'Not a text file' })).toBeVisible();
@@ -260,30 +260,30 @@ test('what cannot be shown says why, and what can be is shown', async ({ house, 
     ['src', 'Not a file'],
     ['/etc/passwd', 'Outside the allowed folders'],
   ] as const) {
-    await page.goto(house.url + at(folder, path));
+    await page.goto(server.url + at(folder, path));
     await expect(page.getByRole('heading', { name: title })).toBeVisible();
   }
-  await page.goto(house.url + at(folder, 'dot.png'));
+  await page.goto(server.url + at(folder, 'dot.png'));
   await expect(page.getByRole('img', { name: 'dot.png' })).toBeVisible();
   expect(await page.getByRole('img', { name: 'dot.png' }).evaluate((image: HTMLImageElement) => image.naturalWidth)).toBe(1);
-  await page.goto(house.url + at(folder, 'table.csv'));
+  await page.goto(server.url + at(folder, 'table.csv'));
   await page.getByRole('button', { name: 'Shown' }).click();
   await expect(page.getByRole('cell', { name: 'ada' })).toBeVisible();
-  await page.goto(house.url + at(folder, 'notes.md'));
+  await page.goto(server.url + at(folder, 'notes.md'));
   await page.getByRole('button', { name: 'Shown' }).click();
   await expect(page.getByRole('heading', { name: 'Notes', exact: true })).toBeVisible();
 });
 
-test('a file is opened on a canvas, written there, and its change is seen by another reader', async ({ house, windows }) => {
-  const folder = project(house);
-  const room = await house.team();
+test('a file is opened on a canvas, written there, and its change is seen by another reader', async ({ server, windows }) => {
+  const folder = project(server);
+  const room = await server.team();
   const page = await windows.open(at(folder, 'notes.md'));
   await page.getByRole('button', { name: 'More about this file' }).click();
   await page.getByRole('menuitem', { name: 'Open on a canvas' }).click();
   await page.getByLabel('Session or room').selectOption(room.id);
   await page.getByRole('button', { name: 'Open it there' }).click();
   await expect(page).toHaveURL(new RegExp(`/rooms/${room.id}\\?doc=`));
-  const other = await windows.open(page.url().slice(house.url.length));
+  const other = await windows.open(page.url().slice(server.url.length));
   await expect(text(other)).toContainText('Notes');
   await write(page, 'on the canvas');
   await save(page).click();
@@ -291,10 +291,10 @@ test('a file is opened on a canvas, written there, and its change is seen by ano
   expect(read(folder, 'notes.md')).toContain('on the canvas');
 });
 
-test('documents that name a path are shown from the file itself', async ({ house, windows }) => {
-  const folder = project(house);
+test('documents that name a path are shown from the file itself', async ({ server, windows }) => {
+  const folder = project(server);
   writeFileSync(join(folder, 'paper.pdf'), '%PDF-1.4\ntrailer<</Root 1 0 R>>\n%%EOF');
-  const room = await house.team();
+  const room = await server.team();
   for (const content of [
     { type: 'image', title: 'Dot', src: join(folder, 'dot.png') },
     { type: 'csv', title: 'Stones', src: join(folder, 'table.csv') },
@@ -303,7 +303,7 @@ test('documents that name a path are shown from the file itself', async ({ house
     { type: 'markdown', title: 'Plan', content: 'plan', sourcePath: join(folder, 'notes.md') },
     { type: 'image', title: 'Gone', src: join(folder, 'blob.bin') },
   ]) {
-    await open(house, room.id, content);
+    await open(server, room.id, content);
   }
   const page = await windows.open(`/rooms/${room.id}`);
   await page.getByRole('button', { name: 'Canvas', exact: true }).click();
@@ -326,24 +326,24 @@ test('documents that name a path are shown from the file itself', async ({ house
   await expect(changes.getByText('a new line')).toBeVisible();
 });
 
-test('an opened file is found by the palette', async ({ house, windows }) => {
-  const folder = project(house);
+test('an opened file is found by the palette', async ({ server, windows }) => {
+  const folder = project(server);
   const page = await windows.open(at(folder, 'src/main.ts'));
   await expect(text(page)).toBeVisible();
-  await page.goto(house.url);
+  await page.goto(server.url);
   await page.keyboard.press('ControlOrMeta+k');
   await page.keyboard.type('main.ts');
   await page.getByRole('option', { name: /main\.ts/ }).first().click();
-  await expect(page).toHaveURL(house.url + at(folder, 'src/main.ts'));
+  await expect(page).toHaveURL(server.url + at(folder, 'src/main.ts'));
 });
 
-for (const look of looks) {
-  test(`files are for everybody: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
-    const folder = project(house);
+for (const look of viewports) {
+  test(`files are for everybody: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
+    const folder = project(server);
     const page = await windows.open('/files', look);
     await expect(page.getByRole('button', { name: 'project' })).toBeVisible();
     await expectAccessible(page, 'the choice of a folder');
-    await page.goto(house.url + at(folder));
+    await page.goto(server.url + at(folder));
     await expect(item(page, 'src')).toBeVisible();
     await expectAccessible(page, 'a folder');
     await item(page, 'notes.md').click();
@@ -356,10 +356,10 @@ for (const look of looks) {
     await page.getByRole('button', { name: 'Take theirs' }).click();
     await expect(page.getByText('The text you had is set aside.')).toBeVisible();
     await expectAccessible(page, 'a text set aside');
-    await page.goto(house.url + at(folder, 'src/main.ts'));
+    await page.goto(server.url + at(folder, 'src/main.ts'));
     await expect(text(page)).toBeVisible();
     await expectAccessible(page, 'a program');
-    await page.goto(house.url + at(folder, 'blob.bin'));
+    await page.goto(server.url + at(folder, 'blob.bin'));
     await expect(page.getByRole('heading', { name: 'Not a text file' })).toBeVisible();
     await expectAccessible(page, 'what is no text');
   });

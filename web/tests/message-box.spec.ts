@@ -1,14 +1,14 @@
 /** Where the keyboard is: in the message box of the place one opened, unless one is elsewhere on purpose. */
 
-import { answer, call, openSession, pending, prompt, send, tell } from './at-work';
-import { composer, expect, say, test } from './house';
+import { answer, call, openSession, pending, prompt, send, tell } from './session-actions';
+import { composer, expect, say, test } from './test-server';
 
-test('a room, a session and a thread open with the focus in their message box', async ({ house, windows }) => {
-  const team = await house.team();
-  const scribe = await house.agent('Scribe');
+test('a room, a session and a thread open with the focus in their message box', async ({ server, windows }) => {
+  const team = await server.team();
+  const scribe = await server.agent('Scribe');
   const { entry } = await scribe.say(team.id, 'The build is green.');
   await scribe.say(team.id, 'All of it.', entry.id);
-  const session = await openSession(house, 'project');
+  const session = await openSession(server, 'project');
 
   const page = await windows.open('/rooms');
   await page.getByRole('main').getByRole('link', { name: /team/i }).first().click();
@@ -19,7 +19,7 @@ test('a room, a session and a thread open with the focus in their message box', 
   await page.reload();
   await expect(inThread).toBeFocused();
 
-  await page.goto(`${house.url}/sessions`);
+  await page.goto(`${server.url}/sessions`);
   await page.getByRole('main').locator(`a[href="/sessions/${session.id}"]`).click();
   await expect(prompt(page)).toBeFocused();
   await page.reload();
@@ -30,9 +30,9 @@ test('a room, a session and a thread open with the focus in their message box', 
   await expect(composer(page)).toBeFocused();
 });
 
-test('after a message and after an answer the focus is in the message box again', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
-  const team = await house.team();
+test('after a message and after an answer the focus is in the message box again', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
+  const team = await server.team();
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, call('write_file', { path: 'a.txt', content: 'a' }), call('write_file', { path: 'b.txt', content: 'b' }));
   await expect(prompt(page)).toBeFocused();
@@ -43,15 +43,15 @@ test('after a message and after an answer the focus is in the message box again'
   await page.getByRole('button', { name: 'Deny with these words' }).click();
   await expect(prompt(page)).toBeFocused();
 
-  await page.goto(`${house.url}/rooms/${team.id}`);
+  await page.goto(`${server.url}/rooms/${team.id}`);
   await composer(page).fill('Written, and sent by the button');
   await page.getByRole('button', { name: 'Send' }).click();
   await expect(composer(page)).toBeFocused();
 });
 
-test('whoever is in a text field or a dialog stays there', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
-  const team = await house.team();
+test('whoever is in a text field or a dialog stays there', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
+  const team = await server.team();
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, call('write_file', { path: 'a.txt', content: 'a' }));
   await expect(pending(page)).toBeVisible();
@@ -79,7 +79,7 @@ test('whoever is in a text field or a dialog stays there', async ({ house, windo
     await slow;
     await route.continue();
   });
-  await page.goto(`${house.url}/rooms/${team.id}`);
+  await page.goto(`${server.url}/rooms/${team.id}`);
   await page.keyboard.press('Control+k');
   await expect(find).toBeFocused();
   load();
@@ -87,17 +87,17 @@ test('whoever is in a text field or a dialog stays there', async ({ house, windo
   await expect(find).toBeFocused();
 });
 
-test('on a touch screen no keyboard opens by itself', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
-  await send(house, session, call('write_file', { path: 'a.txt', content: 'a' }));
-  const team = await house.team();
+test('on a touch screen no keyboard opens by itself', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
+  await send(server, session, call('write_file', { path: 'a.txt', content: 'a' }));
+  const team = await server.team();
   const page = await windows.open(`/sessions/${session.id}`, { width: 360, height: 640, touch: true });
   await expect(prompt(page)).toBeVisible();
   await expect(prompt(page)).not.toBeFocused();
   await pending(page).getByRole('button', { name: /^Approve/ }).tap();
   await expect(page.locator('[data-ask]')).toContainText('Approved by you');
   await expect(prompt(page)).not.toBeFocused();
-  await page.goto(`${house.url}/rooms/${team.id}`);
+  await page.goto(`${server.url}/rooms/${team.id}`);
   await expect(composer(page)).not.toBeFocused();
   // Who writes goes on writing.
   await say(page, 'from a phone');

@@ -1,11 +1,11 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Session } from '../src/api/types';
-import { answer, call, cards, openSession, pending, plan, prompt, send, tell } from './at-work';
-import { expect, live, test } from './house';
+import { answer, call, cards, openSession, pending, plan, prompt, send, tell } from './session-actions';
+import { expect, live, test } from './test-server';
 
-test('a newcomer starts, sends, allows, and sees file and plan, in under a minute', async ({ house, windows }) => {
-  const folder = house.folder('project');
+test('a newcomer starts, sends, allows, and sees file and plan, in under a minute', async ({ server, windows }) => {
+  const folder = server.folder('project');
   const page = await windows.open('/');
   const begun = Date.now();
   await page.getByLabel('Folder it works in').fill(folder);
@@ -28,10 +28,10 @@ test('a newcomer starts, sends, allows, and sees file and plan, in under a minut
   expect(Date.now() - begun).toBeLessThan(60_000);
 });
 
-test('a change is shown whole, with line numbers on both sides', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('a change is shown whole, with line numbers on both sides', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const lines = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`);
-  writeFileSync(join(house.folder('project'), 'notes.md'), `${lines.join('\n')}\n`);
+  writeFileSync(join(server.folder('project'), 'notes.md'), `${lines.join('\n')}\n`);
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, call('edit_file', { path: 'notes.md', old: 'line 20\n', new: 'line twenty\nand a half\n' }));
   const diff = pending(page).getByRole('region', { name: /^Change of/ });
@@ -42,8 +42,8 @@ test('a change is shown whole, with line numbers on both sides', async ({ house,
   await expect(diff.getByText('line 40', { exact: true })).toBeVisible();
 });
 
-test('what is streamed is what a reload shows', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('what is streamed is what a reload shows', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
   await tell(page, '#think about it', `#say ${words}`, plan(['One', 'completed'], ['Two', 'in_progress']), '#say The end.', '#usage 1200 80 0.25');
@@ -57,8 +57,8 @@ test('what is streamed is what a reload shows', async ({ house, windows }) => {
   await expect.poll(shown).toEqual(before);
 });
 
-test('a message to a busy agent waits its turn, and can be edited and removed until then', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('a message to a busy agent waits its turn, and can be edited and removed until then', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, call('write_file', { path: 'a.txt', content: 'a' }), '#say first done');
   await expect(pending(page)).toBeVisible();
@@ -83,8 +83,8 @@ test('a message to a busy agent waits its turn, and can be edited and removed un
   await expect(queue).toHaveCount(0);
 });
 
-test('stopping withdraws the ask; the queue is kept or dropped as one says', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('stopping withdraws the approval; the queue is kept or dropped as one says', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, call('write_file', { path: 'never.txt', content: 'x' }));
   await expect(pending(page)).toBeVisible();
@@ -93,7 +93,7 @@ test('stopping withdraws the ask; the queue is kept or dropped as one says', asy
   await page.getByRole('menuitem', { name: 'Stop and drop the queue' }).click();
   await expect(cards(page)).toContainText('Withdrawn');
   await expect(page.getByRole('region', { name: 'Queue' })).toHaveCount(0);
-  expect(existsSync(join(house.folder('project'), 'never.txt'))).toBe(false);
+  expect(existsSync(join(server.folder('project'), 'never.txt'))).toBe(false);
 
   await tell(page, call('write_file', { path: 'never.txt', content: 'x' }));
   await expect(pending(page)).toBeVisible();
@@ -101,11 +101,11 @@ test('stopping withdraws the ask; the queue is kept or dropped as one says', asy
   await prompt(page).press('Escape');
   await prompt(page).press('Escape');
   await expect(page.locator('[data-message]').last()).toContainText('went on');
-  expect(existsSync(join(house.folder('project'), 'never.txt'))).toBe(false);
+  expect(existsSync(join(server.folder('project'), 'never.txt'))).toBe(false);
 });
 
-test('a mode that acts unattended needs a word that quotes its promise', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('a mode that acts unattended needs a word that quotes its promise', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   const dial = page.getByRole('button', { name: /^Permission mode/ });
   await dial.click();
@@ -114,22 +114,22 @@ test('a mode that acts unattended needs a word that quotes its promise', async (
   const consent = page.getByRole('dialog', { name: 'Let the agent act unattended?' });
   await expect(consent.locator('blockquote')).not.toBeEmpty();
   await consent.getByRole('button', { name: 'Cancel' }).click();
-  expect((await house.get<Session>(`/api/sessions/${session.id}`)).permissionMode).toBe('default');
+  expect((await server.get<Session>(`/api/sessions/${session.id}`)).permissionMode).toBe('default');
 
   await dialog.getByRole('button', { name: /unattended/ }).click();
   await consent.getByRole('button', { name: /^Use/ }).click();
   await expect(consent).toHaveCount(0);
-  await expect.poll(async () => (await house.get<Session>(`/api/sessions/${session.id}`)).permissionMode).toBe('autopilot');
+  await expect.poll(async () => (await server.get<Session>(`/api/sessions/${session.id}`)).permissionMode).toBe('autopilot');
   await tell(page, call('write_file', { path: 'at-once.txt', content: 'x' }), '#say unasked');
   await expect(page.getByText('unasked', { exact: true })).toBeVisible();
-  expect(existsSync(join(house.folder('project'), 'at-once.txt'))).toBe(true);
+  expect(existsSync(join(server.folder('project'), 'at-once.txt'))).toBe(true);
 });
 
-test('a slash offers the commands of the folder, also in the middle of a text', async ({ house, windows }) => {
-  const commands = join(house.folder('project'), '.claude', 'commands', 'git');
+test('a slash offers the commands of the folder, also in the middle of a text', async ({ server, windows }) => {
+  const commands = join(server.folder('project'), '.claude', 'commands', 'git');
   mkdirSync(commands, { recursive: true });
   writeFileSync(join(commands, 'commit.md'), '---\ndescription: Writes a commit\nargument-hint: [message]\n---\nCommit it.\n');
-  const session = await openSession(house, 'project');
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   await prompt(page).fill('please ');
   await prompt(page).pressSequentially('/com');
@@ -145,8 +145,8 @@ test('a slash offers the commands of the folder, also in the middle of a text', 
   await expect(page.getByRole('option', { name: /\/git:push/ })).toBeVisible();
 });
 
-test('a session is named, closed, and then only read', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('a session is named, closed, and then only read', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   await page.getByRole('button', { name: 'More about this session' }).click();
   await page.getByRole('menuitem', { name: 'Name, model and effort' }).click();
@@ -158,32 +158,32 @@ test('a session is named, closed, and then only read', async ({ house, windows }
   await page.getByRole('button', { name: 'Close', exact: true }).last().click();
   await expect(page.getByText('This session is closed.')).toBeVisible();
   await expect(prompt(page)).toHaveCount(0);
-  await page.goto(`${house.url}/sessions?show=closed`);
+  await page.goto(`${server.url}/sessions?show=closed`);
   await expect(page.getByRole('main').getByRole('link', { name: /The west wall/ })).toBeVisible();
 });
 
-test('a new session is opened by the dialog, with an agent or with a folder', async ({ house, windows }) => {
-  await house.agent('Scribe');
+test('a new session is opened by the dialog, with an agent or with a folder', async ({ server, windows }) => {
+  await server.agent('Scribe');
   const page = await windows.open('/sessions');
   await page.getByRole('button', { name: 'New session' }).first().click();
   const dialog = page.getByRole('dialog', { name: 'New session' });
   await dialog.getByLabel('With').selectOption('Another folder…');
-  await dialog.getByLabel('Folder').fill(`${house.dir}/nowhere`);
+  await dialog.getByLabel('Folder').fill(`${server.dir}/nowhere`);
   await dialog.getByRole('button', { name: 'Open session' }).click();
   await expect(dialog.getByRole('alert')).toBeVisible();
-  await dialog.getByLabel('Folder').fill(house.folder('garden'));
+  await dialog.getByLabel('Folder').fill(server.folder('garden'));
   await dialog.getByRole('button', { name: 'Open session' }).click();
   await expect(page).toHaveURL(/\/sessions\/.+/);
   await expect(page.getByText('Nothing was said yet')).toBeVisible();
-  await page.goto(`${house.url}/sessions/0190a000-0000-7000-8000-000000000000`);
+  await page.goto(`${server.url}/sessions/0190a000-0000-7000-8000-000000000000`);
   await expect(page.getByText('There is no such session')).toBeVisible();
 });
 
-test('home shows what needs one first, and the ask can be answered there', async ({ house, windows }) => {
-  const calm = await openSession(house, 'calm');
-  await send(house, calm, '#say all quiet');
-  const asking = await openSession(house, 'asking');
-  await send(house, asking, 'Change it', call('write_file', { path: 'b.txt', content: 'b' }));
+test('home shows what needs one first, and the approval can be answered there', async ({ server, windows }) => {
+  const calm = await openSession(server, 'calm');
+  await send(server, calm, '#say all quiet');
+  const asking = await openSession(server, 'asking');
+  await send(server, asking, 'Change it', call('write_file', { path: 'b.txt', content: 'b' }));
   const page = await windows.open('/');
   const grid = page.getByRole('region', { name: 'What goes on' });
   await expect(grid.getByRole('heading', { name: 'One thing needs you' })).toBeVisible();
@@ -191,18 +191,18 @@ test('home shows what needs one first, and the ask can be answered there', async
   await expect(page).toHaveTitle(/^\(1\) /);
   await grid.getByRole('button', { name: /^Answer/ }).click();
   await answer(pending(page), /^Approve/);
-  await expect.poll(() => existsSync(join(house.folder('asking'), 'b.txt'))).toBe(true);
+  await expect.poll(() => existsSync(join(server.folder('asking'), 'b.txt'))).toBe(true);
   await expect(grid.getByRole('heading', { name: 'Nothing needs you' })).toBeVisible();
 });
 
-test('a server killed and started again leaves the session as a fresh load shows it', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('a server killed and started again leaves the session as a fresh load shows it', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   const page = await windows.open(`/sessions/${session.id}`);
   await tell(page, 'Write it', call('write_file', { path: 'later.txt', content: 'x' }));
   await expect(pending(page)).toBeVisible();
   await prompt(page).fill('half a thought');
-  await house.kill();
-  await house.start();
+  await server.kill();
+  await server.start();
   await live(page);
   await expect(pending(page)).toContainText('detached');
   await expect(prompt(page)).toHaveValue('half a thought');
@@ -211,15 +211,15 @@ test('a server killed and started again leaves the session as a fresh load shows
   await expect(fresh.locator('[data-message]')).toHaveCount(await page.locator('[data-message]').count());
 });
 
-test('a session of the terminal is read with its plan, and kept true while it goes on there', async ({ house, windows }) => {
+test('a session of the terminal is read with its plan, and kept true while it goes on there', async ({ server, windows }) => {
   const id = '0190a000-0000-4000-8000-00000000abcd';
-  const folder = join(house.dir, '.claude', 'projects', 'quarry');
+  const folder = join(server.dir, '.claude', 'projects', 'quarry');
   mkdirSync(folder, { recursive: true });
   const line = (todos: [string, string][]) => {
     const input = { todos: todos.map(([content, state]) => ({ content, status: state, activeForm: `Doing: ${content}` })) };
     const message = { role: 'assistant', content: [{ type: 'tool_use', id: `t${todos.length}`, name: 'TodoWrite', input }] };
     const at = '2026-11-21T12:00:00.000Z';
-    return `${JSON.stringify({ type: 'assistant', sessionId: id, cwd: house.folder('quarry'), timestamp: at, uuid: `u${todos.length}`, message })}\n`;
+    return `${JSON.stringify({ type: 'assistant', sessionId: id, cwd: server.folder('quarry'), timestamp: at, uuid: `u${todos.length}`, message })}\n`;
   };
   const file = join(folder, `${id}.jsonl`);
   writeFileSync(file, line([['Cut the stone', 'in_progress']]));
@@ -244,13 +244,13 @@ test('a session of the terminal is read with its plan, and kept true while it go
   await expect(panel).toContainText('1/2');
 });
 
-test('a long session shows its end, and all before it on demand', async ({ house, windows }) => {
-  const session = await openSession(house, 'project');
+test('a long session shows its end, and all before it on demand', async ({ server, windows }) => {
+  const session = await openSession(server, 'project');
   // Each message makes two rows, and a page of the server holds two hundred.
   for (let count = 1; count <= 120; count += 1) {
-    await send(house, session, `#say answer ${count}`);
+    await send(server, session, `#say answer ${count}`);
     if (count % 40 === 0) {
-      await expect.poll(async () => (await house.get<Session>(`/api/sessions/${session.id}`)).usage.turns, { timeout: 30_000 }).toBe(count);
+      await expect.poll(async () => (await server.get<Session>(`/api/sessions/${session.id}`)).usage.turns, { timeout: 30_000 }).toBe(count);
     }
   }
   const page = await windows.open(`/sessions/${session.id}`);

@@ -1,19 +1,19 @@
 import type { Page } from '@playwright/test';
 import type { Setting } from '../src/api/types';
-import { expect, test, type House } from './house';
+import { expect, test, type TestServer } from './test-server';
 
 const setting = (page: Page, key: string) => page.locator(`[data-setting="${key}"]`);
 
-async function stored(house: House, key: string): Promise<Setting> {
-  const { settings } = await house.get<{ settings: Setting[] }>('/api/settings');
+async function stored(server: TestServer, key: string): Promise<Setting> {
+  const { settings } = await server.get<{ settings: Setting[] }>('/api/settings');
   return settings.find((one) => one.key === key)!;
 }
 
-test('every setting shows its value and who said so', async ({ house, windows }) => {
+test('every setting shows its value and who said so', async ({ server, windows }) => {
   const page = await windows.open('/settings');
   await page.getByRole('main').getByRole('link', { name: 'This server' }).click();
-  await expect(page).toHaveURL(`${house.url}/settings/server`);
-  const { settings } = await house.get<{ settings: Setting[] }>('/api/settings');
+  await expect(page).toHaveURL(`${server.url}/settings/server`);
+  const { settings } = await server.get<{ settings: Setting[] }>('/api/settings');
   await expect(page.locator('[data-setting]')).toHaveCount(settings.length);
   await expect(page.getByRole('heading', { level: 2, name: 'Rooms and turns' })).toBeVisible();
   await expect(setting(page, 'rooms.maxAgentDepth')).toContainText('30');
@@ -26,7 +26,7 @@ test('every setting shows its value and who said so', async ({ house, windows })
   await expect(page.getByText('No setting has these words.')).toBeVisible();
 });
 
-test('a number is changed, refused at its field, seen elsewhere and reset', async ({ house, windows }) => {
+test('a number is changed, refused at its field, seen elsewhere and reset', async ({ server, windows }) => {
   const key = 'rooms.maxAgentDepth';
   const page = await windows.open('/settings/server');
   const other = await windows.open('/settings/server');
@@ -40,36 +40,36 @@ test('a number is changed, refused at its field, seen elsewhere and reset', asyn
   await page.keyboard.press('Enter');
   await expect(setting(page, key).getByRole('alert')).toHaveText('Must be 0 to 100.');
   await expect(field).toHaveAttribute('aria-invalid', 'true');
-  expect((await stored(house, key)).source).toBe('default');
+  expect((await stored(server, key)).source).toBe('default');
 
   await field.fill('5');
   await page.keyboard.press('Enter');
   await expect(page.getByRole('button', { name: `Change ${key}` })).toBeFocused();
   await expect(setting(other, key)).toContainText('changed here');
   await expect(setting(other, key)).toContainText('Default: 30');
-  expect(await stored(house, key)).toMatchObject({ value: 5, source: 'stored' });
+  expect(await stored(server, key)).toMatchObject({ value: 5, source: 'stored' });
   // What counts is told beside the room's own limits.
-  expect(await house.team()).toMatchObject({ maxAgentDepth: 5 });
+  expect(await server.team()).toMatchObject({ maxAgentDepth: 5 });
 
   await page.getByRole('button', { name: `Reset ${key}` }).click();
   await expect(setting(page, key)).toContainText('default');
   await expect(page.getByRole('button', { name: `Reset ${key}` })).toHaveCount(0);
-  expect(await stored(house, key)).toMatchObject({ value: 30, source: 'default' });
+  expect(await stored(server, key)).toMatchObject({ value: 30, source: 'default' });
 });
 
-test('a switch and a list are changed by their own inputs', async ({ house, windows }) => {
+test('a switch and a list are changed by their own inputs', async ({ server, windows }) => {
   const page = await windows.open('/settings/server');
   await page.getByRole('button', { name: 'Change rooms.turnLimitsEnabled' }).click();
   await page.getByRole('combobox', { name: 'rooms.turnLimitsEnabled' }).selectOption('off');
   await setting(page, 'rooms.turnLimitsEnabled').getByRole('button', { name: 'Save' }).click();
   await expect(setting(page, 'rooms.turnLimitsEnabled')).toContainText('changed here');
-  expect((await stored(house, 'rooms.turnLimitsEnabled')).value).toBe(false);
+  expect((await stored(server, 'rooms.turnLimitsEnabled')).value).toBe(false);
 
   await page.getByRole('button', { name: 'Change server.allowedHosts' }).click();
   await page.getByLabel('server.allowedHosts', { exact: true }).fill('hall.example\n\n  tower.example ');
   await setting(page, 'server.allowedHosts').getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('server.allowedHosts is stored. It counts from the next start on.')).toBeVisible();
-  expect((await stored(house, 'server.allowedHosts')).value).toEqual(['hall.example', 'tower.example']);
+  expect((await stored(server, 'server.allowedHosts')).value).toEqual(['hall.example', 'tower.example']);
 });
 
 test.describe('set at the start', () => {
@@ -92,14 +92,14 @@ test('a setting is copied as lines of the configuration file', async ({ windows 
   expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('[rooms]\nmaxAgentDepth = 30\n');
 });
 
-test('without accounts the sections say so, and appearance is chosen here', async ({ house, windows }) => {
+test('without accounts the sections say so, and appearance is chosen here', async ({ server, windows }) => {
   const page = await windows.open('/settings/appearance');
   await page.getByRole('radio', { name: 'Dark', exact: true }).check();
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark');
-  await page.goto(`${house.url}/settings/people`);
+  await page.goto(`${server.url}/settings/people`);
   await expect(page.getByText('This server has no accounts')).toBeVisible();
-  await page.goto(`${house.url}/settings/account`);
+  await page.goto(`${server.url}/settings/account`);
   await expect(page.getByText('There is nothing here in mode local')).toBeVisible();
-  await page.goto(`${house.url}/settings/nonsense`);
+  await page.goto(`${server.url}/settings/nonsense`);
   await expect(page.getByText('There is no such section')).toBeVisible();
 });

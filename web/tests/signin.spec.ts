@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import type { CanvasDocument } from '../src/api/types';
-import { openSession } from './at-work';
-import { composer, expect, live, say, test, texts, type House } from './house';
-import { expectAccessible, looks } from './looks';
+import { openSession } from './session-actions';
+import { composer, expect, live, say, test, texts, type TestServer } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
 
 // Every address of this computer, so that the second person comes from another one.
 test.use({ start: { auth: 'login', flags: ['--allowed-host', '127.0.0.2'], bind: '0.0.0.0:0' } });
@@ -12,11 +12,11 @@ test.use({ start: { auth: 'login', flags: ['--allowed-host', '127.0.0.2'], bind:
 const OWNER = { email: 'ada@example.org', displayName: 'Ada Lovelace', password: 'a rather long password' };
 const BEN = { email: 'ben@example.org', displayName: 'Ben', password: 'quite another password' };
 
-const second = (house: House) => house.url.replace('127.0.0.1', '127.0.0.2');
+const second = (server: TestServer) => server.url.replace('127.0.0.1', '127.0.0.2');
 
 /** The first account, made without a page. */
-async function owned(house: House): Promise<void> {
-  await house.post('/api/auth/register', { ...OWNER, setupCode: house.setupCode });
+async function owned(server: TestServer): Promise<void> {
+  await server.post('/api/auth/register', { ...OWNER, setupCode: server.setupCode });
 }
 
 async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
@@ -25,7 +25,7 @@ async function signIn(page: Page, { email, password }: { email: string; password
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-test('the first visitor makes the first account with the setup code', async ({ house, windows }) => {
+test('the first visitor makes the first account with the setup code', async ({ server, windows }) => {
   const page = await windows.open('/rooms', { live: false });
   await expect(page.getByRole('heading', { name: 'Make the first account' })).toBeVisible();
   await expect(page.getByText('kept in the file setup-code of its data folder')).toBeVisible();
@@ -44,25 +44,25 @@ test('the first visitor makes the first account with the setup code', async ({ h
   await page.getByLabel('E-mail').fill(OWNER.email);
   await make.click();
   await expect(page.getByText('That is not the setup code.')).toBeVisible();
-  await page.getByLabel('Setup code').fill(house.setupCode.toLowerCase());
+  await page.getByLabel('Setup code').fill(server.setupCode.toLowerCase());
   await make.click();
 
   await live(page);
-  await expect(page).toHaveURL(`${house.url}/rooms`);
+  await expect(page).toHaveURL(`${server.url}/rooms`);
   await expect(page.getByRole('button', { name: `Signed in as ${OWNER.displayName}` })).toBeVisible();
   await expect(page.getByRole('main').getByRole('link', { name: /team/i })).toBeVisible();
 });
 
-test('signing in and out: wrong words are refused, the address and drafts stay', async ({ house, windows }) => {
-  await owned(house);
-  const team = await house.team();
+test('signing in and out: wrong words are refused, the address and drafts stay', async ({ server, windows }) => {
+  await owned(server);
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`, { live: false });
   await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
   await signIn(page, { ...OWNER, password: 'not the password at all' });
   await expect(page.getByRole('alert')).toContainText('E-mail and password do not belong together.');
   await signIn(page, OWNER);
   await live(page);
-  await expect(page).toHaveURL(`${house.url}/rooms/${team.id}`);
+  await expect(page).toHaveURL(`${server.url}/rooms/${team.id}`);
   await composer(page).fill('half a thought');
 
   // The sign-in ends elsewhere, while the page is open: the next call finds out.
@@ -71,21 +71,21 @@ test('signing in and out: wrong words are refused, the address and drafts stay',
   await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
   await signIn(page, OWNER);
   await live(page);
-  await expect(page).toHaveURL(`${house.url}/rooms/${team.id}`);
+  await expect(page).toHaveURL(`${server.url}/rooms/${team.id}`);
   await page.getByRole('button', { name: 'Send again' }).click();
   await expect.poll(() => texts(page)).toEqual(['half a thought']);
 
   const twin = await page.context().newPage();
-  await twin.goto(`${house.url}/people`);
+  await twin.goto(`${server.url}/people`);
   await live(twin);
   await page.getByRole('button', { name: /^Signed in as/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   for (const tab of [page, twin]) await expect(tab.getByRole('heading', { name: 'Sign in' })).toBeVisible();
 });
 
-test('a second person signs in from another address and sees what the gates allow', async ({ house, windows }) => {
-  await owned(house);
-  const team = await house.team();
+test('a second person signs in from another address and sees what the gates allow', async ({ server, windows }) => {
+  await owned(server);
+  const team = await server.team();
   const ada = await windows.open('/settings/people', { live: false });
   await signIn(ada, OWNER);
   await live(ada);
@@ -103,18 +103,18 @@ test('a second person signs in from another address and sees what the gates allo
   await expect(ada.getByText(BEN.email)).toBeVisible();
   expect(await ada.content()).not.toContain(invited);
 
-  const ben = await windows.open(`/rooms/${team.id}`, { live: false, at: second(house) });
+  const ben = await windows.open(`/rooms/${team.id}`, { live: false, at: second(server) });
   await signIn(ben, { email: BEN.email, password: invited });
   await expect(ben.getByRole('heading', { name: 'Choose your own password' })).toBeVisible();
   await ben.getByLabel('New password', { exact: true }).fill(BEN.password);
   await ben.getByLabel('The new password again').fill(BEN.password);
   await ben.getByRole('button', { name: 'Use this password' }).click();
   await live(ben);
-  await expect(ben).toHaveURL(`${second(house)}/rooms/${team.id}`);
+  await expect(ben).toHaveURL(`${second(server)}/rooms/${team.id}`);
 
   // Both talk, live, each under their own name.
   await say(ben, 'hello from the other side');
-  await ada.goto(`${house.url}/rooms/${team.id}`);
+  await ada.goto(`${server.url}/rooms/${team.id}`);
   await expect.poll(() => texts(ada)).toEqual(['hello from the other side']);
   await expect(ada.getByRole('article', { name: /^Ben/ })).toBeVisible();
   await say(ada, 'welcome');
@@ -134,32 +134,32 @@ test('a second person signs in from another address and sees what the gates allo
   expect(await menuOf(ada, 'hello from the other side')).toContain('Remove text for good…');
 
   // Neither people nor the server's settings are offered, by link or by address.
-  await ben.goto(`${second(house)}/settings`);
+  await ben.goto(`${second(server)}/settings`);
   const sections = ben.getByRole('navigation', { name: 'Sections of the settings' }).getByRole('link');
   await expect(sections).toHaveText(['Appearance', 'Your account', 'Devices and keys', 'Cloud']);
   for (const section of ['people', 'server']) {
-    await ben.goto(`${second(house)}/settings/${section}`);
+    await ben.goto(`${second(server)}/settings/${section}`);
     await expect(ben.getByText('Only the owner sees this')).toBeVisible();
   }
   const asked = (path: string) => ben.evaluate(async (to) => (await fetch(to)).status, path);
   expect([await asked('/api/settings'), await asked('/api/auth/accounts'), await asked('/api/rooms')]).toEqual([403, 403, 200]);
 
   // Removed, Ben is out at once; the words stay.
-  await ben.goto(`${second(house)}/rooms/${team.id}`);
+  await ben.goto(`${second(server)}/rooms/${team.id}`);
   await live(ben);
-  await ada.goto(`${house.url}/settings/people`);
+  await ada.goto(`${server.url}/settings/people`);
   await ada.getByRole('button', { name: 'Remove Ben' }).click();
   await ada.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await expect(ada.getByText(BEN.email)).toHaveCount(0);
   await expect(ben.getByRole('heading', { name: 'Sign in' })).toBeVisible({ timeout: 25_000 });
   await signIn(ben, BEN);
   await expect(ben.getByRole('alert')).toContainText('E-mail and password do not belong together.');
-  await ada.goto(`${house.url}/rooms/${team.id}`);
+  await ada.goto(`${server.url}/rooms/${team.id}`);
   await expect.poll(() => texts(ada)).toEqual(['hello from the other side', 'welcome']);
 });
 
-test('keys are made, shown once, work, and are revoked', async ({ house, windows }) => {
-  await owned(house);
+test('keys are made, shown once, work, and are revoked', async ({ server, windows }) => {
+  await owned(server);
   const page = await windows.open('/settings/devices', { live: false });
   await signIn(page, OWNER);
   await expect(page.getByText('You have no keys')).toBeVisible();
@@ -171,7 +171,7 @@ test('keys are made, shown once, work, and are revoked', async ({ house, windows
   await page.getByRole('button', { name: 'Done' }).click();
   await expect(page.getByText('a script')).toBeVisible();
   expect(await page.content()).not.toContain(key);
-  const works = async () => (await fetch(`${house.url}/api/rooms`, { headers: { authorization: `Bearer ${key}` } })).status;
+  const works = async () => (await fetch(`${server.url}/api/rooms`, { headers: { authorization: `Bearer ${key}` } })).status;
   expect(await works()).toBe(200);
   await page.getByRole('button', { name: 'Revoke a script' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
@@ -179,8 +179,8 @@ test('keys are made, shown once, work, and are revoked', async ({ house, windows
   expect(await works()).toBe(401);
 });
 
-test('a changed password signs out the other browsers', async ({ house, windows }) => {
-  await owned(house);
+test('a changed password signs out the other browsers', async ({ server, windows }) => {
+  await owned(server);
   const here = await windows.open('/settings/account', { live: false });
   await signIn(here, OWNER);
   await live(here);
@@ -201,10 +201,10 @@ test('a changed password signs out the other browsers', async ({ house, windows 
   await live(there);
 });
 
-test('what one person left unsent is not shown to the next one of this browser', async ({ house, windows }) => {
-  await owned(house);
-  const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
-  const team = await house.team();
+test('what one person left unsent is not shown to the next one of this browser', async ({ server, windows }) => {
+  await owned(server);
+  const { invitePassword } = await server.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
+  const team = await server.team();
   const page = await windows.open(`/rooms/${team.id}`, { live: false });
   await signIn(page, OWNER);
   await composer(page).fill('for my eyes only');
@@ -217,21 +217,21 @@ test('what one person left unsent is not shown to the next one of this browser',
   await expect(composer(page)).toHaveValue('');
 });
 
-test('who is not the owner saves a file on a canvas too, and hears of the saves of others there', async ({ house, windows }) => {
-  await owned(house);
-  const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
-  await house.patch('/api/settings', { 'files.people': 'boundary' });
-  const folder = house.folder('project');
+test('who is not the owner saves a file on a canvas too, and hears of the saves of others there', async ({ server, windows }) => {
+  await owned(server);
+  const { invitePassword } = await server.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
+  await server.patch('/api/settings', { 'files.people': 'boundary' });
+  const folder = server.folder('project');
   const file = join(folder, 'notes.txt');
   writeFileSync(file, 'one');
-  const session = await openSession(house, 'project');
-  const { id } = await house.post<CanvasDocument>(`/api/sessions/${session.id}/canvas`, { content: { type: 'file', sourcePath: file } });
+  const session = await openSession(server, 'project');
+  const { id } = await server.post<CanvasDocument>(`/api/sessions/${session.id}/canvas`, { content: { type: 'file', sourcePath: file } });
   const address = `/sessions/${session.id}?doc=${id}`;
 
   const ada = await windows.open(address, { live: false });
   await signIn(ada, OWNER);
   await live(ada);
-  const ben = await windows.open(address, { live: false, at: second(house) });
+  const ben = await windows.open(address, { live: false, at: second(server) });
   await signIn(ben, { email: BEN.email, password: invitePassword });
   await ben.getByLabel('New password', { exact: true }).fill(BEN.password);
   await ben.getByLabel('The new password again').fill(BEN.password);
@@ -254,15 +254,15 @@ test('who is not the owner saves a file on a canvas too, and hears of the saves 
   await expect(ben.getByText('Ada Lovelace changed this file after you opened it.')).toBeVisible();
 });
 
-for (const look of looks) {
-  test(`the front door and the sections of an account are accessible, ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
+for (const look of viewports) {
+  test(`the front door and the sections of an account are accessible, ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
     const page = await windows.open('/', { ...look, live: false });
     await expect(page.getByRole('heading', { name: 'Make the first account' })).toBeVisible();
     await expectAccessible(page, 'first account');
     await page.getByRole('button', { name: 'Make the account' }).click();
     await expectAccessible(page, 'first account with errors');
-    await owned(house);
-    const { invitePassword } = await house.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
+    await owned(server);
+    const { invitePassword } = await server.post<{ invitePassword: string }>('/api/auth/accounts', { email: BEN.email, displayName: BEN.displayName });
     await page.reload();
     await signIn(page, { ...OWNER, password: 'not the password at all' });
     await expect(page.getByRole('alert')).toBeVisible();
@@ -274,11 +274,11 @@ for (const look of looks) {
     await signIn(page, OWNER);
     await live(page);
     for (const section of ['account', 'devices', 'people', 'server']) {
-      await page.goto(`${house.url}/settings/${section}`);
+      await page.goto(`${server.url}/settings/${section}`);
       await expect(page.getByRole('main').getByRole('heading', { level: 2 }).first()).toBeVisible();
       await expectAccessible(page, section);
     }
-    await page.goto(`${house.url}/settings/people`);
+    await page.goto(`${server.url}/settings/people`);
     await page.getByRole('button', { name: 'Add a person' }).click();
     await expectAccessible(page, 'invite dialog');
   });

@@ -1,16 +1,16 @@
 /** The data on disk: its backups, and the banner while it is damaged. */
 
 import type { Backup, Backups } from '../src/api/types';
-import { expect, test } from './house';
+import { expect, test } from './test-server';
 
-test('a backup is made, shown with its size and downloaded', async ({ house, windows }) => {
+test('a backup is made, shown with its size and downloaded', async ({ server, windows }) => {
   const page = await windows.open('/settings');
   await page.getByRole('main').getByRole('link', { name: 'Backups' }).click();
   await expect(page.getByText('There is no backup yet.')).toBeVisible();
   await page.getByRole('button', { name: 'Back up now' }).click();
   await expect(page.getByText('The last backup was made and checked.')).toBeVisible();
   await expect(page.getByText('asked for')).toHaveCount(1);
-  const { backups } = await house.get<Backups>('/api/backups');
+  const { backups } = await server.get<Backups>('/api/backups');
   const arriving = page.waitForEvent('download');
   await page.getByRole('link', { name: /^Download the backup of/ }).click();
   expect((await arriving).suggestedFilename()).toContain(backups[0]!.id);
@@ -30,13 +30,13 @@ test('damaged data has a banner for its owner, which goes when the data is whole
   await expect(banner).toHaveCount(0);
 });
 
-test('a backup is restored in two steps, the page comes back by itself, and what counts again is decided', async ({ house, windows }) => {
-  const ada = await house.agent('ada');
-  const backup = await house.post<Backup>('/api/backups', {});
+test('a backup is restored in two steps, the page comes back by itself, and what counts again is decided', async ({ server, windows }) => {
+  const ada = await server.agent('ada');
+  const backup = await server.post<Backup>('/api/backups', {});
   const tokens = `/api/agents/${ada.agent.id}/tokens`;
-  const [token] = (await house.get<{ tokens: { id: string }[] }>(tokens)).tokens;
-  await house.remove(`${tokens}/${token!.id}`);
-  const before = await house.get<{ startedAt: string }>('/api/health');
+  const [token] = (await server.get<{ tokens: { id: string }[] }>(tokens)).tokens;
+  await server.remove(`${tokens}/${token!.id}`);
+  const before = await server.get<{ startedAt: string }>('/api/health');
 
   const page = await windows.open('/settings/backups');
   await page.getByRole('button', { name: `Restore the backup of ${backup.createdAt}` }).click();
@@ -45,7 +45,7 @@ test('a backup is restored in two steps, the page comes back by itself, and what
   await expect(page.getByRole('dialog')).toContainText('is not there any more after this');
   await page.getByRole('dialog').getByRole('button', { name: 'Restore', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Last restore' })).toBeVisible({ timeout: 60_000 });
-  expect((await house.get<{ startedAt: string }>('/api/health')).startedAt).not.toBe(before.startedAt);
+  expect((await server.get<{ startedAt: string }>('/api/health')).startedAt).not.toBe(before.startedAt);
 
   const left = page.getByRole('list', { name: 'To decide' });
   await expect(left).toContainText('Token “test” of ada');

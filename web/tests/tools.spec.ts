@@ -1,26 +1,26 @@
 import type { Locator } from '@playwright/test';
 import { appendFileSync } from 'node:fs';
-import { answer, cards, choose, pending } from './at-work';
-import { expect, test } from './house';
-import { expectAccessible, looks } from './looks';
-import { approved, askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tools';
+import { answer, cards, choose, pending } from './session-actions';
+import { expect, test } from './test-server';
+import { expectAccessible, viewports } from './view-checks';
+import { approved, askFor, brokenServer, program, serversOf, toolServer, writeDiscovered } from './tool-server-steps';
 
-test('what an agent asks for stands there exactly, and is done once a person approved it', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('what an agent asks for stands there exactly, and is done once a person approved it', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const page = await windows.open('/');
-  const command = program(house);
+  const command = program(server);
   const connection = { transport: 'stdio' as const, command, args: ['a b', 'x\u202Ey'], env: { API_KEY: 'canary-7f', PATH: '/opt/tools' } };
-  const held = await askFor(house, scribe, 'files', connection);
+  const held = await askFor(server, scribe, 'files', connection);
   expect(held.status).toBe(202);
 
   // It is counted and announced wherever one is, and leads to its card.
-  await expect(page.getByRole('alert').filter({ hasText: 'Scribe wants to add the tool server files. 1 waiting for you.' })).toBeAttached();
-  await page.goto(`${house.url}/asks/${held.body.approvalId}`);
+  await expect(page.getByRole('alert').filter({ hasText: 'Scribe wants to add the tool server files. 1 waiting.' })).toBeAttached();
+  await page.goto(`${server.url}/asks/${held.body.approvalId}`);
   const card = pending(page);
   await expect(card).toBeFocused();
   await expect(card.getByRole('heading').first()).toContainText('wants to add the tool server files');
   await expect(card.locator('ol > li')).toHaveText([command, 'a b', 'x\\u{202e}y']);
-  await expect(card).toContainText(house.folder('Scribe'));
+  await expect(card).toContainText(server.folder('Scribe'));
   await expect(card.getByText(/^[0-9a-f]{64}$/)).toHaveCount(1);
   await expect(card.getByRole('listitem').filter({ hasText: 'PATH' })).toContainText('/opt/tools');
   await expect(card.getByRole('listitem').filter({ hasText: 'API_KEY' })).toContainText('value not shown');
@@ -28,20 +28,20 @@ test('what an agent asks for stands there exactly, and is done once a person app
 
   const sent = page.waitForRequest((request) => request.url().endsWith('/grant'));
   await answer(card, /^Approve/);
-  const shown = await house.get<{ digest: string }>(`/api/approvals/${held.body.approvalId}`);
+  const shown = await server.get<{ digest: string }>(`/api/approvals/${held.body.approvalId}`);
   expect((await sent).postDataJSON()).toEqual({ digest: shown.digest });
   await expect(cards(page)).toContainText('Approved by you');
-  expect(await serversOf(house, scribe)).toEqual([]);
+  expect(await serversOf(server, scribe)).toEqual([]);
 
-  expect((await askFor(house, scribe, 'files', connection, held.body.approvalToken)).status).toBe(200);
+  expect((await askFor(server, scribe, 'files', connection, held.body.approvalToken)).status).toBe(200);
   await expect(cards(page)).toContainText('It was done, once.');
-  await page.goto(`${house.url}/agents/${scribe.agent.id}/mcp`);
+  await page.goto(`${server.url}/agents/${scribe.agent.id}/mcp`);
   await expect(page.getByRole('listitem', { name: 'files' })).toContainText('tools not listed yet');
 });
 
-test('a refusal takes words along, and reaches the agent', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  const held = await askFor(house, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } });
+test('a refusal takes words along, and reaches the agent', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  const held = await askFor(server, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } });
   const page = await windows.open('/asks');
   const card = pending(page);
   await expect(card).toContainText('http://127.0.0.1:9/mcp');
@@ -52,17 +52,17 @@ test('a refusal takes words along, and reaches the agent', async ({ house, windo
   await page.getByRole('button', { name: 'Deny with these words' }).click();
   await expect(cards(page)).toContainText('Denied by you');
   await expect(cards(page)).toContainText('not this one');
-  const again = await askFor(house, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } }, held.body.approvalToken);
+  const again = await askFor(server, scribe, 'web', { transport: 'http', url: 'http://127.0.0.1:9/mcp', headers: { 'X-Key': 'canary-8a' } }, held.body.approvalToken);
   expect([again.status, again.body.code]).toEqual([403, 'APPROVAL_DENIED']);
-  // The address of an ask tells later, too, what became of it.
-  await page.goto(`${house.url}/asks/${held.body.approvalId}`);
-  await expect(page.getByText('That ask is answered already.')).toBeVisible();
+  // The address of an approval tells later, too, what became of it.
+  await page.goto(`${server.url}/asks/${held.body.approvalId}`);
+  await expect(page.getByText('This one is answered already.')).toBeVisible();
   await expect(cards(page)).toContainText('Denied by you');
 });
 
-test('nothing but its own armed card approves a wish', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  const held = await askFor(house, scribe, 'files', { transport: 'stdio', command: program(house) });
+test('nothing but its own armed card approves a wish', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  const held = await askFor(server, scribe, 'files', { transport: 'stdio', command: program(server) });
   const page = await windows.open('/asks');
   const card = pending(page);
   await expect(card).toBeVisible();
@@ -70,7 +70,7 @@ test('nothing but its own armed card approves a wish', async ({ house, windows }
   await page.keyboard.press('j');
   await expect(card).toBeFocused();
   for (const key of ['a', 'd', 'A', 'D', 'Enter', ' ', 'Escape']) await page.keyboard.press(key);
-  expect(await house.get(`/api/approvals/${held.body.approvalId}`)).toMatchObject({ state: 'pending' });
+  expect(await server.get(`/api/approvals/${held.body.approvalId}`)).toMatchObject({ state: 'pending' });
   await choose(card);
   await page.keyboard.press('d');
   await expect(cards(page)).toContainText('Denied by you');
@@ -83,8 +83,8 @@ async function approve(dialog: Locator): Promise<void> {
   await dialog.getByRole('button', { name: /^Approve/ }).click();
 }
 
-test('a person adds, edits, switches off and on, and removes; what is to run shows its card first, and all is seen everywhere', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('a person adds, edits, switches off and on, and removes; what is to run shows its card first, and all is seen everywhere', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const path = `/agents/${scribe.agent.id}/mcp`;
   const [page, other] = [await windows.open(`/agents/${scribe.agent.id}`), await windows.open(path)];
   await page.getByRole('link', { name: 'none yet' }).click();
@@ -92,7 +92,7 @@ test('a person adds, edits, switches off and on, and removes; what is to run sho
   await page.getByRole('button', { name: 'Add the first one' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name', { exact: true }).fill('guildhall');
-  await dialog.getByLabel('Command').fill(program(house));
+  await dialog.getByLabel('Command').fill(program(server));
   await dialog.getByLabel('Arguments').fill('--root\nmy folder');
   await dialog.getByRole('button', { name: 'Add a variable' }).click();
   await dialog.getByLabel('Name of variable 1').fill('API_KEY');
@@ -101,11 +101,11 @@ test('a person adds, edits, switches off and on, and removes; what is to run sho
   await expect(dialog.getByRole('alert')).toBeVisible();
   await dialog.getByLabel('Name', { exact: true }).fill('files');
   await dialog.getByRole('button', { name: 'Add tool server' }).click();
-  await expect(dialog.locator('ol > li')).toHaveText([program(house), '--root', 'my folder']);
+  await expect(dialog.locator('ol > li')).toHaveText([program(server), '--root', 'my folder']);
   await expect(dialog.getByRole('listitem').filter({ hasText: 'API_KEY' })).toContainText('value not shown');
-  expect(await serversOf(house, scribe)).toEqual([]);
+  expect(await serversOf(server, scribe)).toEqual([]);
   const granted = page.waitForRequest((request) => request.url().endsWith('/grant'));
-  const shown = await house.get<{ approvals: { digest: string }[] }>('/api/approvals');
+  const shown = await server.get<{ approvals: { digest: string }[] }>('/api/approvals');
   await approve(dialog);
   expect((await granted).postDataJSON()).toEqual({ digest: shown.approvals[0]?.digest });
   await expect(dialog).toHaveCount(0);
@@ -122,10 +122,10 @@ test('a person adds, edits, switches off and on, and removes; what is to run sho
   await dialog.getByLabel('Arguments').fill('--read-only');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog).toContainText('--read-only');
-  expect((await serversOf(house, scribe))[0]?.connection).toMatchObject({ args: ['--root', 'my folder'] });
+  expect((await serversOf(server, scribe))[0]?.connection).toMatchObject({ args: ['--root', 'my folder'] });
   await approve(dialog);
   await expect(seen).toContainText('--read-only');
-  const [stored] = await serversOf(house, scribe);
+  const [stored] = await serversOf(server, scribe);
   expect(stored?.connection).toMatchObject({ args: ['--read-only'], env: { API_KEY: 'canary-9c' } });
 
   await row.getByRole('button', { name: 'Disable files' }).click();
@@ -139,15 +139,15 @@ test('a person adds, edits, switches off and on, and removes; what is to run sho
   await row.getByRole('button', { name: 'Remove files' }).click();
   await dialog.getByRole('button', { name: 'Remove' }).click();
   await expect(other.getByRole('heading', { name: 'No tool server yet' })).toBeVisible();
-  expect(await serversOf(house, scribe)).toEqual([]);
+  expect(await serversOf(server, scribe)).toEqual([]);
 });
 
-test('a person tests a server, and reads what it offers or why it does not work', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('a person tests a server, and reads what it offers or why it does not work', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
-  const command = toolServer(house);
-  await approved(house, 'POST', path, { name: 'files', connection: { transport: 'stdio', command } });
-  await approved(house, 'POST', path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house), env: { KEY: 'canary-2d' } } });
+  const command = toolServer(server);
+  await approved(server, 'POST', path, { name: 'files', connection: { transport: 'stdio', command } });
+  await approved(server, 'POST', path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(server), env: { KEY: 'canary-2d' } } });
   const view = `/agents/${scribe.agent.id}/mcp`;
   const [page, other] = [await windows.open(view), await windows.open(view)];
   const row = page.getByRole('listitem', { name: 'files', exact: true });
@@ -185,33 +185,33 @@ test('a person tests a server, and reads what it offers or why it does not work'
   expect(await page.content()).not.toContain('canary-2d');
 
   // What was found is about the server as it stood, and one that is off is not tested.
-  await approved(house, 'PATCH', `${path}/broken`, { connection: { transport: 'stdio', command } });
+  await approved(server, 'PATCH', `${path}/broken`, { connection: { transport: 'stdio', command } });
   await expect(broken.getByRole('region', { name: /^Last test/ })).toHaveCount(0);
   await row.getByRole('button', { name: 'Disable files' }).click();
   await expect(button).toBeDisabled();
 });
 
-test('a form that is behind changes nothing', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('a form that is behind changes nothing', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
-  await approved(house, 'POST', path, { name: 'files', connection: { transport: 'stdio', command: program(house) } });
+  await approved(server, 'POST', path, { name: 'files', connection: { transport: 'stdio', command: program(server) } });
   const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
   await page.getByRole('button', { name: 'Edit files' }).click();
-  await approved(house, 'PATCH', `${path}/files`, { connection: { transport: 'stdio', command: program(house), args: ['theirs'] } });
+  await approved(server, 'PATCH', `${path}/files`, { connection: { transport: 'stdio', command: program(server), args: ['theirs'] } });
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Arguments').fill('mine');
   await dialog.getByRole('button', { name: 'Save' }).click();
   await expect(dialog.getByRole('alert')).toContainText('Somebody changed this meanwhile.');
-  expect((await serversOf(house, scribe))[0]?.connection).toMatchObject({ args: ['theirs'] });
+  expect((await serversOf(server, scribe))[0]?.connection).toMatchObject({ args: ['theirs'] });
 });
 
-test('a form goes back from its card as it was, and the keyboard alone goes through it', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('a form goes back from its card as it was, and the keyboard alone goes through it', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
   await page.getByRole('button', { name: 'Add the first one' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name', { exact: true }).fill('files');
-  await dialog.getByLabel('Command').fill(program(house));
+  await dialog.getByLabel('Command').fill(program(server));
   await page.keyboard.press('Enter');
   const card = dialog.locator('[data-ask]');
   await expect(card).toBeFocused();
@@ -221,8 +221,8 @@ test('a form goes back from its card as it was, and the keyboard alone goes thro
   for (const key of ['d', 'Enter', ' ']) await page.keyboard.press(key);
   await expect(card).toBeFocused();
   await card.getByRole('button', { name: 'Back' }).click();
-  await expect(dialog.getByLabel('Command')).toHaveValue(program(house));
-  const first = async (state: string) => (await house.get<{ approvals: { id: string }[] }>(`/api/approvals?state=${state}`)).approvals;
+  await expect(dialog.getByLabel('Command')).toHaveValue(program(server));
+  const first = async (state: string) => (await server.get<{ approvals: { id: string }[] }>(`/api/approvals?state=${state}`)).approvals;
   await expect.poll(async () => (await first('withdrawn')).length).toBe(1);
 
   // At once again, and left by Escape.
@@ -231,11 +231,11 @@ test('a form goes back from its card as it was, and the keyboard alone goes thro
   await page.keyboard.press('Escape');
   await expect(dialog).toHaveCount(0);
   await expect.poll(async () => (await first('withdrawn')).length).toBe(2);
-  expect(await serversOf(house, scribe)).toEqual([]);
+  expect(await serversOf(server, scribe)).toEqual([]);
 
   await page.getByRole('button', { name: 'Add the first one' }).click();
   await dialog.getByLabel('Name', { exact: true }).fill('files');
-  await dialog.getByLabel('Command').fill(program(house));
+  await dialog.getByLabel('Command').fill(program(server));
   await page.keyboard.press('Enter');
   await expect(card.getByRole('button', { name: /^Approve/ })).not.toHaveAttribute('aria-disabled', 'true');
   await page.keyboard.press('Tab');
@@ -246,25 +246,25 @@ test('a form goes back from its card as it was, and the keyboard alone goes thro
   await expect(page.getByRole('listitem', { name: 'files' })).toBeVisible();
 });
 
-test('a form hears what another window decides on its card, and says what to do', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('a form hears what another window decides on its card, and says what to do', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
   const dialog = page.getByRole('dialog');
   const open = async (name: string): Promise<{ id: string; digest: string }> => {
     await page.getByRole('button', { name: /^Add (the first one|tool server)$/ }).first().click();
     await dialog.getByLabel('Name', { exact: true }).fill(name);
-    await dialog.getByLabel('Command').fill(program(house));
+    await dialog.getByLabel('Command').fill(program(server));
     await dialog.getByRole('button', { name: 'Add tool server' }).click();
     await expect(dialog.locator('[data-ask]')).toBeFocused();
-    return (await house.get<{ approvals: { id: string; digest: string }[] }>('/api/approvals')).approvals[0]!;
+    return (await server.get<{ approvals: { id: string; digest: string }[] }>('/api/approvals')).approvals[0]!;
   };
   const granted = await open('one');
-  await house.post(`/api/approvals/${granted.id}/grant`, { digest: granted.digest });
+  await server.post(`/api/approvals/${granted.id}/grant`, { digest: granted.digest });
   await expect(dialog).toHaveCount(0);
   await expect(page.getByRole('listitem', { name: 'one' })).toBeVisible();
 
   const denied = await open('two');
-  await house.post(`/api/approvals/${denied.id}/deny`, { reason: 'not this one' });
+  await server.post(`/api/approvals/${denied.id}/deny`, { reason: 'not this one' });
   await expect(dialog.getByRole('status').filter({ hasText: 'denied' })).toContainText('Go back and change it');
   await dialog.getByRole('button', { name: 'Back' }).click();
   await dialog.getByRole('button', { name: 'Add tool server' }).click();
@@ -272,7 +272,7 @@ test('a form hears what another window decides on its card, and says what to do'
   await dialog.getByRole('button', { name: 'Cancel' }).click();
 
   const taken = await open('three');
-  await house.post(`/api/approvals/${taken.id}/withdraw`, {});
+  await server.post(`/api/approvals/${taken.id}/withdraw`, {});
   await expect(dialog.getByRole('status').filter({ hasText: 'taken back' })).toContainText('Go back and ask again');
   await dialog.getByRole('button', { name: 'Back' }).click();
   await dialog.getByRole('button', { name: 'Add tool server' }).click();
@@ -281,15 +281,15 @@ test('a form hears what another window decides on its card, and says what to do'
   await dialog.getByRole('button', { name: /^Approve/ }).click();
   await expect(dialog.getByRole('alert')).toBeVisible();
   await page.unroute('**/grant');
-  expect((await serversOf(house, scribe)).map(({ name }) => name)).toEqual(['one']);
+  expect((await serversOf(server, scribe)).map(({ name }) => name)).toEqual(['one']);
   await dialog.getByRole('button', { name: /^Approve/ }).click();
   await expect(page.getByRole('listitem', { name: 'three' })).toBeVisible();
 });
 
-test('a program that changes behind its card is shown anew', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
+test('a program that changes behind its card is shown anew', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
   const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
-  const command = program(house);
+  const command = program(server);
   await page.getByRole('button', { name: 'Add the first one' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name', { exact: true }).fill('files');
@@ -302,15 +302,15 @@ test('a program that changes behind its card is shown anew', async ({ house, win
   await approve(dialog);
   await expect(dialog.getByRole('alert')).toContainText('is not what would be used now');
   await expect(sum).not.toHaveText(before ?? '');
-  expect(await serversOf(house, scribe)).toEqual([]);
+  expect(await serversOf(server, scribe)).toEqual([]);
   await approve(dialog);
   await expect(page.getByRole('listitem', { name: 'files' })).toBeVisible();
 });
 
-test('what the folder names is shown, and imported by a person', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  const command = program(house);
-  writeDiscovered(house, scribe, { mcpServers: { notes: { command, args: ['--here'], env: { KEY: 'canary-1b' } }, broken: { command: 7 } } });
+test('what the folder names is shown, and imported by a person', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  const command = program(server);
+  writeDiscovered(server, scribe, { mcpServers: { notes: { command, args: ['--here'], env: { KEY: 'canary-1b' } }, broken: { command: 7 } } });
   const page = await windows.open(`/agents/${scribe.agent.id}/mcp`);
   const found = page.getByRole('region', { name: 'Found servers' });
   await expect(found.locator('[data-found="notes"]')).toContainText(`${command} --here`);
@@ -318,16 +318,16 @@ test('what the folder names is shown, and imported by a person', async ({ house,
   await found.getByRole('button', { name: 'Import notes' }).click();
   const dialog = page.getByRole('dialog', { name: 'Import notes' });
   await expect(dialog.locator('ol > li')).toHaveText([command, '--here']);
-  expect(await serversOf(house, scribe)).toEqual([]);
+  expect(await serversOf(server, scribe)).toEqual([]);
   await approve(dialog);
   await expect(found).toContainText('✓ added');
   await expect(page.getByRole('listitem', { name: 'notes' })).toContainText('variables KEY');
   expect(await page.content()).not.toContain('canary-1b');
 });
 
-test('a server whose program is gone is a broken thing on the first page', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  await approved(house, 'POST', `/api/agents/${scribe.agent.id}/mcp-servers`, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+test('a server whose program is gone is a broken thing on the first page', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  await approved(server, 'POST', `/api/agents/${scribe.agent.id}/mcp-servers`, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
   const page = await windows.open('/');
   const tile = page.getByRole('listitem').filter({ hasText: 'its program is not found' });
   await expect(tile).toContainText('lost');
@@ -335,9 +335,9 @@ test('a server whose program is gone is a broken thing on the first page', async
   await expect(page).toHaveURL(new RegExp(`/agents/${scribe.agent.id}/mcp$`));
 });
 
-test('a changed server shows before and after, and a card that changed answers only anew', async ({ house, windows }) => {
-  const scribe = await house.agent('Scribe');
-  const held = await askFor(house, scribe, 'files', { transport: 'stdio', command: program(house) });
+test('a changed server shows before and after, and a card that changed answers only anew', async ({ server, windows }) => {
+  const scribe = await server.agent('Scribe');
+  const held = await askFor(server, scribe, 'files', { transport: 'stdio', command: program(server) });
   const page = await windows.open('/');
   // Nothing that was asked before is left for the stand-in to answer.
   await page.goto('about:blank');
@@ -356,7 +356,7 @@ test('a changed server shows before and after, and a card that changed answers o
     for (const approval of body.approvals ?? [body]) Object.assign(approval, repin);
     return route.fulfill({ response: answered, json: body });
   });
-  await page.goto(`${house.url}/asks/${held.body.approvalId}`);
+  await page.goto(`${server.url}/asks/${held.body.approvalId}`);
   const card = pending(page);
   await expect(card.getByRole('row', { name: /executable sha256/ })).toContainText('b'.repeat(64));
   await expect(card.getByRole('region', { name: 'Change of tools' })).toContainText('sends itU+202E away.');
@@ -369,24 +369,24 @@ test('a changed server shows before and after, and a card that changed answers o
   await page.unrouteAll({ behavior: 'ignoreErrors' });
 });
 
-for (const look of looks) {
-  test(`tool servers and their asks are accessible: ${look.theme}, ${look.width} px`, async ({ house, windows }) => {
-    const scribe = await house.agent('Scribe');
+for (const look of viewports) {
+  test(`tool servers and their approvals are accessible: ${look.theme}, ${look.width} px`, async ({ server, windows }) => {
+    const scribe = await server.agent('Scribe');
     const path = `/api/agents/${scribe.agent.id}/mcp-servers`;
-    const command = program(house);
-    await approved(house, 'POST', path, { name: 'files', connection: { transport: 'stdio', command, args: ['--root', '.'], env: { KEY: 'k' } } });
-    await approved(house, 'POST', path, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
-    await approved(house, 'POST', path, { name: 'tested', connection: { transport: 'stdio', command: toolServer(house) } });
-    await approved(house, 'POST', path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(house) } });
-    writeDiscovered(house, scribe, { mcpServers: { notes: { command }, broken: { command: 7 } } });
-    await askFor(house, scribe, 'more', { transport: 'stdio', command, args: ['-y', 'a b'], env: { PATH: '/opt/tools', KEY: 'k' } });
+    const command = program(server);
+    await approved(server, 'POST', path, { name: 'files', connection: { transport: 'stdio', command, args: ['--root', '.'], env: { KEY: 'k' } } });
+    await approved(server, 'POST', path, { name: 'lost', connection: { transport: 'stdio', command: '/nowhere/at/all' } });
+    await approved(server, 'POST', path, { name: 'tested', connection: { transport: 'stdio', command: toolServer(server) } });
+    await approved(server, 'POST', path, { name: 'broken', connection: { transport: 'stdio', command: brokenServer(server) } });
+    writeDiscovered(server, scribe, { mcpServers: { notes: { command }, broken: { command: 7 } } });
+    await askFor(server, scribe, 'more', { transport: 'stdio', command, args: ['-y', 'a b'], env: { PATH: '/opt/tools', KEY: 'k' } });
     const page = await windows.open('/', look);
     await expect(page.getByText('its program is not found')).toBeVisible();
     await expectAccessible(page, 'home');
-    await page.goto(`${house.url}/asks`);
+    await page.goto(`${server.url}/asks`);
     await expect(pending(page)).toBeVisible();
-    await expectAccessible(page, 'asks');
-    await page.goto(`${house.url}/agents/${scribe.agent.id}/mcp`);
+    await expectAccessible(page, 'approvals');
+    await page.goto(`${server.url}/agents/${scribe.agent.id}/mcp`);
     await expect(page.getByRole('listitem', { name: 'lost' })).toBeVisible();
     await expect(page.getByRole('button', { name: 'Import notes' })).toBeVisible();
     await expectAccessible(page, 'tool servers');

@@ -1,8 +1,8 @@
-import { expect, say, test, texts } from './house';
+import { expect, say, test, texts } from './test-server';
 
-test('a named agent answers, and the ledger says why', async ({ house, windows }) => {
-  const team = await house.team();
-  await house.agent('Scribe', 'engaged');
+test('a named agent answers, and the ledger says why', async ({ server, windows }) => {
+  const team = await server.team();
+  await server.agent('Scribe', 'engaged');
   const page = await windows.open(`/rooms/${team.id}`);
   await say(page, '@scribe please\n#say The west wall stands.');
   await expect.poll(() => texts(page)).toContain('The west wall stands.');
@@ -14,11 +14,11 @@ test('a named agent answers, and the ledger says why', async ({ house, windows }
   await expect(page).toHaveURL(/\/sessions\/.+/);
 });
 
-test('a turn that a limit refused says so with its count, and a person may run it', async ({ house, windows }) => {
-  const room = await house.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Quarry' });
-  const scribe = await house.agent('Scribe', 'engaged');
-  await house.post(`/api/rooms/${room.id}/members`, { authorId: scribe.agent.authorId });
-  await house.patch(`/api/rooms/${room.id}`, { turnLimitsEnabled: true, maxAgentDepth: 0 });
+test('a turn that a limit refused says so with its count, and a person may run it', async ({ server, windows }) => {
+  const room = await server.post<{ id: string }>('/api/rooms', { kind: 'channel', title: 'Quarry' });
+  const scribe = await server.agent('Scribe', 'engaged');
+  await server.post(`/api/rooms/${room.id}/members`, { authorId: scribe.agent.authorId });
+  await server.patch(`/api/rooms/${room.id}`, { turnLimitsEnabled: true, maxAgentDepth: 0 });
   const page = await windows.open(`/rooms/${room.id}`);
   await say(page, '@scribe\n#say I may after all.');
   await page.getByRole('button', { name: 'Turns of agents' }).click();
@@ -28,9 +28,9 @@ test('a turn that a limit refused says so with its count, and a person may run i
   await expect.poll(() => texts(page)).toContain('I may after all.');
 });
 
-test('an agent at work is shown with its session, and all can be stopped', async ({ house, windows }) => {
-  const team = await house.team();
-  await house.agent('Scribe', 'engaged');
+test('an agent at work is shown with its session, and all can be stopped', async ({ server, windows }) => {
+  const team = await server.team();
+  await server.agent('Scribe', 'engaged');
   const page = await windows.open(`/rooms/${team.id}`);
   await say(page, '@scribe\n#hang');
   const line = page.getByRole('list', { name: 'Agents at work here' });

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Page } from '@playwright/test';
 import type { Approval, PendingInteraction } from '../src/api/types';
-import { call, openSession, send } from './at-work';
-import { expect, live, test, type House } from './house';
-import { askFor, program } from './tools';
+import { call, openSession, send } from './session-actions';
+import { expect, live, test, type TestServer } from './test-server';
+import { askFor, program } from './tool-server-steps';
 
 /** Another seed types other sentences at another pace; the one of a failure is printed with it. */
 const SEED = Number(process.env.TYPING_SEED ?? 19);
@@ -47,9 +47,9 @@ async function type(page: Page, sentence: string, next: () => number): Promise<v
 }
 
 /** What waits for a person, of all kinds. */
-async function waiting(house: House): Promise<string[]> {
-  const { interactions } = await house.get<{ interactions: PendingInteraction[] }>('/api/sessions/pending-interactions');
-  const { approvals } = await house.get<{ approvals: Approval[] }>('/api/approvals');
+async function waiting(server: TestServer): Promise<string[]> {
+  const { interactions } = await server.get<{ interactions: PendingInteraction[] }>('/api/sessions/pending-interactions');
+  const { approvals } = await server.get<{ approvals: Approval[] }>('/api/approvals');
   return [...new Set([...interactions, ...approvals].map(({ id }) => id))].toSorted();
 }
 
@@ -57,20 +57,20 @@ async function waiting(house: House): Promise<string[]> {
 type Views = { near: string[]; far: string[] };
 
 /** A call, a command, a question and a tool server wait. */
-async function seed(house: House): Promise<Views> {
-  const scribe = await house.agent('Scribe');
-  const team = await house.team();
-  const session = await openSession(house, 'project');
-  const asking = await openSession(house, 'asking');
-  await send(house, session, 'Write', call('write_file', { path: 'asked.txt', content: 'yes' }));
-  await send(house, await openSession(house, 'running'), 'Run', call('run_command', { command: ['touch', 'ran.txt'] }));
+async function seed(server: TestServer): Promise<Views> {
+  const scribe = await server.agent('Scribe');
+  const team = await server.team();
+  const session = await openSession(server, 'project');
+  const asking = await openSession(server, 'asking');
+  await send(server, session, 'Write', call('write_file', { path: 'asked.txt', content: 'yes' }));
+  await send(server, await openSession(server, 'running'), 'Run', call('run_command', { command: ['touch', 'ran.txt'] }));
   const form = { type: 'object', properties: { sure: { type: 'boolean', title: 'Is it ready?' } } };
-  await send(house, asking, 'Ask', `#ask ${JSON.stringify(form)}`);
-  await askFor(house, scribe, 'notes', { transport: 'stdio', command: program(house) });
+  await send(server, asking, 'Ask', `#ask ${JSON.stringify(form)}`);
+  await askFor(server, scribe, 'notes', { transport: 'stdio', command: program(server) });
   const { entry } = await scribe.say(team.id, 'The build is green.');
   await scribe.say(team.id, 'All of it.', entry.id);
-  await expect.poll(async () => (await waiting(house)).length, { message: 'all four wait' }).toBe(4);
-  const [first] = (await house.get<{ interactions: PendingInteraction[] }>('/api/sessions/pending-interactions')).interactions;
+  await expect.poll(async () => (await waiting(server)).length, { message: 'all four wait' }).toBe(4);
+  const [first] = (await server.get<{ interactions: PendingInteraction[] }>('/api/sessions/pending-interactions')).interactions;
   return {
     near: ['/', '/asks', `/asks/${first!.id}`, `/rooms/${team.id}`, `/rooms/${team.id}/t/${entry.id}`, `/sessions/${session.id}`, `/sessions/${asking.id}`],
     far: [
@@ -80,13 +80,13 @@ async function seed(house: House): Promise<Views> {
   };
 }
 
-test('sentences typed into any view decide nothing', async ({ house, windows }) => {
+test('sentences typed into any view decide nothing', async ({ server, windows }) => {
   // Pace is the subject: some 50 sentences of 30 keys, by four hands.
   test.setTimeout(180_000);
   console.log(`typing with seed ${SEED}`);
   const next = random(SEED);
-  const { near, far } = await seed(house);
-  const before = await waiting(house);
+  const { near, far } = await seed(server);
+  const before = await waiting(server);
   const other = () => OTHERS[Math.floor(next() * OTHERS.length)]!;
   const plans = [
     ...near.map((view) => ({ view, sentences: [...KNOWN, other()] })),
@@ -98,27 +98,27 @@ test('sentences typed into any view decide nothing', async ({ house, windows }) 
     const page = await windows.open('/');
     for (const { view, sentences } of plans.filter((_, index) => index % HANDS === own)) {
       for (const sentence of sentences) {
-        await page.goto(house.url + view);
+        await page.goto(server.url + view);
         await live(page);
         await type(page, sentence, pace);
-        expect(await waiting(house), `“${sentence}” at ${view}, seed ${SEED}`).toEqual(before);
+        expect(await waiting(server), `“${sentence}” at ${view}, seed ${SEED}`).toEqual(before);
       }
     }
   };
   await Promise.all(Array.from({ length: HANDS }, (_, own) => hand(own)));
 
-  expect(existsSync(join(house.folder('project'), 'asked.txt'))).toBe(false);
-  expect(existsSync(join(house.folder('running'), 'ran.txt'))).toBe(false);
+  expect(existsSync(join(server.folder('project'), 'asked.txt'))).toBe(false);
+  expect(existsSync(join(server.folder('running'), 'ran.txt'))).toBe(false);
 });
 
-test('a room is clicked and a sentence typed: it stands in the message box', async ({ house, windows }) => {
-  await seed(house);
-  const before = await waiting(house);
+test('a room is clicked and a sentence typed: it stands in the message box', async ({ server, windows }) => {
+  await seed(server);
+  const before = await waiting(server);
   const page = await windows.open('/');
   await page.getByRole('navigation').first().getByRole('link', { name: 'Rooms' }).click();
   await page.getByRole('main').getByRole('link', { name: /team/i }).first().click();
   await expect(page.getByRole('textbox', { name: /^Write to/ })).toBeFocused();
   await page.keyboard.type(KNOWN[0]!);
   await expect(page.getByRole('textbox', { name: /^Write to/ })).toHaveValue(KNOWN[0]!);
-  expect(await waiting(house)).toEqual(before);
+  expect(await waiting(server)).toEqual(before);
 });

@@ -3,10 +3,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createServer } from 'vite';
-import { expect, test } from './house';
+import { expect, test } from './test-server';
 
-test('Vite reloads a module in the preview panel, through the preview and without the page', async ({ house, browser }) => {
-  const folder = house.folder('site');
+test('Vite reloads a module in the preview panel, through the preview and without the page', async ({ server, browser }) => {
+  const folder = server.folder('site');
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>site</title><input aria-label="Kept" /><p></p><script type="module" src="/main.js"></script>');
   writeFileSync(join(folder, 'words.js'), "export const words = 'the first words';\n");
   writeFileSync(
@@ -19,13 +19,13 @@ test('Vite reloads a module in the preview panel, through the preview and withou
 
   const context = await browser.newContext();
   const page = await context.newPage();
-  await page.goto(`${house.url}/files?preview=${port}`);
+  await page.goto(`${server.url}/files?preview=${port}`);
   const inside = page.getByRole('complementary', { name: 'Preview' }).frameLocator('iframe');
   await expect(inside.getByText('the first words')).toBeVisible();
   await inside.getByLabel('Kept').fill('typed before');
   // The page hears of changes over a WebSocket of the preview, and not beside it.
   const sockets = async () => {
-    const { previews } = await house.get<{ previews: { port: number; openSockets: number }[] }>('/api/workbench/previews');
+    const { previews } = await server.get<{ previews: { port: number; openSockets: number }[] }>('/api/workbench/previews');
     return previews.find((preview) => preview.port === port)?.openSockets ?? 0;
   };
   await expect.poll(sockets).toBeGreaterThan(0);

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import type { Frame, Page } from '@playwright/test';
 
 import { devServer, python } from './dev-servers';
-import { expect, test, type House } from './house';
+import { expect, test, type TestServer } from './test-server';
 
 /** A page that tries what it must not, knowing every address there is, and says what came of it. */
 const HOSTILE = `
-const tried = async (name, deed) => {
+const tried = async (name, action) => {
   try {
-    return [name, await deed()];
+    return [name, await action()];
   } catch {
     return [name, 'refused'];
   }
@@ -95,14 +95,14 @@ const EXPECTED = {
 const panel = (page: Page) => page.getByRole('complementary', { name: 'Preview' });
 const inside = (page: Page) => panel(page).frameLocator('iframe');
 const found = (frame: Frame) => frame.waitForFunction(() => (window as unknown as { found?: unknown }).found).then((it) => it.jsonValue());
-const sign = (house: House, port: number) => house.post<{ url: string }>('/api/workbench/sign', { kind: 'proxy', port });
+const sign = (server: TestServer, port: number) => server.post<{ url: string }>('/api/workbench/sign', { kind: 'proxy', port });
 
-test('a hostile dev server in the panel reaches nothing of ours and nothing of another preview', async ({ house, page, context }) => {
+test('a hostile dev server in the panel reaches nothing of ours and nothing of another preview', async ({ server, page, context }) => {
   const victim = await devServer((request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end(`<!doctype html><title>victim</title><p>mine, ${request.url}</p><script>localStorage.setItem('secret', 'kept')</script>`);
   });
-  const { url } = await sign(house, victim.port);
+  const { url } = await sign(server, victim.port);
   await page.goto(url);
   const other = new URL(url).origin;
   let seen = '';
@@ -110,14 +110,14 @@ test('a hostile dev server in the panel reaches nothing of ours and nothing of a
     seen += JSON.stringify(request.headers);
     response.setHeader('content-type', 'text/html');
     response.setHeader('clear-site-data', '"cookies"');
-    response.end(`<!doctype html><title>hostile</title><body><script type="module">const HALL = '${house.url}', OTHER = '${other}';${HOSTILE}</script>`);
+    response.end(`<!doctype html><title>hostile</title><body><script type="module">const HALL = '${server.url}', OTHER = '${other}';${HOSTILE}</script>`);
   });
-  const before = await house.get<object>('/api/settings');
+  const before = await server.get<object>('/api/settings');
 
-  const changes = async () => [await house.answered('POST', '2xx'), await house.answered('POST', '4xx')];
+  const changes = async () => [await server.answered('POST', '2xx'), await server.answered('POST', '4xx')];
   const [changed, refused] = await changes();
-  const reads = await house.answered('GET', '4xx');
-  const panelled = `${house.url}/files?preview=${hostile.port}`;
+  const reads = await server.answered('GET', '4xx');
+  const panelled = `${server.url}/files?preview=${hostile.port}`;
   await page.goto(panelled);
   await expect(inside(page).locator('body')).toBeAttached();
   const frame = page.frames().find((one) => one !== page.mainFrame() && one.parentFrame() === page.mainFrame())!;
@@ -126,7 +126,7 @@ test('a hostile dev server in the panel reaches nothing of ours and nothing of a
   // depends on the browser's version. The page itself looked for the port and had the address made.
   await expect.poll(async () => (await changes())[1]).toBeGreaterThanOrEqual(refused! + 2);
   expect((await changes())[0]).toBe(changed! + 2);
-  expect(await house.answered('GET', '4xx')).toBeGreaterThan(reads);
+  expect(await server.answered('GET', '4xx')).toBeGreaterThan(reads);
   // A page of ours that it opens is not even loaded: it would take the frame's sandbox with it.
   const [popup] = await Promise.all([context.waitForEvent('page'), inside(page).getByRole('button', { name: 'A prize' }).click()]);
   await expect.poll(() => popup.url()).toBe('chrome-error://chromewebdata/');
@@ -135,9 +135,9 @@ test('a hostile dev server in the panel reaches nothing of ours and nothing of a
   // The page stands where it stood, and nothing was made, changed, signed or revoked.
   expect(page.url()).toBe(panelled);
   await expect(panel(page).getByRole('heading', { name: 'Preview' })).toBeVisible();
-  const { rooms } = await house.get<{ rooms: { title: string }[] }>('/api/rooms');
+  const { rooms } = await server.get<{ rooms: { title: string }[] }>('/api/rooms');
   expect(rooms.map(({ title }) => title)).not.toContain('stolen');
-  expect(await house.get('/api/settings')).toEqual(before);
+  expect(await server.get('/api/settings')).toEqual(before);
   expect(seen).not.toContain('guildhall_');
   // The other preview has its cookie and its storage.
   await page.goto(`${other}/again`);
@@ -159,7 +159,7 @@ const LIVE = `<!doctype html><title>live</title><body><script type="module">
   window.send = (words) => socket.send(words);
 </script>`;
 
-test('server-sent events, a WebSocket and the server of Python work in the panel as they do alone', async ({ house, page }) => {
+test('server-sent events, a WebSocket and the server of Python work in the panel as they do alone', async ({ server, page }) => {
   const listeners: ((words: string) => void)[] = [];
   const cut: string[] = [];
   const live = await devServer((request, response) => {
@@ -169,7 +169,7 @@ test('server-sent events, a WebSocket and the server of Python work in the panel
     request.on('close', () => cut.push('gone'));
     response.write('data: first\n\n');
   });
-  await page.goto(`${house.url}/files?preview=${live.port}`);
+  await page.goto(`${server.url}/files?preview=${live.port}`);
   const shown = inside(page);
   // A first event comes while the answer goes on, and so does each later one.
   await expect(shown.getByText('event first')).toBeVisible();
@@ -185,15 +185,15 @@ test('server-sent events, a WebSocket and the server of Python work in the panel
   await expect(shown.getByText('cut')).toHaveCount(0);
 
   // Who stops looking is told to the dev server; closing the preview ends both.
-  expect((await fetch(`${house.url}/api/workbench/previews/${live.port}`, { method: 'DELETE', headers: house.headers })).status).toBe(204);
+  expect((await fetch(`${server.url}/api/workbench/previews/${live.port}`, { method: 'DELETE', headers: server.headers })).status).toBe(204);
   await expect(shown.getByText('closed')).toBeVisible();
   await expect.poll(() => cut.length).toBe(listeners.length);
 
-  const folder = house.folder('site');
+  const folder = server.folder('site');
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>py</title><h1>By Python</h1><a href="sub">below</a>');
-  writeFileSync(join(house.folder('site/sub'), 'page.txt'), 'plain words');
+  writeFileSync(join(server.folder('site/sub'), 'page.txt'), 'plain words');
   const py = await python(folder);
-  await page.goto(`${house.url}/files?preview=${py.port}`);
+  await page.goto(`${server.url}/files?preview=${py.port}`);
   await expect(shown.getByRole('heading', { name: 'By Python' })).toBeVisible();
   // It redirects to the folder with a slash and lists it.
   await shown.getByRole('link', { name: 'below' }).click();

@@ -5,15 +5,15 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Frame, Page } from '@playwright/test';
 
-import { expect, test, type House } from './house';
+import { expect, test, type TestServer } from './test-server';
 
 /** A page that tries what it must not, and says what came of it. */
 const HOSTILE = `
 import { part } from './part.mjs';
 
-const tried = async (name, deed) => {
+const tried = async (name, action) => {
   try {
-    return [name, await deed()];
+    return [name, await action()];
   } catch {
     return [name, 'refused'];
   }
@@ -56,20 +56,20 @@ const EXPECTED = {
   parent: 'refused',
 };
 
-async function served(house: House): Promise<string> {
-  const folder = house.folder('site');
+async function served(server: TestServer): Promise<string> {
+  const folder = server.folder('site');
   writeFileSync(join(folder, 'index.html'), '<!doctype html><title>served</title><script type="module" src="app.mjs"></script>');
   writeFileSync(join(folder, 'app.mjs'), HOSTILE);
   writeFileSync(join(folder, 'part.mjs'), "export const part = 'loaded';");
-  const { url } = await house.post<{ url: string }>('/api/workbench/sign', { kind: 'serve', cwd: folder });
+  const { url } = await server.post<{ url: string }>('/api/workbench/sign', { kind: 'serve', cwd: folder });
   return url;
 }
 
 /** What the server answered while something was done; a page is not told of answers that are kept from it. */
-async function answers(house: House, deed: () => Promise<void>): Promise<{ read: number; changed: number; refused: number }> {
-  const count = async () => [await house.answered('GET', '2xx'), await house.answered('POST', '2xx'), (await house.answered('GET', '4xx')) + (await house.answered('POST', '4xx'))];
+async function answers(server: TestServer, action: () => Promise<void>): Promise<{ read: number; changed: number; refused: number }> {
+  const count = async () => [await server.answered('GET', '2xx'), await server.answered('POST', '2xx'), (await server.answered('GET', '4xx')) + (await server.answered('POST', '4xx'))];
   const before = await count();
-  await deed();
+  await action();
   const [read, changed, refused] = (await count()).map((after, at) => after - before[at]!);
   // Counting is reading, four times.
   return { read: read! - 4, changed: changed!, refused: refused! };
@@ -77,18 +77,18 @@ async function answers(house: House, deed: () => Promise<void>): Promise<{ read:
 
 const found = (frame: Frame | Page) => frame.waitForFunction(() => (window as unknown as { found?: unknown }).found).then((it) => it.jsonValue());
 
-test('a served page has no origin, framed and on its own, loads its own modules and reaches no route', async ({ house, page }) => {
-  const url = await served(house);
+test('a served page has no origin, framed and on its own, loads its own modules and reaches no route', async ({ server, page }) => {
+  const url = await served(server);
   // How often its own three files are asked for, also where the browser's own store answers.
   let own = 0;
   page.on('request', (request) => {
     if (request.url().startsWith(url)) own += 1;
   });
-  const counted = await answers(house, async () => {
+  const counted = await answers(server, async () => {
     await page.goto(url);
     expect(await found(page)).toEqual(EXPECTED);
 
-    const framing = `${house.url}/around`;
+    const framing = `${server.url}/around`;
     const frame = `<iframe sandbox="allow-scripts allow-forms allow-popups allow-modals" src="${url}"></iframe>`;
     await page.route(framing, (route) => route.fulfill({ contentType: 'text/html', body: `<title>secret</title>${frame}` }));
     await page.goto(framing);
@@ -100,7 +100,7 @@ test('a served page has no origin, framed and on its own, loads its own modules 
   expect(counted.read).toBeLessThanOrEqual(own);
   expect(counted.changed).toBe(0);
   expect(counted.refused).toBeGreaterThan(0);
-  const { rooms } = await house.get<{ rooms: { title: string }[] }>('/api/rooms');
+  const { rooms } = await server.get<{ rooms: { title: string }[] }>('/api/rooms');
   expect(rooms.map((room) => room.title)).not.toContain('stolen');
   // And nothing was revoked.
   expect((await fetch(url)).status).toBe(200);
@@ -115,15 +115,15 @@ async function around(url: string): Promise<{ url: string; close: () => void }> 
   return { url: `http://127.0.0.1:${port}/`, close: () => server.close() };
 }
 
-test('a page of another site frames no served page', async ({ house, page }) => {
-  const other = await around(await served(house));
+test('a page of another site frames no served page', async ({ server, page }) => {
+  const other = await around(await served(server));
   const refused = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
   await page.goto(other.url);
   await refused;
   other.close();
 });
 
-test('a preview is an origin of its own, keeps its storage, and reaches no route', async ({ house, page }) => {
+test('a preview is an origin of its own, keeps its storage, and reaches no route', async ({ server, page }) => {
   const seen: string[] = [];
   const dev = createServer((request, response) => {
     seen.push(request.headers.cookie ?? '');
@@ -134,7 +134,7 @@ test('a preview is an origin of its own, keeps its storage, and reaches no route
   dev.listen(0, '127.0.0.1');
   await once(dev, 'listening');
   const { port } = dev.address() as AddressInfo;
-  const { url } = await house.post<{ url: string }>('/api/workbench/sign', { kind: 'proxy', port });
+  const { url } = await server.post<{ url: string }>('/api/workbench/sign', { kind: 'proxy', port });
   const framing = await around(url);
   await page.goto(framing.url);
   const inner = page.frames().find((one) => one !== page.mainFrame())!;
@@ -143,11 +143,11 @@ test('a preview is an origin of its own, keeps its storage, and reaches no route
   const { origin } = new URL(url);
   expect(await inner.evaluate(() => [self.origin, document.cookie])).toEqual([origin, '']);
   await inner.evaluate(() => localStorage.setItem('kept', 'yes'));
-  const counted = await answers(house, async () => {
+  const counted = await answers(server, async () => {
     const asked = await inner.evaluate(async (api) => {
       const ask = (mode: RequestMode) => fetch(api, { mode, credentials: 'include' }).then((answer) => answer.type, () => 'refused');
       return [await ask('cors'), await ask('no-cors')];
-    }, `${house.url}/api/rooms`);
+    }, `${server.url}/api/rooms`);
     expect(asked).toEqual(['refused', 'refused']);
   });
   // The server refused what arrived, and not the browser alone.

@@ -6,7 +6,7 @@
 //! `RUSTFLAGS` they would compile every dependency once more.
 
 use crate::failure::Result;
-use crate::report::Report;
+use crate::run_report::RunReport;
 use crate::{fuzz, step, test, tidy, tools, torture};
 
 /// Runs every check and every test.
@@ -14,8 +14,8 @@ use crate::{fuzz, step, test, tidy, tools, torture};
 /// # Errors
 /// What is missing on this machine, or how many steps failed, in one sentence.
 pub(crate) fn run() -> Result<()> {
-    let needs = test::Needs::find()?;
-    let mut report = Report::default();
+    let needs = test::TestPrerequisites::find()?;
+    let mut report = RunReport::default();
     report.keep(step::run(
         "formatting",
         &mut tools::cargo(&["fmt", "--all", "--check"]),

@@ -23,13 +23,13 @@ impl fmt::Display for Failure {
 }
 
 /// Gives an error of the operating system the words for what was being done.
-pub(crate) trait During<T> {
+pub(crate) trait WithContext<T> {
     /// Turns the error into "could not `deed`: cause".
-    fn during(self, deed: impl fmt::Display) -> Result<T>;
+    fn with_context(self, deed: impl fmt::Display) -> Result<T>;
 }
 
-impl<T, E: fmt::Display> During<T> for std::result::Result<T, E> {
-    fn during(self, deed: impl fmt::Display) -> Result<T> {
+impl<T, E: fmt::Display> WithContext<T> for std::result::Result<T, E> {
+    fn with_context(self, deed: impl fmt::Display) -> Result<T> {
         self.map_err(|cause| Failure::new(format!("could not {deed}: {cause}")))
     }
 }

@@ -9,19 +9,19 @@
     reason = "a terminal program: what it prints is what it is for"
 )]
 
-mod agents;
 mod bench;
 mod ci;
-mod counterparts;
-mod counts;
 mod failure;
 mod fuzz;
-mod pinned;
-mod report;
+mod pinned_packages;
+mod real_agents;
 mod run;
+mod run_report;
 mod step;
 mod test;
+mod test_counts;
 mod tidy;
+mod tool_packages;
 mod toolchain;
 mod tools;
 mod torture;
@@ -97,13 +97,13 @@ const VERBS: &[Verb] = &[
         name: "agents",
         about: "install the real agents that tests can drive, as pinned: `agents install`",
         takes_arguments: true,
-        run: agents::run,
+        run: real_agents::run,
     },
     Verb {
         name: "counterparts",
         about: "install the foreign servers that tests speak with: `counterparts install`",
         takes_arguments: true,
-        run: counterparts::run,
+        run: tool_packages::run,
     },
 ];
 

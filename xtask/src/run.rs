@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// # Errors
 /// When the build fails or made no server.
 pub(crate) fn built_server(name: &str, selection: &[&str]) -> Result<PathBuf> {
-    step::timed(name, || {
+    step::run_timed(name, || {
         let mut build = tools::cargo(&["build", "--message-format=json-render-diagnostics"]);
         let messages = step::captured(name, build.args(selection))?;
         messages.lines().rev().find_map(server_in).ok_or_else(|| {

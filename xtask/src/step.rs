@@ -5,14 +5,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use crate::counts::OutputReader;
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
+use crate::test_counts::OutputReader;
 
 /// Runs `work` under a heading and prints how long it took.
 ///
 /// # Errors
 /// Whatever `work` fails with.
-pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(crate) fn run_timed<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     println!("→ {name}");
     let start = Instant::now();
     let outcome = work();
@@ -31,9 +31,9 @@ pub(crate) fn nothing_to_do(name: &str, why: &str) {
 /// # Errors
 /// When the program cannot be started or ends with another status than 0.
 pub(crate) fn run(name: &str, command: &mut Command) -> Result<()> {
-    timed(name, || {
+    run_timed(name, || {
         let status = command.stdin(Stdio::null()).status();
-        let status = status.during(format!("start {}", shown(command)))?;
+        let status = status.with_context(format!("start {}", shown(command)))?;
         ended_well(name, command, status)
     })
 }
@@ -48,9 +48,9 @@ pub(crate) fn captured(name: &str, command: &mut Command) -> Result<String> {
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output();
-    let output = output.during(format!("start {}", shown(command)))?;
+    let output = output.with_context(format!("start {}", shown(command)))?;
     ended_well(name, command, output.status)?;
-    String::from_utf8(output.stdout).during(format!("read the output of {}", shown(command)))
+    String::from_utf8(output.stdout).with_context(format!("read the output of {}", shown(command)))
 }
 
 /// Runs a test runner, shows its output as it comes, and hands every line to `reader`.
@@ -58,22 +58,22 @@ pub(crate) fn captured(name: &str, command: &mut Command) -> Result<String> {
 /// # Errors
 /// When the runner cannot be started or ends with another status than 0.
 pub(crate) fn run_read(name: &str, command: &mut Command, reader: &mut OutputReader) -> Result<()> {
-    timed(name, || {
+    run_timed(name, || {
         keep_colours(command);
         // Both outputs through one pipe: their order stays as it was written.
-        let (output, input) = std::io::pipe().during("open a pipe")?;
+        let (output, input) = std::io::pipe().with_context("open a pipe")?;
         let child = command
             .stdin(Stdio::null())
-            .stdout(input.try_clone().during("open a pipe")?)
+            .stdout(input.try_clone().with_context("open a pipe")?)
             .stderr(input)
             .spawn();
-        let mut child = child.during(format!("start {}", shown(command)))?;
+        let mut child = child.with_context(format!("start {}", shown(command)))?;
         // The pipe ends when the last writer closes it, and the command holds two.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         copy_lines(output, std::io::stdout(), |line| reader.read_line(line));
         let status = child
             .wait()
-            .during(format!("wait for {}", shown(command)))?;
+            .with_context(format!("wait for {}", shown(command)))?;
         ended_well(name, command, status)
     })
 }
@@ -125,7 +125,7 @@ fn shown(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Runner;
+    use crate::test_counts::Runner;
 
     fn rustc(argument: &str) -> Command {
         let mut command = Command::new("rustc");

@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::counts::Runner;
 use crate::failure::Result;
-use crate::report::Report;
-use crate::{agents, counterparts, pinned, run, step, toolchain, tools, web};
+use crate::run_report::RunReport;
+use crate::test_counts::Runner;
+use crate::{pinned_packages, real_agents, run, step, tool_packages, toolchain, tools, web};
 
 /// Names the server for the page's tests.
 const SERVER_VARIABLE: &str = "GUILDHALL_BIN";
@@ -45,18 +45,18 @@ const AGENTS_AT_ONCE: &str = "2";
 /// # Errors
 /// What is missing on this machine, or how many steps failed, in one sentence.
 pub(crate) fn run() -> Result<()> {
-    let needs = Needs::find()?;
-    let mut report = Report::default();
+    let needs = TestPrerequisites::find()?;
+    let mut report = RunReport::default();
     run_steps(&needs, &mut report);
     report.finish()
 }
 
 /// What the tests need beside the sources.
-pub(crate) struct Needs {
+pub(crate) struct TestPrerequisites {
     chromium: PathBuf,
 }
 
-impl Needs {
+impl TestPrerequisites {
     /// Finds what the tests need, and installs on Debian as root what is missing.
     ///
     /// # Errors
@@ -71,10 +71,10 @@ impl Needs {
 
 /// Installs the pinned programs, builds the page and the server, and runs all tests; returns the
 /// server that was built.
-pub(crate) fn run_steps(needs: &Needs, report: &mut Report) -> Option<PathBuf> {
-    let agents = report.keep(pinned::install(&agents::SHELF));
+pub(crate) fn run_steps(needs: &TestPrerequisites, report: &mut RunReport) -> Option<PathBuf> {
+    let agents = report.keep(pinned_packages::install(&real_agents::SHELF));
     // Without them only the tests that speak with them fail.
-    report.keep(pinned::install(&counterparts::SHELF));
+    report.keep(pinned_packages::install(&tool_packages::SHELF));
     let page = report.keep(web::run());
     let server = report.keep(run::built_server("tests: build", &SELECTION));
     crate_tests(server.as_deref(), report);
@@ -86,7 +86,7 @@ pub(crate) fn run_steps(needs: &Needs, report: &mut Report) -> Option<PathBuf> {
 }
 
 /// The tests of the crates, those in their documentation included.
-fn crate_tests(server: Option<&Path>, report: &mut Report) {
+fn crate_tests(server: Option<&Path>, report: &mut RunReport) {
     let name = "tests: crates";
     let (mut tests, runner) = if tools::has_nextest() {
         let mut nextest = tools::cargo(&["nextest", "run"]);
@@ -116,7 +116,7 @@ fn crate_tests(server: Option<&Path>, report: &mut Report) {
 }
 
 /// The suite for the real agents, which tells for each agent which rows ran.
-fn agent_tests(agents: Option<&()>, report: &mut Report) {
+fn agent_tests(agents: Option<&()>, report: &mut RunReport) {
     // The selection of the build, so that nothing is built again.
     let mut suite = tools::cargo(&["test"]);
     suite
@@ -126,12 +126,12 @@ fn agent_tests(agents: Option<&()>, report: &mut Report) {
         .env("RUST_BACKTRACE", "0")
         // Whoever installed the agents drives them: one that is missing is a failure.
         .env("CI", "true");
-    let mut suite = agents::alone(suite);
+    let mut suite = real_agents::without_network(suite);
     report.tests_with("tests: real agents", agents, &mut suite, Runner::Cargo);
 }
 
 /// The types and the units of the page.
-fn page_tests(report: &mut Report) {
+fn page_tests(report: &mut RunReport) {
     let installed = report.keep(web::install(&tools::root()));
     report.step_with("page: types", installed, |()| {
         step::run(
@@ -149,7 +149,7 @@ fn page_tests(report: &mut Report) {
 }
 
 /// The browser tests of the page, with the server that was built for the other tests.
-fn browser_tests(server: Option<&Path>, chromium: &Path, report: &mut Report) {
+fn browser_tests(server: Option<&Path>, chromium: &Path, report: &mut RunReport) {
     let mut browser = tools::npm(&["test", "--silent"]);
     browser.env(tools::CHROMIUM_VARIABLE, chromium);
     if let Some(server) = server {

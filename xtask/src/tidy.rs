@@ -1,6 +1,6 @@
 //! `cargo xtask tidy`: the house rules that neither compiler nor linter knows.
 //!
-//! A rule is a pure function from a [`Tree`] to findings, in a file of its own that shows what it
+//! A rule is a pure function from a [`WorkspaceTree`] to findings, in a file of its own that shows what it
 //! catches; the same rules run as an ordinary test of this package.
 
 mod authority;
@@ -9,25 +9,25 @@ mod file_length;
 mod hall_areas;
 mod machine_paths;
 mod module_docs;
-mod names;
+mod module_names;
+mod named_tests;
 mod outside_paths;
-mod promises;
-mod rust;
+mod rust_tokens;
 mod shell_and_unsafe;
-mod tree;
+mod workspace_tree;
 
 use std::fmt;
 
 use crate::failure::{Failure, Result};
 use crate::{step, tools};
-use tree::Tree;
+use workspace_tree::WorkspaceTree;
 
 /// One rule of the house.
 struct Rule {
     /// Two or three words for the report.
     name: &'static str,
     /// Finds every breach.
-    check: fn(&Tree) -> Vec<Finding>,
+    check: fn(&WorkspaceTree) -> Vec<Finding>,
 }
 
 /// Every rule, in the order of CONTRIBUTING.md.
@@ -46,7 +46,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "names",
-        check: names::check,
+        check: module_names::check,
     },
     Rule {
         name: "authority table",
@@ -70,7 +70,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         name: "promises",
-        check: promises::check,
+        check: named_tests::check,
     },
 ];
 
@@ -112,7 +112,7 @@ impl fmt::Display for Finding {
 /// # Errors
 /// When a rule is broken, or the workspace cannot be read.
 pub(crate) fn run() -> Result<()> {
-    let report = report(&Tree::load(&tools::root())?);
+    let report = report(&WorkspaceTree::load(&tools::root())?);
     if report.is_empty() {
         step::nothing_to_do("house rules", &format!("all {} hold", RULES.len()));
         return Ok(());
@@ -127,7 +127,7 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Every breach of every rule, as lines to print.
-fn report(tree: &Tree) -> Vec<String> {
+fn report(tree: &WorkspaceTree) -> Vec<String> {
     RULES
         .iter()
         .flat_map(|rule| {
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn the_workspace_keeps_every_rule() {
-        let tree = Tree::load(&tools::root()).unwrap();
+        let tree = WorkspaceTree::load(&tools::root()).unwrap();
         assert_eq!(report(&tree).join("\n"), "");
     }
 

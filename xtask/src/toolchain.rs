@@ -9,7 +9,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::tools;
 
 /// A version as major and minor number.
@@ -43,8 +43,10 @@ pub(crate) fn check() -> Result<()> {
 /// The version of Rust, which is at least the one in the workspace's `Cargo.toml`.
 fn rust() -> Result<String> {
     let file = tools::root().join("Cargo.toml");
-    let text = fs::read_to_string(&file).during(format!("read {}", file.display()))?;
-    let table: toml::Table = text.parse().during(format!("read {}", file.display()))?;
+    let text = fs::read_to_string(&file).with_context(format!("read {}", file.display()))?;
+    let table: toml::Table = text
+        .parse()
+        .with_context(format!("read {}", file.display()))?;
     let oldest = table["workspace"]["package"]["rust-version"].as_str();
     let oldest = named(oldest, &file)?;
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -55,8 +57,9 @@ fn rust() -> Result<String> {
 /// The version of Node.js, which is at least the one that `web/package.json` names.
 pub(crate) fn node() -> Result<String> {
     let file = tools::root().join("web/package.json");
-    let text = fs::read_to_string(&file).during(format!("read {}", file.display()))?;
-    let package: Value = serde_json::from_str(&text).during(format!("read {}", file.display()))?;
+    let text = fs::read_to_string(&file).with_context(format!("read {}", file.display()))?;
+    let package: Value =
+        serde_json::from_str(&text).with_context(format!("read {}", file.display()))?;
     let oldest = named(package["engines"]["node"].as_str(), &file)?;
     let node = new_enough("Node.js", oldest, node_version().as_deref())?;
     match tools::on_path("npm") {

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::{run, step, toolchain, tools, web};
 
 /// The package and the binary of the harness.
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return step::run("torture", &mut harness);
     }
     // Nothing follows its one line.
-    let status = harness.status().during("start the harness")?;
+    let status = harness.status().with_context("start the harness")?;
     match status.success() {
         true => Ok(()),
         false => Err(Failure::new("the step \"torture\" failed")),
@@ -63,7 +63,7 @@ pub(crate) fn run_briefly(server: &Path) -> Result<()> {
 /// Moves a server that breaks its promises on purpose to where nobody starts it by mistake.
 fn set_apart(server: &Path) -> Result<PathBuf> {
     let apart = server.with_file_name("guildhall-broken");
-    fs::rename(server, &apart).during(format!("move {}", server.display()))?;
+    fs::rename(server, &apart).with_context(format!("move {}", server.display()))?;
     Ok(apart)
 }
 

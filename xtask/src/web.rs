@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::failure::{During, Failure, Result};
+use crate::failure::{Failure, Result, WithContext};
 use crate::{step, toolchain, tools};
 
 /// The name of the step that installs packages.
@@ -84,10 +84,10 @@ fn is_current(root: &Path) -> Result<bool> {
 fn remember(root: &Path, inputs: &str) -> Result<()> {
     let stamp = stamp(root);
     if let Some(folder) = stamp.parent() {
-        fs::create_dir_all(folder).during(format!("make {}", folder.display()))?;
+        fs::create_dir_all(folder).with_context(format!("make {}", folder.display()))?;
     }
     fs::write(&stamp, stamp_text(inputs, &output_digest(root)?))
-        .during(format!("write {}", stamp.display()))
+        .with_context(format!("write {}", stamp.display()))
 }
 
 /// Where the digests are kept: installing the packages anew forgets them.
@@ -119,7 +119,7 @@ fn output_digest(root: &Path) -> Result<String> {
 fn digest(root: &Path, files: &[PathBuf]) -> Result<String> {
     let mut hasher = DefaultHasher::new();
     for file in files {
-        let content = fs::read(file).during(format!("read {}", file.display()))?;
+        let content = fs::read(file).with_context(format!("read {}", file.display()))?;
         let name = file
             .strip_prefix(root)
             .unwrap_or(file)
@@ -142,7 +142,9 @@ fn files_below(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Result<Vec<Path
             Failure::new(format!("could not list {}: {cause}", folder.display()))
         })?;
         for entry in entries {
-            let path = entry.during(format!("list {}", folder.display()))?.path();
+            let path = entry
+                .with_context(format!("list {}", folder.display()))?
+                .path();
             match (wanted(&path), path.is_dir()) {
                 (false, _) => {}
                 (true, true) => folders.push(path),
@@ -159,9 +161,9 @@ mod tests {
     use super::*;
 
     /// A project of its own below the folder for temporary files, removed at the end.
-    struct Project(PathBuf);
+    struct TempProject(PathBuf);
 
-    impl Project {
+    impl TempProject {
         fn with(name: &str, files: &[(&str, &str)]) -> Self {
             let root =
                 std::env::temp_dir().join(format!("xtask-web-{name}-{}", std::process::id()));
@@ -192,7 +194,7 @@ mod tests {
         }
     }
 
-    impl Drop for Project {
+    impl Drop for TempProject {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -200,28 +202,28 @@ mod tests {
 
     #[test]
     fn a_changed_source_is_built_again() {
-        let project = Project::built("source");
+        let project = TempProject::built("source");
         project.write("web/src/main.ts", "2");
         assert!(!is_current(&project.0).unwrap());
     }
 
     #[test]
     fn a_changed_interface_is_built_again() {
-        let project = Project::built("interface");
+        let project = TempProject::built("interface");
         project.write("openapi.json", "{\"openapi\": \"3.1.0\"}");
         assert!(!is_current(&project.0).unwrap());
     }
 
     #[test]
     fn a_replaced_page_is_built_again() {
-        let project = Project::built("page");
+        let project = TempProject::built("page");
         project.write("web/dist/index.html", "placeholder");
         assert!(!is_current(&project.0).unwrap());
     }
 
     #[test]
     fn tests_and_made_types_are_not_part_of_the_page() {
-        let project = Project::built("tests");
+        let project = TempProject::built("tests");
         project.write("web/tests/room.spec.ts", "1");
         project.write("web/src/api/schema.d.ts", "1");
         assert!(is_current(&project.0).unwrap());

@@ -5,22 +5,22 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::{
-    Fault, Moment,
+    Fault, Timestamp,
     accounts::{Email, Password},
+    field_validation::FieldValidator,
     limits,
-    text::Check,
 };
-use guildhall_world::tokens;
+use guildhall_world::secret_tokens;
 use http::{HeaderValue, StatusCode, Uri, header};
 
 use crate::{
-    bodies::{BadForm, Form},
-    house::House,
-    listener::Source,
-    minting,
-    pages::{self, Page, PageError},
-    sessions::{self, OwnPage, SignedIn, place, typed_code},
-    settings::Origin,
+    listener::ClientAddress,
+    pages::{self, HtmlPage, PageError},
+    request_bodies::{FormError, FormFields},
+    secret_minting,
+    service_state::ServiceState,
+    sessions::{self, SameOriginPost, SignedIn, path_with_code, typed_code},
+    settings::HttpOrigin,
     store::{Store, accounts},
 };
 
@@ -38,16 +38,21 @@ pub enum AccountError {
     NoAccount(String),
 }
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+type AccountResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 /// Makes an account, or finds the one with this address, and a one-time link where its password is
 /// chosen; an older link no longer counts.
 ///
 /// # Errors
 /// When it is no address, or the store fails.
-pub async fn add(store: &Store, public: &Origin, email: &str, now: Moment) -> Outcome<String> {
+pub async fn add(
+    store: &Store,
+    public: &HttpOrigin,
+    email: &str,
+    now: Timestamp,
+) -> AccountResult<String> {
     let address = address(email)?;
-    let link = minting::link()?;
+    let link = secret_minting::link()?;
     let (digest, expires_at) = (link.digest(), now.plus_seconds(LINK_AGE_S));
     let added = store.write("adding an account", move |tx| {
         let account = accounts::add(tx, address.as_str(), now)?;
@@ -61,9 +66,9 @@ pub async fn add(store: &Store, public: &Origin, email: &str, now: Moment) -> Ou
 ///
 /// # Errors
 /// When the store fails.
-pub async fn list(store: &Store) -> Outcome<Vec<String>> {
+pub async fn list(store: &Store) -> AccountResult<Vec<String>> {
     let listed = store.read("listing accounts", accounts::list).await?;
-    let line = |account: accounts::Listed| {
+    let line = |account: accounts::AccountSummary| {
         let linked = match (account.linked, account.has_password) {
             (0, false) => "no password chosen yet".to_owned(),
             (0, true) => "nothing linked".to_owned(),
@@ -80,7 +85,7 @@ pub async fn list(store: &Store) -> Outcome<Vec<String>> {
 ///
 /// # Errors
 /// When there is no such account, or the store fails.
-pub async fn remove(store: &Store, email: &str) -> Outcome<String> {
+pub async fn remove(store: &Store, email: &str) -> AccountResult<String> {
     let address = address(email)?.as_str().to_owned();
     let named = address.clone();
     let removed = store.write("removing an account", move |tx| {
@@ -99,10 +104,10 @@ pub async fn remove(store: &Store, email: &str) -> Outcome<String> {
 }
 
 fn address(email: &str) -> Result<Email, AccountError> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let address = Email::read(email, &mut check);
     let no_address = |_| AccountError::NoAddress(email.to_owned());
-    check.done().map(|()| address).map_err(no_address)
+    check.finish().map(|()| address).map_err(no_address)
 }
 
 /// Where everything begins.
@@ -116,7 +121,7 @@ pub(crate) async fn home() -> Response {
 #[utoipa::path(get, path = "/login", tag = "pages", operation_id = "loginPage",
     params(("user_code" = Option<String>, Query, description = "Taken along to `/activate`")),
     responses((status = 200, description = "A page", content_type = "text/html", body = String)))]
-pub(crate) async fn login_page(uri: Uri) -> Page {
+pub(crate) async fn login_page(uri: Uri) -> HtmlPage {
     pages::login("", typed_code(&uri).as_deref(), None)
 }
 
@@ -131,18 +136,18 @@ pub(crate) async fn login_page(uri: Uri) -> Page {
         (status = 429, description = "A page: too often wrong",
             content_type = "text/html", body = String)))]
 pub(crate) async fn login(
-    State(house): State<House>,
-    _: OwnPage,
-    Source(from): Source,
-    form: Result<Form, BadForm>,
+    State(house): State<ServiceState>,
+    _: SameOriginPost,
+    ClientAddress(from): ClientAddress,
+    form: Result<FormFields, FormError>,
 ) -> Result<Response, PageError> {
     let form = form?;
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let email = Email::read(form.get("email").unwrap_or_default(), &mut check);
-    let is_address = check.done().is_ok();
+    let is_address = check.finish().is_ok();
     let code = form
         .get("user_code")
-        .and_then(crate::device::read_user_code);
+        .and_then(crate::device_grant::parse_user_code);
     let now = house.clock.now();
     // What can be no address is nobody's account, and may be long.
     let attempt = match is_address {
@@ -157,17 +162,20 @@ pub(crate) async fn login(
         return Ok(page.with(StatusCode::UNAUTHORIZED).into_response());
     };
     attempt.succeeded();
-    let (session, cookie) = sessions::begin(&house, minting::cookie()?, now);
+    let (session, cookie) = sessions::start(&house, secret_minting::cookie()?, now);
     let begun = house.store.write("beginning a session", move |tx| {
         accounts::begin_session(tx, account, session, now)
     });
     begun.await?;
-    Ok(redirect_with(&place("/activate", code.as_deref()), cookie))
+    Ok(redirect_with(
+        &path_with_code("/activate", code.as_deref()),
+        cookie,
+    ))
 }
 
 /// The account with this address, if the password is its own.
 async fn proven(
-    house: &House,
+    house: &ServiceState,
     email: &Email,
     password: &str,
 ) -> Result<Option<crate::ids::AccountId>, Fault> {
@@ -195,10 +203,10 @@ async fn proven(
         (status = 403, description = "A page: sent from another page",
             content_type = "text/html", body = String)))]
 pub(crate) async fn logout(
-    State(house): State<House>,
-    _: OwnPage,
+    State(house): State<ServiceState>,
+    _: SameOriginPost,
     by: SignedIn,
-    form: Result<Form, BadForm>,
+    form: Result<FormFields, FormError>,
 ) -> Result<Response, PageError> {
     by.check(&form?)?;
     let digest = by.digest();
@@ -206,7 +214,7 @@ pub(crate) async fn logout(
         accounts::end_session(tx, digest)
     });
     ended.await?;
-    Ok(redirect_with("/login", sessions::forget(&house)))
+    Ok(redirect_with("/login", sessions::end(&house)))
 }
 
 /// The page where a password is chosen. Looking at it uses nothing up: mail programs follow links.
@@ -216,10 +224,10 @@ pub(crate) async fn logout(
         (status = 404, description = "A page: the link does not count",
             content_type = "text/html", body = String)))]
 pub(crate) async fn welcome_page(
-    State(house): State<House>,
+    State(house): State<ServiceState>,
     Path(link): Path<String>,
-) -> Result<Page, PageError> {
-    let (digest, now) = (tokens::digest(&link), house.clock.now());
+) -> Result<HtmlPage, PageError> {
+    let (digest, now) = (secret_tokens::digest(&link), house.clock.now());
     let found = house.store.read("following a link", move |tx| {
         accounts::by_link(tx, digest, now)
     });
@@ -240,13 +248,13 @@ pub(crate) async fn welcome_page(
         (status = 404, description = "A page: the link does not count",
             content_type = "text/html", body = String)))]
 pub(crate) async fn welcome(
-    State(house): State<House>,
-    _: OwnPage,
+    State(house): State<ServiceState>,
+    _: SameOriginPost,
     Path(link): Path<String>,
-    form: Result<Form, BadForm>,
+    form: Result<FormFields, FormError>,
 ) -> Result<Response, PageError> {
     let form = form?;
-    let (digest, now) = (tokens::digest(&link), house.clock.now());
+    let (digest, now) = (secret_tokens::digest(&link), house.clock.now());
     let found = house.store.read("following a link", move |tx| {
         accounts::by_link(tx, digest, now)
     });
@@ -259,7 +267,7 @@ pub(crate) async fn welcome(
             return Ok(page.with(StatusCode::BAD_REQUEST).into_response());
         }
     };
-    let (session, cookie) = sessions::begin(&house, minting::cookie()?, now);
+    let (session, cookie) = sessions::start(&house, secret_minting::cookie()?, now);
     let followed = house.store.write("choosing a password", move |tx| {
         accounts::follow_link(tx, digest, &password, session, now)
     });
@@ -268,14 +276,14 @@ pub(crate) async fn welcome(
 }
 
 /// The password somebody chose, or what is wrong with it.
-fn chosen(form: &Form) -> Result<Password, &'static str> {
+fn chosen(form: &FormFields) -> Result<Password, &'static str> {
     let text = form.get("password").unwrap_or_default();
     if text != form.get("again").unwrap_or_default() {
         return Err("The two passwords differ.");
     }
-    let (password, mut check) = (Password::new(text.to_owned()), Check::new());
+    let (password, mut check) = (Password::new(text.to_owned()), FieldValidator::new());
     password.check_new("password", &mut check);
-    match check.done() {
+    match check.finish() {
         Ok(()) => Ok(password),
         Err(_) => Err("A password has 12 to 256 characters."),
     }

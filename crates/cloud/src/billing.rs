@@ -5,24 +5,24 @@ use axum::{
     Json,
     extract::{Path, State},
 };
-use guildhall_domain::{Refusal, text::Check};
+use guildhall_domain::{Refusal, field_validation::FieldValidator};
 use guildhall_wire::cloud::{
-    billing::{CheckoutAsk, PageAddress},
-    offers::{Interval, Offers},
+    billing::{CheckoutRequest, PaymentPage},
+    offers::{BillingInterval, Offers},
     problems::CloudProblem,
 };
 use guildhall_world::ids;
 use tokio::time::Instant;
 
 use crate::{
-    bodies::Body,
-    house::{House, Paid},
-    instances::Linked,
+    instances::LinkedInstance,
     offers,
-    pages::{self, Page},
+    pages::{self, HtmlPage},
     problems::Problem,
-    store::accounts::{self, Customer},
-    stripe::{Failed, Paying},
+    request_bodies::JsonBody,
+    service_state::{PaymentSetup, ServiceState},
+    store::accounts::{self, CustomerRef},
+    stripe::{StripeCheckout, StripeError},
 };
 
 /// What can be bought, in the service's order.
@@ -35,21 +35,24 @@ use crate::{
         (status = 503, description = "PAYMENT_SERVICE_UNAVAILABLE", body = CloudProblem,
             content_type = "application/problem+json")),
     security(("key" = [])))]
-pub(crate) async fn list(State(house): State<House>, _: Linked) -> Result<Json<Offers>, Problem> {
+pub(crate) async fn list(
+    State(house): State<ServiceState>,
+    _: LinkedInstance,
+) -> Result<Json<Offers>, Problem> {
     let Some(paid) = &house.paid else {
         return Ok(Json(Offers::default()));
     };
     Ok(Json(all(paid, paid.stripe.until()).await?))
 }
 
-async fn all(paid: &Paid, until: Instant) -> Result<Offers, Problem> {
-    Ok(offers::among(&paid.stripe.prices(until).await?))
+async fn all(paid: &PaymentSetup, until: Instant) -> Result<Offers, Problem> {
+    Ok(offers::offers_of(&paid.stripe.prices(until).await?))
 }
 
 /// The address of a page where an offer is paid.
 #[utoipa::path(post, path = "/v1/checkout", tag = "billing", operation_id = "checkout",
-    request_body = CheckoutAsk,
-    responses((status = 200, description = "The page", body = PageAddress),
+    request_body = CheckoutRequest,
+    responses((status = 200, description = "The page", body = PaymentPage),
         (status = 400, description = "MALFORMED_REQUEST", body = CloudProblem,
             content_type = "application/problem+json"),
         (status = 401, description = "UNAUTHENTICATED", body = CloudProblem,
@@ -64,24 +67,24 @@ async fn all(paid: &Paid, until: Instant) -> Result<Offers, Problem> {
             content_type = "application/problem+json")),
     security(("key" = [])))]
 pub(crate) async fn checkout(
-    State(house): State<House>,
-    by: Linked,
-    Body(ask): Body<CheckoutAsk>,
-) -> Result<Json<PageAddress>, Problem> {
+    State(house): State<ServiceState>,
+    by: LinkedInstance,
+    JsonBody(ask): JsonBody<CheckoutRequest>,
+) -> Result<Json<PaymentPage>, Problem> {
     check(&ask)?;
     let paid = house.paid.as_ref().ok_or(Problem::NoPayments)?;
     let until = paid.stripe.until();
     let offers = all(paid, until).await?.offers;
     let offer = offers.iter().find(|offer| offer.sku_id == ask.sku_id);
     let offer = offer.ok_or(Problem::UnknownOffer)?;
-    let is_recurring = offer.interval != Interval::Once;
+    let is_recurring = offer.interval != BillingInterval::Once;
     pay(&house, paid, &by, &offer.sku_id, is_recurring, until).await
 }
 
-fn check(ask: &CheckoutAsk) -> Result<(), Problem> {
-    let mut check = Check::new();
+fn check(ask: &CheckoutRequest) -> Result<(), Problem> {
+    let mut check = FieldValidator::new();
     check.chars("skuId", &ask.sku_id, 1, 200);
-    match check.done() {
+    match check.finish() {
         Err(Refusal::Validation(invalid)) => Err(Problem::Invalid(invalid)),
         _ => Ok(()),
     }
@@ -89,7 +92,7 @@ fn check(ask: &CheckoutAsk) -> Result<(), Problem> {
 
 /// The address of a page where an amount of one's choice is paid.
 #[utoipa::path(post, path = "/v1/topup", tag = "billing", operation_id = "topup",
-    responses((status = 200, description = "The page", body = PageAddress),
+    responses((status = 200, description = "The page", body = PaymentPage),
         (status = 401, description = "UNAUTHENTICATED", body = CloudProblem,
             content_type = "application/problem+json"),
         (status = 404, description = "TOPUP_UNAVAILABLE", body = CloudProblem,
@@ -102,9 +105,9 @@ fn check(ask: &CheckoutAsk) -> Result<(), Problem> {
             content_type = "application/problem+json")),
     security(("key" = [])))]
 pub(crate) async fn topup(
-    State(house): State<House>,
-    by: Linked,
-) -> Result<Json<PageAddress>, Problem> {
+    State(house): State<ServiceState>,
+    by: LinkedInstance,
+) -> Result<Json<PaymentPage>, Problem> {
     let paid = house.paid.as_ref().ok_or(Problem::NoPayments)?;
     let until = paid.stripe.until();
     let price = paid.topup_price.as_ref().ok_or(Problem::NoTopUp)?;
@@ -113,7 +116,7 @@ pub(crate) async fn topup(
 
 /// The address of a page where an account sees and ends what it pays.
 #[utoipa::path(post, path = "/v1/portal", tag = "billing", operation_id = "portal",
-    responses((status = 200, description = "The page", body = PageAddress),
+    responses((status = 200, description = "The page", body = PaymentPage),
         (status = 401, description = "UNAUTHENTICATED", body = CloudProblem,
             content_type = "application/problem+json"),
         (status = 404, description = "NOT_FOUND: nothing was paid yet", body = CloudProblem,
@@ -126,9 +129,9 @@ pub(crate) async fn topup(
             content_type = "application/problem+json")),
     security(("key" = [])))]
 pub(crate) async fn portal(
-    State(house): State<House>,
-    by: Linked,
-) -> Result<Json<PageAddress>, Problem> {
+    State(house): State<ServiceState>,
+    by: LinkedInstance,
+) -> Result<Json<PaymentPage>, Problem> {
     let paid = house.paid.as_ref().ok_or(Problem::NoPayments)?;
     let until = paid.stripe.until();
     let account = by.instance().account;
@@ -138,19 +141,19 @@ pub(crate) async fn portal(
     let customer = customer.await?.ok_or(Problem::NoCustomer)?;
     let back = house.public.address("/billing/seen");
     let url = paid.stripe.portal(&customer, &back, until).await?;
-    Ok(Json(PageAddress { url }))
+    Ok(Json(PaymentPage { url }))
 }
 
 async fn pay(
-    house: &House,
-    paid: &Paid,
-    by: &Linked,
+    house: &ServiceState,
+    paid: &PaymentSetup,
+    by: &LinkedInstance,
     price: &str,
     is_recurring: bool,
     until: Instant,
-) -> Result<Json<PageAddress>, Problem> {
+) -> Result<Json<PaymentPage>, Problem> {
     let customer = customer(house, paid, by, until).await?;
-    let paying = Paying {
+    let paying = StripeCheckout {
         price,
         is_recurring,
         customer: &customer,
@@ -159,7 +162,7 @@ async fn pay(
         left: &house.public.address("/billing/left"),
     };
     let url = paid.stripe.checkout(paying, until).await?;
-    Ok(Json(PageAddress { url }))
+    Ok(Json(PaymentPage { url }))
 }
 
 /// The customer of an account, made at the first payment.
@@ -167,9 +170,9 @@ async fn pay(
 /// The wish stands on the disk before it is sent and names it there: one whose answer was lost, in
 /// a crash too, is repeated by its name and makes no second customer.
 async fn customer(
-    house: &House,
-    paid: &Paid,
-    by: &Linked,
+    house: &ServiceState,
+    paid: &PaymentSetup,
+    by: &LinkedInstance,
     until: Instant,
 ) -> Result<String, Problem> {
     let account = by.instance().account;
@@ -178,8 +181,8 @@ async fn customer(
         accounts::customer(tx, account, &fresh)
     });
     let wish = match known.await? {
-        Customer::Known(customer) => return Ok(customer),
-        Customer::Wanted(wish) => wish,
+        CustomerRef::Known(customer) => return Ok(customer),
+        CustomerRef::Wanted(wish) => wish,
     };
     let made = paid
         .stripe
@@ -189,7 +192,7 @@ async fn customer(
         && is_kept_as_failed(*failed)
     {
         let dropped = house.store.write("dropping a wish", move |tx| {
-            accounts::drop_wish(tx, account, &wish)
+            accounts::clear_customer_key(tx, account, &wish)
         });
         dropped.await?;
     }
@@ -201,13 +204,13 @@ async fn customer(
 }
 
 /// Whether the payment service would answer a repeat of a wish with the same failure.
-fn is_kept_as_failed(failed: Failed) -> bool {
+fn is_kept_as_failed(failed: StripeError) -> bool {
     match failed {
         // Another request of the same wish is under way.
-        Failed::Refused(http::StatusCode::CONFLICT) => false,
-        Failed::Refused(_) | Failed::Broken => true,
+        StripeError::Refused(http::StatusCode::CONFLICT) => false,
+        StripeError::Refused(_) | StripeError::Broken => true,
         // Refused before anything was begun, or nobody knows.
-        Failed::KeyRefused | Failed::TooOften { .. } | Failed::Unanswered => false,
+        StripeError::KeyRefused | StripeError::TooOften { .. } | StripeError::Unanswered => false,
     }
 }
 
@@ -217,7 +220,7 @@ fn is_kept_as_failed(failed: Failed) -> bool {
     responses((status = 200, description = "A page", content_type = "text/html", body = String),
         (status = 404, description = "NOT_FOUND", body = CloudProblem,
             content_type = "application/problem+json")))]
-pub(crate) async fn ended(Path(end): Path<String>) -> Result<Page, Problem> {
+pub(crate) async fn payment_ended(Path(end): Path<String>) -> Result<HtmlPage, Problem> {
     match end.as_str() {
         "paid" => Ok(pages::billing_ended(
             "Thank you",

@@ -4,19 +4,19 @@ use axum::{
     Json,
     extract::{FromRequestParts, State},
 };
-use guildhall_domain::{Refusal, text::Check};
+use guildhall_domain::{Refusal, field_validation::FieldValidator};
 use guildhall_wire::cloud::{
-    instances::{Heartbeat, HeartbeatAsk},
+    heartbeats::{Heartbeat, HeartbeatRequest},
     problems::CloudProblem,
 };
-use guildhall_world::tokens;
+use guildhall_world::secret_tokens;
 use http::{header, request::Parts};
 
 use crate::{
-    bodies::Body,
-    house::House,
-    minting::KEY_PREFIX,
     problems::Problem,
+    request_bodies::JsonBody,
+    secret_minting::KEY_PREFIX,
+    service_state::ServiceState,
     store::instances::{self, Instance},
 };
 
@@ -25,19 +25,19 @@ const SAID_CHARS_MAX: usize = 200;
 
 /// A caller that showed the key of a linked instance. Only this gate makes one.
 #[derive(Debug)]
-pub(crate) struct Linked(Instance);
+pub(crate) struct LinkedInstance(Instance);
 
-impl Linked {
+impl LinkedInstance {
     /// Who it is.
     pub(crate) fn instance(&self) -> &Instance {
         &self.0
     }
 }
 
-impl FromRequestParts<House> for Linked {
+impl FromRequestParts<ServiceState> for LinkedInstance {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, house: &House) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, house: &ServiceState) -> Result<Self, Problem> {
         let mut shown = parts.headers.get_all(header::AUTHORIZATION).iter();
         let (Some(shown), None) = (shown.next(), shown.next()) else {
             return Err(Problem::Unauthenticated);
@@ -50,7 +50,7 @@ impl FromRequestParts<House> for Linked {
         if !scheme.eq_ignore_ascii_case("bearer") || !key.starts_with(KEY_PREFIX) {
             return Err(Problem::Unauthenticated);
         }
-        let key = tokens::digest(key.trim());
+        let key = secret_tokens::digest(key.trim());
         let found = house
             .store
             .read("finding an instance", move |tx| instances::by_key(tx, key));
@@ -60,7 +60,7 @@ impl FromRequestParts<House> for Linked {
 
 /// Says that the instance lives, and hears which account it is linked to.
 #[utoipa::path(post, path = "/v1/instances/heartbeat", tag = "instances",
-    operation_id = "heartbeat", request_body = HeartbeatAsk,
+    operation_id = "heartbeat", request_body = HeartbeatRequest,
     responses((status = 200, description = "What is known of it", body = Heartbeat),
         (status = 400, description = "MALFORMED_REQUEST", body = CloudProblem,
             content_type = "application/problem+json"),
@@ -68,9 +68,9 @@ impl FromRequestParts<House> for Linked {
             body = CloudProblem, content_type = "application/problem+json")),
     security(("key" = [])))]
 pub(crate) async fn heartbeat(
-    State(house): State<House>,
-    by: Linked,
-    Body(ask): Body<HeartbeatAsk>,
+    State(house): State<ServiceState>,
+    by: LinkedInstance,
+    JsonBody(ask): JsonBody<HeartbeatRequest>,
 ) -> Result<Json<Heartbeat>, Problem> {
     check(&ask)?;
     let (id, now) = (by.instance().id, house.clock.now());
@@ -87,8 +87,8 @@ pub(crate) async fn heartbeat(
     }))
 }
 
-fn check(ask: &HeartbeatAsk) -> Result<(), Problem> {
-    let mut check = Check::new();
+fn check(ask: &HeartbeatRequest) -> Result<(), Problem> {
+    let mut check = FieldValidator::new();
     let said = [
         ("name", &ask.name),
         ("platform", &ask.platform),
@@ -97,7 +97,7 @@ fn check(ask: &HeartbeatAsk) -> Result<(), Problem> {
     for (field, text) in said {
         check.chars(field, text, 0, SAID_CHARS_MAX);
     }
-    match check.done() {
+    match check.finish() {
         Err(Refusal::Validation(invalid)) => Err(Problem::Invalid(invalid)),
         _ => Ok(()),
     }

@@ -3,22 +3,22 @@
 //! It keeps no state of a subscription; that is the payment service's.
 
 pub mod accounts;
-mod activate;
+mod activation;
 mod billing;
-pub mod bodies;
-pub mod device;
-mod house;
+pub mod currency_amounts;
+pub mod device_grant;
 mod ids;
 mod instances;
 mod listener;
-mod minting;
-pub mod money;
 pub mod oauth;
 pub mod offers;
 pub mod openapi;
 mod pages;
 mod problems;
+pub mod request_bodies;
 mod routes;
+mod secret_minting;
+mod service_state;
 pub mod sessions;
 pub mod settings;
 pub mod store;
@@ -30,18 +30,18 @@ use guildhall_listener::Limits;
 use guildhall_world::clock::Clock;
 use tokio::net::TcpListener;
 
-pub use house::{House, Paid};
+pub use service_state::{PaymentSetup, ServiceState};
 
 /// The service at its address; nothing is answered before it is served.
 #[derive(Debug)]
-pub struct Companion {
+pub struct CompanionService {
     listener: TcpListener,
-    house: House,
+    house: ServiceState,
 }
 
-impl Companion {
+impl CompanionService {
     /// Puts the service behind a listener.
-    pub fn new(listener: TcpListener, house: House) -> Self {
+    pub fn new(listener: TcpListener, house: ServiceState) -> Self {
         Self { listener, house }
     }
 
@@ -54,18 +54,18 @@ impl Companion {
 
 /// Everything a service needs to be put together.
 #[derive(Debug)]
-pub struct Opening {
+pub struct CompanionConfig {
     /// The open store.
     pub store: store::Store,
     /// What time it is.
     pub clock: Clock,
     /// Where people reach the service; `None` for where it listens.
-    pub public: Option<settings::Origin>,
+    pub public: Option<settings::HttpOrigin>,
     /// The way to be paid, if there is one.
-    pub paid: Option<Paid>,
+    pub paid: Option<PaymentSetup>,
 }
 
-impl Opening {
+impl CompanionConfig {
     /// Puts the service together behind `listener`, which listens on `address`.
     ///
     /// # Errors
@@ -74,12 +74,12 @@ impl Opening {
         self,
         listener: TcpListener,
         address: SocketAddr,
-    ) -> Result<Companion, settings::SettingError> {
+    ) -> Result<CompanionService, settings::SettingError> {
         let public = match self.public {
             Some(public) => public,
-            None => settings::Origin::at(address)?,
+            None => settings::HttpOrigin::at(address)?,
         };
-        let house = House::new(self.store, self.clock, public, self.paid);
-        Ok(Companion::new(listener, house))
+        let house = ServiceState::new(self.store, self.clock, public, self.paid);
+        Ok(CompanionService::new(listener, house))
     }
 }

@@ -38,7 +38,7 @@ pub(crate) async fn serve(
     limits: Limits,
     stop: impl Future<Output = ()>,
 ) {
-    let service = Companion {
+    let service = CompanionApplication {
         router,
         // Both are networks.
         trusted: TrustedProxies::parse(TRUSTED_PROXIES).unwrap_or_default(),
@@ -47,13 +47,13 @@ pub(crate) async fn serve(
     guildhall_listener::serve(service, limits, vec![listener], stop).await;
 }
 
-struct Companion {
+struct CompanionApplication {
     router: Router,
     trusted: TrustedProxies,
     in_flight: Arc<InFlight>,
 }
 
-impl Application for Companion {
+impl Application for CompanionApplication {
     type Peer = IpAddr;
     type Body = Body;
 
@@ -65,7 +65,7 @@ impl Application for Companion {
         let forwarded = Forwarded::read(request.headers(), *peer, &self.trusted);
         let source = forwarded.and_then(|forwarded| forwarded.client);
         let source = source.unwrap_or(*peer);
-        request.extensions_mut().insert(Source(source));
+        request.extensions_mut().insert(ClientAddress(source));
         let admission = Admission {
             from: source,
             is_open: !request.uri().path().starts_with(WITH_A_KEY),
@@ -90,7 +90,7 @@ impl Application for Companion {
     }
 
     fn rejection(&self, rejection: Rejection) -> Vec<u8> {
-        Problem::from(rejection).on_the_wire()
+        Problem::from(rejection).to_raw_response()
     }
 }
 
@@ -99,9 +99,9 @@ impl Application for Companion {
 /// A proxy on this computer is believed whom it speaks for; anybody else's word is worth nothing,
 /// since it would let everyone guess under ever new addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Source(pub(crate) IpAddr);
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
 
-impl<S: Sync> FromRequestParts<S> for Source {
+impl<S: Sync> FromRequestParts<S> for ClientAddress {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {

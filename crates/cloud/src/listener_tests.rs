@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What `/wait` and its test tell each other.
 #[derive(Clone)]
-struct Waiting {
+struct WaitRouteState {
     entered: mpsc::UnboundedSender<()>,
     release: Arc<Notify>,
 }
@@ -43,7 +43,7 @@ impl TestService {
         let address = listener.local_addr().unwrap();
         let (entered, has_entered) = mpsc::unbounded_channel();
         let release = Arc::<Notify>::default();
-        let waiting = Waiting {
+        let waiting = WaitRouteState {
             entered,
             release: Arc::clone(&release),
         };
@@ -51,7 +51,7 @@ impl TestService {
             .route("/", get(async || "here"))
             .route(
                 "/source",
-                get(async |Source(from): Source| from.to_string()),
+                get(async |ClientAddress(from): ClientAddress| from.to_string()),
             )
             .route("/wait", get(wait))
             .route("/read", post(async |body: String| body))
@@ -80,7 +80,7 @@ impl TestService {
     }
 }
 
-async fn wait(Extension(waiting): Extension<Waiting>) -> &'static str {
+async fn wait(Extension(waiting): Extension<WaitRouteState>) -> &'static str {
     waiting.entered.send(()).unwrap();
     waiting.release.notified().await;
     "waited"

@@ -9,16 +9,16 @@ use std::{
 
 use clap::{Parser, Subcommand};
 use guildhall_cloud::{
-    Opening, Paid, accounts,
-    settings::{self, Folder, Origin, Payments, Place, SettingError},
+    CompanionConfig, PaymentSetup, accounts,
+    settings::{self, DataFolderArgs, HttpOrigin, PaymentArgs, ServiceArgs, SettingError},
     store::Store,
-    stripe::Stripe,
+    stripe::StripeClient,
 };
 use guildhall_world::{
     clock::Clock,
     data_dir::{DataDir, DataDirError},
-    outgoing::{Outgoing, OwnPorts},
-    reserved,
+    http_client::{HttpClient, ListenerPorts},
+    reserved_ports,
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -36,9 +36,9 @@ enum Verb {
     #[command(after_help = "Example:\n  guildhall-cloud serve --data-dir ~/cloud")]
     Serve {
         #[command(flatten)]
-        place: Place,
+        place: ServiceArgs,
         #[command(flatten)]
-        payments: Payments,
+        payments: PaymentArgs,
     },
     /// Accounts of people
     Account {
@@ -58,13 +58,13 @@ enum AccountVerb {
         /// What the person signs in with
         email: String,
         #[command(flatten)]
-        place: Place,
+        place: ServiceArgs,
     },
     /// Lists the accounts, and how many instances are linked to each
     #[command(after_help = "Example:\n  guildhall-cloud account list --data-dir ~/cloud")]
     List {
         #[command(flatten)]
-        folder: Folder,
+        folder: DataFolderArgs,
     },
     /// Removes an account and unlinks its instances; Stripe is not told
     #[command(
@@ -74,11 +74,11 @@ enum AccountVerb {
         /// What the person signs in with
         email: String,
         #[command(flatten)]
-        folder: Folder,
+        folder: DataFolderArgs,
     },
 }
 
-type Outcome = Result<(), Box<dyn Error + Send + Sync>>;
+type CommandResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
 fn main() -> ExitCode {
@@ -104,7 +104,7 @@ fn main() -> ExitCode {
     }
 }
 
-async fn serve(place: Place, payments: Payments) -> Outcome {
+async fn serve(place: ServiceArgs, payments: PaymentArgs) -> CommandResult {
     let stop = stop()?;
     // Held to the end: a second service on the same folder would issue keys beside this one.
     let data_dir = DataDir::open(&place.folder.data_dir)?;
@@ -115,11 +115,11 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
         source,
     };
     let reserved = place.reserved_ports.unwrap_or_default();
-    let listener = reserved::listen(place.bind, reserved)
+    let listener = reserved_ports::listen(place.bind, reserved)
         .await
         .map_err(failed)?;
     let address = listener.local_addr()?;
-    let opening = Opening {
+    let opening = CompanionConfig {
         store: Store::open(&database(data_dir.path()))?,
         clock: Clock::System,
         public,
@@ -131,7 +131,7 @@ async fn serve(place: Place, payments: Payments) -> Outcome {
     Ok(())
 }
 
-async fn account(verb: AccountVerb) -> Outcome {
+async fn account(verb: AccountVerb) -> CommandResult {
     let folder = match &verb {
         AccountVerb::Add { place, .. } => &place.folder,
         AccountVerb::List { folder } | AccountVerb::Remove { folder, .. } => folder,
@@ -148,7 +148,7 @@ async fn account(verb: AccountVerb) -> Outcome {
         AccountVerb::Add { email, place } => {
             let public = match public(place)? {
                 Some(public) => public,
-                None => Origin::at(place.bind)?,
+                None => HttpOrigin::at(place.bind)?,
             };
             say(&accounts::add(&store, &public, email, Clock::System.now()).await?)
         }
@@ -167,20 +167,20 @@ fn database(data_dir: &Path) -> PathBuf {
     data_dir.join(DATABASE)
 }
 
-fn public(place: &Place) -> Result<Option<Origin>, SettingError> {
-    let read = |given: &String| Origin::read("--public-url", given);
+fn public(place: &ServiceArgs) -> Result<Option<HttpOrigin>, SettingError> {
+    let read = |given: &String| HttpOrigin::read("--public-url", given);
     place.public_url.as_ref().map(read).transpose()
 }
 
-fn paid(payments: Payments) -> Result<Option<Paid>, Box<dyn Error + Send + Sync>> {
+fn paid(payments: PaymentArgs) -> Result<Option<PaymentSetup>, Box<dyn Error + Send + Sync>> {
     let Some(file) = payments.stripe_key_file else {
         tracing::info!("without a key of the payment service there are no offers");
         return Ok(None);
     };
     let key = settings::read_key(&file)?;
-    let base = Origin::read("--stripe-base", &payments.stripe_base)?;
-    Ok(Some(Paid {
-        stripe: Stripe::new(Outgoing::open(OwnPorts::default())?, base, key),
+    let base = HttpOrigin::read("--stripe-base", &payments.stripe_base)?;
+    Ok(Some(PaymentSetup {
+        stripe: StripeClient::new(HttpClient::open(ListenerPorts::default())?, base, key),
         topup_price: payments.topup_price.map(Into::into),
     }))
 }
@@ -198,7 +198,7 @@ fn stop() -> std::io::Result<impl Future<Output = ()>> {
     })
 }
 
-fn say(line: &str) -> Outcome {
+fn say(line: &str) -> CommandResult {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)

@@ -7,18 +7,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::Fault;
-use guildhall_world::{ids, tokens};
+use guildhall_world::{ids, secret_tokens};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    bodies::{BadForm, Form},
-    device::{self, DEVICE_CODE_TTL_S, DEVICE_INTERVAL_S, Polled},
-    house::House,
-    listener::Source,
-    minting, problems,
-    store::{devices, instances},
+    device_grant::{self, DEVICE_CODE_TTL_S, DEVICE_INTERVAL_S, PollResult},
+    listener::ClientAddress,
+    problems,
+    request_bodies::{FormError, FormFields},
+    secret_minting,
+    service_state::ServiceState,
+    store::{device_requests, instances},
 };
 
 /// The one client there is; it is public and has no secret.
@@ -52,8 +53,8 @@ impl From<Fault> for OauthError {
     }
 }
 
-impl From<BadForm> for OauthError {
-    fn from(_: BadForm) -> Self {
+impl From<FormError> for OauthError {
+    fn from(_: FormError) -> Self {
         Self::InvalidRequest
     }
 }
@@ -95,7 +96,7 @@ impl IntoResponse for OauthError {
 
 /// What the authorization server says of itself. Source: RFC 8414.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct Metadata {
+pub struct ServerMetadataResponse {
     /// Who it is.
     issuer: String,
     /// Where a device begins.
@@ -121,9 +122,9 @@ pub struct Metadata {
 /// What the authorization server says of itself (RFC 8414).
 #[utoipa::path(get, path = "/.well-known/oauth-authorization-server", tag = "linking",
     operation_id = "metadata",
-    responses((status = 200, description = "The metadata", body = Metadata)))]
-pub(crate) async fn metadata(State(house): State<House>) -> Json<Metadata> {
-    Json(Metadata {
+    responses((status = 200, description = "The metadata", body = ServerMetadataResponse)))]
+pub(crate) async fn metadata(State(house): State<ServiceState>) -> Json<ServerMetadataResponse> {
+    Json(ServerMetadataResponse {
         issuer: house.public.address(""),
         device_authorization_endpoint: house.public.address("/oauth/device"),
         token_endpoint: house.public.address("/oauth/token"),
@@ -139,7 +140,7 @@ pub(crate) async fn metadata(State(house): State<House>) -> Json<Metadata> {
 
 /// Codes for one device. Source: RFC 8628 §3.2.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct DeviceAnswer {
+pub struct DeviceAuthorizationResponse {
     /// What the device asks for its key with.
     device_code: String,
     /// What a person types.
@@ -159,15 +160,15 @@ pub struct DeviceAnswer {
 #[utoipa::path(post, path = "/oauth/device", tag = "linking", operation_id = "device",
     request_body(content = crate::openapi::DeviceForm,
         content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "The codes", body = DeviceAnswer),
+    responses((status = 200, description = "The codes", body = DeviceAuthorizationResponse),
         (status = 400, description = "`invalid_request`, `invalid_scope`", body = OauthProblem),
         (status = 401, description = "`invalid_client`", body = OauthProblem),
         (status = 503, description = "Too many devices ask", body = OauthProblem)))]
-pub(crate) async fn begin(
-    State(house): State<House>,
-    Source(from): Source,
-    form: Result<Form, BadForm>,
-) -> Result<Json<DeviceAnswer>, OauthError> {
+pub(crate) async fn device_authorization(
+    State(house): State<ServiceState>,
+    ClientAddress(from): ClientAddress,
+    form: Result<FormFields, FormError>,
+) -> Result<Json<DeviceAuthorizationResponse>, OauthError> {
     let form = of_client(form)?;
     if form.get("scope").is_some_and(|scope| scope != SCOPE) {
         return Err(OauthError::InvalidScope);
@@ -178,11 +179,11 @@ pub(crate) async fn begin(
         .filter(|c| !c.is_control())
         .take(NAME_CHARS_MAX)
         .collect();
-    let (device_code, user_code) = (minting::device_code()?, minting::user_code()?);
+    let (device_code, user_code) = (secret_minting::device_code()?, secret_minting::user_code()?);
     let now = house.clock.now();
-    let device = devices::NewDevice {
+    let device = device_requests::NewDeviceRequest {
         device_digest: device_code.digest(),
-        user_digest: tokens::digest(&user_code),
+        user_digest: secret_tokens::digest(&user_code),
         name,
         asked_from: from,
         created_at: now,
@@ -191,13 +192,13 @@ pub(crate) async fn begin(
     let during = "noting a device";
     let noted = house
         .store
-        .write(during, move |tx| devices::add(tx, &device));
+        .write(during, move |tx| device_requests::add(tx, &device));
     if !noted.await? {
         return Err(OauthError::TooMany);
     }
-    let user_code = device::shown_user_code(&user_code);
+    let user_code = device_grant::format_user_code(&user_code);
     let verification_uri = house.public.address("/activate");
-    Ok(Json(DeviceAnswer {
+    Ok(Json(DeviceAuthorizationResponse {
         device_code: device_code.reveal(),
         verification_uri_complete: format!("{verification_uri}?user_code={user_code}"),
         user_code,
@@ -209,7 +210,7 @@ pub(crate) async fn begin(
 
 /// The key of an instance, shown this once.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct TokenAnswer {
+pub struct TokenResponse {
     /// The key; it does not expire.
     access_token: String,
     /// `Bearer`.
@@ -222,15 +223,15 @@ pub struct TokenAnswer {
 #[utoipa::path(post, path = "/oauth/token", tag = "linking", operation_id = "token",
     request_body(content = crate::openapi::TokenForm,
         content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "The key", body = TokenAnswer),
+    responses((status = 200, description = "The key", body = TokenResponse),
         (status = 400, description = "`authorization_pending`, `slow_down`, `access_denied`, \
             `expired_token`, `invalid_grant`, `invalid_request`, `unsupported_grant_type`",
             body = OauthProblem),
         (status = 401, description = "`invalid_client`", body = OauthProblem)))]
 pub(crate) async fn token(
-    State(house): State<House>,
-    form: Result<Form, BadForm>,
-) -> Result<Json<TokenAnswer>, OauthError> {
+    State(house): State<ServiceState>,
+    form: Result<FormFields, FormError>,
+) -> Result<Json<TokenResponse>, OauthError> {
     let form = of_client(form)?;
     match form.get("grant_type") {
         Some(DEVICE_GRANT) => {}
@@ -238,22 +239,22 @@ pub(crate) async fn token(
         None => return Err(OauthError::InvalidRequest),
     }
     let code = form.get("device_code").ok_or(OauthError::InvalidRequest)?;
-    let (code, key) = (tokens::digest(code), minting::key()?);
+    let (code, key) = (secret_tokens::digest(code), secret_minting::key()?);
     let (digest, now) = (key.digest(), house.clock.now());
     let polled = house.store.write("issuing a key", move |tx| {
-        devices::poll(tx, code, digest, now)
+        device_requests::poll(tx, code, digest, now)
     });
     match polled.await? {
-        Polled::Issue(_) => Ok(Json(TokenAnswer {
+        PollResult::Issue(_) => Ok(Json(TokenResponse {
             access_token: key.reveal(),
             token_type: "Bearer",
             scope: SCOPE,
         })),
-        Polled::AuthorizationPending => Err(OauthError::AuthorizationPending),
-        Polled::SlowDown => Err(OauthError::SlowDown),
-        Polled::AccessDenied => Err(OauthError::AccessDenied),
-        Polled::ExpiredToken => Err(OauthError::ExpiredToken),
-        Polled::InvalidGrant => Err(OauthError::InvalidGrant),
+        PollResult::AuthorizationPending => Err(OauthError::AuthorizationPending),
+        PollResult::SlowDown => Err(OauthError::SlowDown),
+        PollResult::AccessDenied => Err(OauthError::AccessDenied),
+        PollResult::ExpiredToken => Err(OauthError::ExpiredToken),
+        PollResult::InvalidGrant => Err(OauthError::InvalidGrant),
     }
 }
 
@@ -264,12 +265,12 @@ pub(crate) async fn token(
     responses((status = 200, description = "The key does not count"),
         (status = 400, description = "`invalid_request`: no key was sent", body = OauthProblem)))]
 pub(crate) async fn revoke(
-    State(house): State<House>,
-    form: Result<Form, BadForm>,
+    State(house): State<ServiceState>,
+    form: Result<FormFields, FormError>,
 ) -> Result<StatusCode, OauthError> {
     let form = form?;
     let key = form.get("token").ok_or(OauthError::InvalidRequest)?;
-    let key = tokens::digest(key);
+    let key = secret_tokens::digest(key);
     let revoked = house
         .store
         .write("revoking a key", move |tx| instances::revoke(tx, key));
@@ -278,7 +279,7 @@ pub(crate) async fn revoke(
 }
 
 /// A form of the one client, with no field twice.
-fn of_client(form: Result<Form, BadForm>) -> Result<Form, OauthError> {
+fn of_client(form: Result<FormFields, FormError>) -> Result<FormFields, OauthError> {
     let form = form?;
     if form.repeats() {
         return Err(OauthError::InvalidRequest);

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use guildhall_wire::cloud::offers::{Denomination, Interval, Offer, Offers};
+use guildhall_wire::cloud::offers::{BillingInterval, Denomination, Offer, Offers};
 use serde::Deserialize;
 
-use crate::money;
+use crate::currency_amounts;
 
 /// Marks a product that is offered, with the value `1`.
 const OFFERED: &str = "guildhall";
@@ -20,18 +20,18 @@ const USUAL_MICRO_PER_CREDIT: u128 = 1_000_000;
 
 /// A price as the payment service tells it, as far as it matters here.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Price {
+pub struct StripePrice {
     /// Its id.
     pub id: String,
     currency: String,
     /// Absent where the amount is chosen on the page, or has fractions of the smallest unit.
     unit_amount: Option<i64>,
-    recurring: Option<Recurring>,
-    product: Product,
+    recurring: Option<RecurringPrice>,
+    product: StripeProduct,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Recurring {
+struct RecurringPrice {
     interval: String,
     interval_count: u64,
     /// `licensed`, or `metered` where the amount is that of one unit used.
@@ -40,7 +40,7 @@ struct Recurring {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Product {
+struct StripeProduct {
     id: String,
     name: String,
     active: bool,
@@ -51,12 +51,12 @@ struct Product {
 ///
 /// All are in the currency of the first: an amount says nothing without its currency, and there is
 /// one for all.
-pub fn among(prices: &[Price]) -> Offers {
-    let offered = |price: &&Price| price.offer().is_some();
+pub fn offers_of(prices: &[StripePrice]) -> Offers {
+    let offered = |price: &&StripePrice| price.offer().is_some();
     let Some(first) = prices.iter().find(offered) else {
         return Offers::default();
     };
-    let priced: Vec<&Price> = prices
+    let priced: Vec<&StripePrice> = prices
         .iter()
         .filter(|price| price.currency.eq_ignore_ascii_case(&first.currency))
         .filter(offered)
@@ -71,11 +71,12 @@ pub fn among(prices: &[Price]) -> Offers {
     }
 }
 
-impl Price {
+impl StripePrice {
     fn offer(&self) -> Option<Offer> {
         let product = &self.product;
         let is_offered = product.active && product.is(OFFERED, "1");
-        let amount = money::micro(self.unit_amount.filter(|_| is_offered)?, &self.currency)?;
+        let amount =
+            currency_amounts::to_micro(self.unit_amount.filter(|_| is_offered)?, &self.currency)?;
         let plan = product.metadata.get(PLAN).filter(|plan| !plan.is_empty());
         Some(Offer {
             sku_id: self.id.clone(),
@@ -89,24 +90,24 @@ impl Price {
 
     /// `None` for every second month and the like, for which there is no word, and for what is
     /// paid by use: its amount is nobody's bill.
-    fn interval(&self) -> Option<Interval> {
+    fn interval(&self) -> Option<BillingInterval> {
         let Some(recurring) = &self.recurring else {
-            return Some(Interval::Once);
+            return Some(BillingInterval::Once);
         };
         if recurring.usage_type.as_deref() == Some("metered") {
             return None;
         }
         match (recurring.interval.as_str(), recurring.interval_count) {
-            ("day", 1) => Some(Interval::Day),
-            ("week", 1) => Some(Interval::Week),
-            ("month", 1) => Some(Interval::Month),
-            ("year", 1) => Some(Interval::Year),
+            ("day", 1) => Some(BillingInterval::Day),
+            ("week", 1) => Some(BillingInterval::Week),
+            ("month", 1) => Some(BillingInterval::Month),
+            ("year", 1) => Some(BillingInterval::Year),
             _ => None,
         }
     }
 }
 
-impl Product {
+impl StripeProduct {
     fn is(&self, name: &str, value: &str) -> bool {
         self.metadata.get(name).is_some_and(|said| said == value)
     }
@@ -131,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    fn price(id: &str, changed: &Value) -> Price {
+    fn price(id: &str, changed: &Value) -> StripePrice {
         let mut price = json!({
             "id": id, "object": "price", "currency": "eur", "unit_amount": 1200,
             "recurring": {"interval": "month", "interval_count": 1, "usage_type": "licensed"},
@@ -150,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_price_of_an_offered_product_is_an_offer() {
-        let offers = among(&[price("price_1", &json!({}))]);
+        let offers = offers_of(&[price("price_1", &json!({}))]);
         let expected = json!({
             "offers": [{"skuId": "price_1", "planId": "team", "displayName": "Team",
                 "interval": "month", "amountMicro": "12000000", "limits": {"agents": 5}}],
@@ -174,7 +175,7 @@ mod tests {
             product(&json!({"guildhall": "0"})),
             gone,
         ] {
-            let offers = among(&[price("price_1", &changed)]);
+            let offers = offers_of(&[price("price_1", &changed)]);
             assert_eq!(offers, Offers::default(), "{changed}");
         }
     }
@@ -183,7 +184,7 @@ mod tests {
     fn offers_keep_their_order_and_have_one_currency() {
         let other = product(&json!({"guildhall": "1", "microPerCredit": "10000",
             "limit.agents": "many", "limit.": "1", "limit.seats": "-1"}));
-        let offers = among(&[
+        let offers = offers_of(&[
             price("price_0", &json!({"unit_amount": null})),
             price("price_3", &json!({"currency": "EUR", "recurring": null})),
             price("price_2", &json!({"currency": "usd"})),
@@ -195,7 +196,7 @@ mod tests {
             .map(|offer| offer.sku_id.as_str())
             .collect();
         assert_eq!(ids, ["price_3", "price_1"]);
-        assert_eq!(offers.offers[0].interval, Interval::Once);
+        assert_eq!(offers.offers[0].interval, BillingInterval::Once);
         assert_eq!(offers.offers[1].plan_id, "prod_2");
         assert_eq!(
             offers.offers[1].limits,

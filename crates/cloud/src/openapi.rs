@@ -20,7 +20,7 @@ use crate::routes;
             knows the payment pages.",
         license(name = "MIT", identifier = "MIT"),
     ),
-    modifiers(&Key),
+    modifiers(&InstanceKeyScheme),
     tags(
         (name = "linking", description = "OAuth: the device grant (RFC 8628) and giving back"),
         (name = "instances", description = "What a linked instance says of itself"),
@@ -29,12 +29,12 @@ use crate::routes;
         (name = "operating", description = "Health and this document"),
     )
 )]
-struct Document;
+struct InterfaceDocument;
 
 /// The key of a linked instance.
-struct Key;
+struct InstanceKeyScheme;
 
-impl Modify for Key {
+impl Modify for InstanceKeyScheme {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let components = document.components.get_or_insert_default();
         let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
@@ -115,7 +115,7 @@ pub fn json() -> &'static Value {
     static JSON: OnceLock<Value> = OnceLock::new();
     JSON.get_or_init(|| {
         let mut router =
-            OpenApiRouter::with_openapi(Document::openapi()).merge(routes::documented());
+            OpenApiRouter::with_openapi(InterfaceDocument::openapi()).merge(routes::documented());
         // A document of plain values always serializes.
         serde_json::to_value(router.to_openapi()).unwrap_or_default()
     })

@@ -5,13 +5,13 @@ use axum::{
     Json,
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{Fault, outcome::Invalid};
+use guildhall_domain::{Fault, errors::ValidationErrors};
 use guildhall_listener::Rejection;
 use guildhall_wire::cloud::problems::CloudProblem;
 use guildhall_world::ids;
 use http::{HeaderValue, StatusCode, header};
 
-use crate::stripe::Failed;
+use crate::stripe::StripeError;
 
 /// Why something was not done.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) enum Problem {
     /// The body cannot be read.
     Unreadable(&'static str),
     /// Its fields are wrong.
-    Invalid(Invalid),
+    Invalid(ValidationErrors),
     /// There is no such offer.
     UnknownOffer,
     /// Top-ups are not offered.
@@ -35,7 +35,7 @@ pub(crate) enum Problem {
     /// The service has no way to be paid.
     NoPayments,
     /// The payment service did not do it.
-    Payment(Failed),
+    Payment(StripeError),
     /// The listener did not let the request be answered.
     Rejected(Rejection),
     /// Something broke.
@@ -54,8 +54,8 @@ impl From<Fault> for Problem {
     }
 }
 
-impl From<Failed> for Problem {
-    fn from(failed: Failed) -> Self {
+impl From<StripeError> for Problem {
+    fn from(failed: StripeError) -> Self {
         Self::Payment(failed)
     }
 }
@@ -65,15 +65,15 @@ const PROBLEM_JSON: &str = "application/problem+json";
 const UNPAYABLE: &str = "Payments do not work now";
 
 /// Status, code, title and sentence of a problem.
-struct Said {
+struct ProblemText {
     status: StatusCode,
     code: &'static str,
     title: &'static str,
     detail: String,
 }
 
-fn said(status: StatusCode, code: &'static str, title: &'static str, detail: &str) -> Said {
-    Said {
+fn said(status: StatusCode, code: &'static str, title: &'static str, detail: &str) -> ProblemText {
+    ProblemText {
         status,
         code,
         title,
@@ -82,7 +82,7 @@ fn said(status: StatusCode, code: &'static str, title: &'static str, detail: &st
 }
 
 impl Problem {
-    fn said(&self) -> Said {
+    fn said(&self) -> ProblemText {
         const NOT_FOUND: &str = "It is not there";
         const MALFORMED: &str = "The request cannot be read";
         match self {
@@ -148,14 +148,14 @@ impl Problem {
 
     fn retry_after_s(&self) -> Option<u64> {
         match self {
-            Self::Payment(Failed::TooOften { retry_after_s }) => Some(*retry_after_s),
+            Self::Payment(StripeError::TooOften { retry_after_s }) => Some(*retry_after_s),
             Self::Rejected(Rejection::Overloaded) => Some(1),
             _ => None,
         }
     }
 }
 
-fn broken() -> Said {
+fn broken() -> ProblemText {
     said(
         StatusCode::INTERNAL_SERVER_ERROR,
         "INTERNAL_ERROR",
@@ -165,7 +165,7 @@ fn broken() -> Said {
 }
 
 /// Which problem a request is that the listener does not let through.
-fn rejected_said(rejection: Rejection) -> Said {
+fn rejected_said(rejection: Rejection) -> ProblemText {
     let malformed = |status, detail| {
         said(
             status,
@@ -203,33 +203,33 @@ fn rejected_said(rejection: Rejection) -> Said {
 }
 
 /// Which problem a failure of the payment service is. Source: contract 5.11, the last line.
-fn failed_said(failed: Failed) -> Said {
+fn failed_said(failed: StripeError) -> ProblemText {
     match failed {
-        Failed::Refused(StatusCode::BAD_REQUEST) => said(
+        StripeError::Refused(StatusCode::BAD_REQUEST) => said(
             StatusCode::BAD_REQUEST,
             "MALFORMED_REQUEST",
             "The request cannot be read",
             "The payment service did not understand what it was asked.",
         ),
-        Failed::Refused(_) => said(
+        StripeError::Refused(_) => said(
             StatusCode::CONFLICT,
             "CONFLICT",
             "It cannot be done now",
             "The payment service does not do this as things stand.",
         ),
-        Failed::TooOften { .. } => said(
+        StripeError::TooOften { .. } => said(
             StatusCode::TOO_MANY_REQUESTS,
             "RATE_LIMITED",
             "Too many requests",
             "The payment service is asked too often. Try again in a moment.",
         ),
-        Failed::KeyRefused => said(
+        StripeError::KeyRefused => said(
             StatusCode::SERVICE_UNAVAILABLE,
             "PAYMENT_SERVICE_UNAVAILABLE",
             UNPAYABLE,
             "This service has no access to its payment service. Tell whoever runs it.",
         ),
-        Failed::Broken | Failed::Unanswered => said(
+        StripeError::Broken | StripeError::Unanswered => said(
             StatusCode::SERVICE_UNAVAILABLE,
             "PAYMENT_SERVICE_UNAVAILABLE",
             UNPAYABLE,
@@ -239,7 +239,7 @@ fn failed_said(failed: Failed) -> Said {
 }
 
 /// Everything that is wrong with a body, in one sentence a field.
-fn sentence(invalid: &Invalid) -> String {
+fn sentence(invalid: &ValidationErrors) -> String {
     let fields = invalid.field_errors.iter();
     let fields = fields.flat_map(|(field, problems)| {
         let told = move |problem| format!("{field} {problem}.");
@@ -255,7 +255,7 @@ fn sentence(invalid: &Invalid) -> String {
 impl Problem {
     /// Status and body of the answer.
     fn body(&self) -> (StatusCode, CloudProblem) {
-        let Said {
+        let ProblemText {
             status,
             code,
             title,
@@ -280,7 +280,7 @@ impl Problem {
     }
 
     /// The whole answer as bytes, for a request that could not be read; the connection ends.
-    pub(crate) fn on_the_wire(&self) -> Vec<u8> {
+    pub(crate) fn to_raw_response(&self) -> Vec<u8> {
         let (status, problem) = self.body();
         // A value of plain texts always serializes.
         let body = serde_json::to_string(&problem).unwrap_or_default();
@@ -322,23 +322,27 @@ mod tests {
 
     #[test]
     fn each_failure_of_the_payment_service_has_its_problem() {
-        let refused = |status| Problem::Payment(Failed::Refused(status));
+        let refused = |status| Problem::Payment(StripeError::Refused(status));
         for (problem, status, code) in [
             (refused(StatusCode::BAD_REQUEST), 400, "MALFORMED_REQUEST"),
             (refused(StatusCode::PAYMENT_REQUIRED), 409, "CONFLICT"),
             (
-                Failed::KeyRefused.into(),
+                StripeError::KeyRefused.into(),
                 503,
                 "PAYMENT_SERVICE_UNAVAILABLE",
             ),
             (
-                Failed::TooOften { retry_after_s: 7 }.into(),
+                StripeError::TooOften { retry_after_s: 7 }.into(),
                 429,
                 "RATE_LIMITED",
             ),
-            (Failed::Broken.into(), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
             (
-                Failed::Unanswered.into(),
+                StripeError::Broken.into(),
+                503,
+                "PAYMENT_SERVICE_UNAVAILABLE",
+            ),
+            (
+                StripeError::Unanswered.into(),
                 503,
                 "PAYMENT_SERVICE_UNAVAILABLE",
             ),
@@ -350,7 +354,7 @@ mod tests {
 
     #[test]
     fn everything_that_is_wrong_is_one_text() {
-        let mut invalid = Invalid::form("the body must be a JSON object");
+        let mut invalid = ValidationErrors::form("the body must be a JSON object");
         invalid.field("name", "is required");
         assert_eq!(
             sentence(&invalid),

@@ -12,15 +12,16 @@ use serde_json::{Value, json};
 use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
-    accounts, activate, billing, house::House, instances, oauth, openapi, pages, problems::Problem,
+    accounts, activation, billing, instances, oauth, openapi, pages, problems::Problem,
+    service_state::ServiceState,
 };
 
 /// The documented routes; the interface document is made of them.
-pub(crate) fn documented() -> OpenApiRouter<House> {
+pub(crate) fn documented() -> OpenApiRouter<ServiceState> {
     OpenApiRouter::new()
         // Linking
         .routes(routes!(oauth::metadata))
-        .routes(routes!(oauth::begin))
+        .routes(routes!(oauth::device_authorization))
         .routes(routes!(oauth::token))
         .routes(routes!(oauth::revoke))
         // Pages
@@ -28,9 +29,9 @@ pub(crate) fn documented() -> OpenApiRouter<House> {
         .routes(routes!(accounts::login_page, accounts::login))
         .routes(routes!(accounts::logout))
         .routes(routes!(accounts::welcome_page, accounts::welcome))
-        .routes(routes!(activate::page, activate::decide))
-        .routes(routes!(billing::ended))
-        .routes(routes!(pages::style::style))
+        .routes(routes!(activation::page, activation::decide))
+        .routes(routes!(billing::payment_ended))
+        .routes(routes!(pages::stylesheet::style))
         // Instances
         .routes(routes!(instances::heartbeat))
         .routes(routes!(billing::list))
@@ -43,7 +44,7 @@ pub(crate) fn documented() -> OpenApiRouter<House> {
 }
 
 /// The service, to be served.
-pub(crate) fn router(house: House) -> Router {
+pub(crate) fn router(house: ServiceState) -> Router {
     let (router, _) = documented().split_for_parts();
     router
         .fallback(|| async { Problem::NoRoute })

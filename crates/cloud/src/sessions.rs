@@ -4,16 +4,16 @@ use axum::{
     extract::FromRequestParts,
     response::{IntoResponse, Response},
 };
-use guildhall_domain::Moment;
-use guildhall_world::tokens::{self, Secret};
+use guildhall_domain::Timestamp;
+use guildhall_world::secret_tokens::{self, SecretToken};
 use http::{HeaderMap, HeaderValue, Uri, header, request::Parts};
 
 use crate::{
-    bodies::Form,
-    device::read_user_code,
-    house::House,
+    device_grant::parse_user_code,
     pages::{self, PageError},
-    store::accounts::{self, Account, Digest, Session},
+    request_bodies::FormFields,
+    service_state::ServiceState,
+    store::accounts::{self, Account, NewSessionRow, SecretDigest},
 };
 
 /// How long a session lasts.
@@ -38,72 +38,78 @@ impl SignedIn {
 
     /// What each form of this session carries: another page cannot know it.
     pub(crate) fn form_token(&self) -> String {
-        let digest = tokens::digest(&format!("form:{}", self.cookie));
+        let digest = secret_tokens::digest(&format!("form:{}", self.cookie));
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Holds back a form that does not carry it. Digests are compared, so that the time it takes
     /// tells nothing.
-    pub(crate) fn check(&self, form: &Form) -> Result<(), PageError> {
+    pub(crate) fn check(&self, form: &FormFields) -> Result<(), PageError> {
         let sent = form.get("token").unwrap_or_default();
-        match tokens::digest(sent) == tokens::digest(&self.form_token()) {
+        match secret_tokens::digest(sent) == secret_tokens::digest(&self.form_token()) {
             true => Ok(()),
             false => Err(PageError::Foreign),
         }
     }
 
     /// The digest the session stands under.
-    pub(crate) fn digest(&self) -> Digest {
-        tokens::digest(&self.cookie)
+    pub(crate) fn digest(&self) -> SecretDigest {
+        secret_tokens::digest(&self.cookie)
     }
 }
 
 /// Nobody is signed in, or something broke.
 #[derive(Debug)]
-pub(crate) enum NotSignedIn {
+pub(crate) enum LoginRequired {
     /// The way to sign in, with the code that was in the address.
     Ask(Option<String>),
     /// Something broke.
     Error(PageError),
 }
 
-impl IntoResponse for NotSignedIn {
+impl IntoResponse for LoginRequired {
     fn into_response(self) -> Response {
         match self {
-            Self::Ask(code) => pages::redirect(&place("/login", code.as_deref())),
+            Self::Ask(code) => pages::redirect(&path_with_code("/login", code.as_deref())),
             Self::Error(error) => error.into_response(),
         }
     }
 }
 
-impl FromRequestParts<House> for SignedIn {
-    type Rejection = NotSignedIn;
+impl FromRequestParts<ServiceState> for SignedIn {
+    type Rejection = LoginRequired;
 
-    async fn from_request_parts(parts: &mut Parts, house: &House) -> Result<Self, NotSignedIn> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        house: &ServiceState,
+    ) -> Result<Self, LoginRequired> {
         let code = typed_code(&parts.uri);
         let Some(cookie) = shown(&parts.headers, house.public.is_https()) else {
-            return Err(NotSignedIn::Ask(code));
+            return Err(LoginRequired::Ask(code));
         };
-        let (digest, now) = (tokens::digest(&cookie), house.clock.now());
+        let (digest, now) = (secret_tokens::digest(&cookie), house.clock.now());
         let found = house.store.read("finding a session", move |tx| {
             accounts::by_session(tx, digest, now)
         });
         match found.await {
             Ok(Some(account)) => Ok(Self { account, cookie }),
-            Ok(None) => Err(NotSignedIn::Ask(code)),
-            Err(fault) => Err(NotSignedIn::Error(fault.into())),
+            Ok(None) => Err(LoginRequired::Ask(code)),
+            Err(fault) => Err(LoginRequired::Error(fault.into())),
         }
     }
 }
 
 /// A post that a page of ours sent, as far as the browser says where it comes from.
 #[derive(Debug)]
-pub(crate) struct OwnPage;
+pub(crate) struct SameOriginPost;
 
-impl FromRequestParts<House> for OwnPage {
+impl FromRequestParts<ServiceState> for SameOriginPost {
     type Rejection = PageError;
 
-    async fn from_request_parts(parts: &mut Parts, house: &House) -> Result<Self, PageError> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        house: &ServiceState,
+    ) -> Result<Self, PageError> {
         match is_own(&parts.headers, &house.public.address("")) {
             true => Ok(Self),
             false => Err(PageError::Foreign),
@@ -131,8 +137,12 @@ fn is_own(headers: &HeaderMap, public: &str) -> bool {
 }
 
 /// A session that begins now: what is stored, and what the browser keeps.
-pub(crate) fn begin(house: &House, cookie: Secret, now: Moment) -> (Session, HeaderValue) {
-    let session = Session {
+pub(crate) fn start(
+    house: &ServiceState,
+    cookie: SecretToken,
+    now: Timestamp,
+) -> (NewSessionRow, HeaderValue) {
+    let session = NewSessionRow {
         digest: cookie.digest(),
         expires_at: now.plus_seconds(SESSION_AGE_S),
     };
@@ -141,11 +151,11 @@ pub(crate) fn begin(house: &House, cookie: Secret, now: Moment) -> (Session, Hea
 }
 
 /// What makes a browser forget its session.
-pub(crate) fn forget(house: &House) -> HeaderValue {
+pub(crate) fn end(house: &ServiceState) -> HeaderValue {
     set_cookie(house, "", 0)
 }
 
-fn set_cookie(house: &House, value: &str, age_s: i64) -> HeaderValue {
+fn set_cookie(house: &ServiceState, value: &str, age_s: i64) -> HeaderValue {
     let (name, secure) = match house.public.is_https() {
         true => (SECURE_NAME, "; Secure"),
         false => (PLAIN_NAME, ""),
@@ -171,12 +181,12 @@ fn shown(headers: &HeaderMap, is_https: bool) -> Option<String> {
 
 /// The user code in an address, if what stands there can be one.
 pub(crate) fn typed_code(uri: &Uri) -> Option<String> {
-    let form = Form::parse(uri.query().unwrap_or_default().as_bytes());
-    read_user_code(form.get("user_code")?)
+    let form = FormFields::parse(uri.query().unwrap_or_default().as_bytes());
+    parse_user_code(form.get("user_code")?)
 }
 
 /// The address of a page, with a user code that is taken along.
-pub(crate) fn place(path: &str, code: Option<&str>) -> String {
+pub(crate) fn path_with_code(path: &str, code: Option<&str>) -> String {
     match code {
         None => path.to_owned(),
         Some(code) => format!("{path}?user_code={code}"),

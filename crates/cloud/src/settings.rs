@@ -7,14 +7,14 @@ use std::{
 };
 
 use clap::Args;
-use guildhall_domain::{mcp_signin::addresses::is_loopback_host, ports::Reserved};
+use guildhall_domain::{mcp_signins::address_policy::is_loopback_host, port_ranges::ReservedPorts};
 use url::Url;
 
-use crate::stripe::SecretKey;
+use crate::stripe::StripeKey;
 
 /// Where everything is kept.
 #[derive(Clone, Debug, Args)]
-pub struct Folder {
+pub struct DataFolderArgs {
     /// Folder that holds everything the service keeps
     #[arg(long, env = "GUILDHALL_CLOUD_DATA_DIR", value_name = "FOLDER")]
     pub data_dir: PathBuf,
@@ -22,10 +22,10 @@ pub struct Folder {
 
 /// Where everything is kept, and under which address people reach it.
 #[derive(Clone, Debug, Args)]
-pub struct Place {
+pub struct ServiceArgs {
     /// Where everything is kept.
     #[command(flatten)]
-    pub folder: Folder,
+    pub folder: DataFolderArgs,
     /// Where browsers and instances reach the service, https unless it is this computer
     /// [default: the address it listens on]
     #[arg(long, env = "GUILDHALL_CLOUD_PUBLIC_URL", value_name = "ADDRESS")]
@@ -41,12 +41,12 @@ pub struct Place {
     /// Ports of which a free one is picked, where no agent of this computer comes; what the
     /// servers of this computer are started with [default: 61000-64999]
     #[arg(long, env = "GUILDHALL_RESERVED_PORTS", value_name = "FIRST-LAST")]
-    pub reserved_ports: Option<Reserved>,
+    pub reserved_ports: Option<ReservedPorts>,
 }
 
 /// How the payment service is reached. Without a key there are no offers.
 #[derive(Clone, Debug, Args)]
-pub struct Payments {
+pub struct PaymentArgs {
     /// Where the payment service is
     #[arg(
         long,
@@ -103,9 +103,9 @@ pub enum SettingError {
 
 /// An origin: https, or http on this computer; no path, no user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin(Url);
+pub struct HttpOrigin(Url);
 
-impl Origin {
+impl HttpOrigin {
     /// Reads the setting `name`.
     ///
     /// # Errors
@@ -173,13 +173,13 @@ fn is_private(url: &Url, may_be_here: bool) -> bool {
 ///
 /// # Errors
 /// When the file cannot be read or holds none.
-pub fn read_key(path: &Path) -> Result<SecretKey, SettingError> {
+pub fn read_key(path: &Path) -> Result<StripeKey, SettingError> {
     let failed = |source| SettingError::Key {
         path: path.to_owned(),
         source,
     };
     let text = std::fs::read_to_string(path).map_err(failed)?;
-    SecretKey::parse(text.trim()).ok_or_else(|| {
+    StripeKey::parse(text.trim()).ok_or_else(|| {
         failed(io::Error::new(
             io::ErrorKind::InvalidData,
             "it holds no key",
@@ -209,7 +209,7 @@ mod tests {
             ("ftp://127.0.0.1", None),
             ("cloud.example", None),
         ] {
-            let read = Origin::read("it", given).ok();
+            let read = HttpOrigin::read("it", given).ok();
             let read = read.map(|origin| origin.address(""));
             assert_eq!(read.as_deref(), expected, "{given}");
         }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use guildhall_world::{
+    http_client::{self, HttpClient},
     ids,
-    outgoing::{self, Outgoing},
 };
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use serde::Deserialize;
@@ -15,8 +15,8 @@ use tokio::time::{Instant, timeout_at};
 use url::form_urlencoded;
 
 use crate::{
-    offers::Price,
-    settings::{self, Origin},
+    offers::StripePrice,
+    settings::{self, HttpOrigin},
 };
 
 /// How long all that one request needs of the payment service may take together.
@@ -34,9 +34,9 @@ const USUAL_RETRY_S: u64 = 2;
 
 /// The secret key of the payment service. It has no `Display`, and its `Debug` does not show it.
 #[derive(Clone)]
-pub struct SecretKey(HeaderValue);
+pub struct StripeKey(HeaderValue);
 
-impl SecretKey {
+impl StripeKey {
     /// Takes a key; `None` for what can be none.
     pub fn parse(text: &str) -> Option<Self> {
         let is_key = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -46,7 +46,7 @@ impl SecretKey {
     }
 }
 
-impl std::fmt::Debug for SecretKey {
+impl std::fmt::Debug for StripeKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretKey")
     }
@@ -54,16 +54,16 @@ impl std::fmt::Debug for SecretKey {
 
 /// The way to the payment service.
 #[derive(Clone, Debug)]
-pub struct Stripe {
-    outgoing: Outgoing,
-    base: Origin,
-    key: SecretKey,
+pub struct StripeClient {
+    outgoing: HttpClient,
+    base: HttpOrigin,
+    key: StripeKey,
     wait: Duration,
 }
 
 /// Why the payment service did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failed {
+pub enum StripeError {
     /// It said no: 4xx.
     Refused(StatusCode),
     /// It does not take our key for this: 401 or 403. Whoever runs this service has to act.
@@ -81,7 +81,7 @@ pub enum Failed {
 
 /// What is paid for on a page, and for whom.
 #[derive(Clone, Copy, Debug)]
-pub struct Paying<'a> {
+pub struct StripeCheckout<'a> {
     /// The price's id.
     pub price: &'a str,
     /// Whether it is paid again and again.
@@ -96,11 +96,11 @@ pub struct Paying<'a> {
     pub left: &'a str,
 }
 
-type Form<'a> = [(&'a str, &'a str)];
+type StripeForm<'a> = [(&'a str, &'a str)];
 
-impl Stripe {
+impl StripeClient {
     /// A way to the payment service at `base`; nothing is sent yet.
-    pub fn new(outgoing: Outgoing, base: Origin, key: SecretKey) -> Self {
+    pub fn new(outgoing: HttpClient, base: HttpOrigin, key: StripeKey) -> Self {
         Self {
             outgoing,
             base,
@@ -111,7 +111,7 @@ impl Stripe {
 
     /// The same way with another patience, for tests of what happens at its end.
     #[must_use]
-    pub fn patient(self, wait: Duration) -> Self {
+    pub fn with_timeout(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
 
@@ -124,9 +124,9 @@ impl Stripe {
     ///
     /// # Errors
     /// Why they could not be listed; of very many pages the rest is left out.
-    pub async fn prices(&self, until: Instant) -> Result<Vec<Price>, Failed> {
+    pub async fn prices(&self, until: Instant) -> Result<Vec<StripePrice>, StripeError> {
         #[derive(Deserialize)]
-        struct Page {
+        struct StripePage {
             data: Vec<Value>,
             has_more: bool,
         }
@@ -141,7 +141,7 @@ impl Stripe {
             query.extend(after.as_deref().map(|id| ("starting_after", id)));
             let path = format!("/v1/prices?{}", encoded(&query));
             let page = self.call(Method::GET, &path, &[], None, until).await?;
-            let page: Page = serde_json::from_value(page).map_err(|_| Failed::Broken)?;
+            let page: StripePage = serde_json::from_value(page).map_err(|_| StripeError::Broken)?;
             let last = page.data.last().and_then(|price| price["id"].as_str());
             after = last.filter(|_| page.has_more).map(str::to_owned);
             // A price that is not understood is no offer, and spoils no other.
@@ -164,20 +164,24 @@ impl Stripe {
         account: &str,
         wish: &str,
         until: Instant,
-    ) -> Result<String, Failed> {
+    ) -> Result<String, StripeError> {
         let form = [("metadata[account_id]", account)];
         let key = Some(wish);
         let customer = self.call(Method::POST, "/v1/customers", &form, key, until);
         let customer = customer.await?;
         let id = customer["id"].as_str().filter(|id| !id.is_empty());
-        id.map(str::to_owned).ok_or(Failed::Broken)
+        id.map(str::to_owned).ok_or(StripeError::Broken)
     }
 
     /// The address of a page where something is paid.
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn checkout(&self, paying: Paying<'_>, until: Instant) -> Result<String, Failed> {
+    pub async fn checkout(
+        &self,
+        paying: StripeCheckout<'_>,
+        until: Instant,
+    ) -> Result<String, StripeError> {
         let mode = match paying.is_recurring {
             true => "subscription",
             false => "payment",
@@ -203,19 +207,24 @@ impl Stripe {
         customer: &str,
         back: &str,
         until: Instant,
-    ) -> Result<String, Failed> {
+    ) -> Result<String, StripeError> {
         let form = [("customer", customer), ("return_url", back)];
         self.page("/v1/billing_portal/sessions", &form, until).await
     }
 
-    async fn page(&self, path: &str, form: &Form<'_>, until: Instant) -> Result<String, Failed> {
+    async fn page(
+        &self,
+        path: &str,
+        form: &StripeForm<'_>,
+        until: Instant,
+    ) -> Result<String, StripeError> {
         let key = ids::new().to_string();
         let session = self.call(Method::POST, path, form, Some(&key), until);
         let session = session.await?;
         let address = session["url"].as_str().unwrap_or_default();
         match settings::is_page_address(address, self.base.is_loopback()) {
             true => Ok(address.to_owned()),
-            false => Err(Failed::Broken),
+            false => Err(StripeError::Broken),
         }
     }
 
@@ -223,10 +232,10 @@ impl Stripe {
         &self,
         method: Method,
         path: &str,
-        form: &Form<'_>,
+        form: &StripeForm<'_>,
         key: Option<&str>,
         until: Instant,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Value, StripeError> {
         let mut request = Request::builder()
             .method(method)
             .uri(self.base.address(path))
@@ -239,26 +248,30 @@ impl Stripe {
                 .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         }
         let request = request.body(Bytes::from(encoded(form)));
-        let request = request.map_err(|_| Failed::Broken)?;
+        let request = request.map_err(|_| StripeError::Broken)?;
         let answer = self
             .outgoing
             .traced(request, until)
             .await
             .map_err(|undone| {
                 tracing::warn!(%undone, "the payment service did not answer");
-                Failed::Unanswered
+                StripeError::Unanswered
             })?;
         let (status, headers) = (answer.status(), answer.headers().clone());
-        let body = timeout_at(until, outgoing::read(answer.into_body(), ANSWER_BYTES_MAX)).await;
-        let body = body.map_err(|_| Failed::Unanswered)?;
-        let body = body.map_err(|_| Failed::Unanswered)?;
+        let body = timeout_at(
+            until,
+            http_client::read(answer.into_body(), ANSWER_BYTES_MAX),
+        )
+        .await;
+        let body = body.map_err(|_| StripeError::Unanswered)?;
+        let body = body.map_err(|_| StripeError::Unanswered)?;
         judge(status, &headers)?;
-        serde_json::from_slice(&body).map_err(|_| Failed::Broken)
+        serde_json::from_slice(&body).map_err(|_| StripeError::Broken)
     }
 }
 
 /// What a status means; its words stay here, and in the log only what names the request.
-fn judge(status: StatusCode, headers: &HeaderMap) -> Result<(), Failed> {
+fn judge(status: StatusCode, headers: &HeaderMap) -> Result<(), StripeError> {
     if status.is_success() {
         return Ok(());
     }
@@ -268,19 +281,19 @@ fn judge(status: StatusCode, headers: &HeaderMap) -> Result<(), Failed> {
     Err(match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
             tracing::error!("nobody can pay: the payment service does not take the secret key");
-            Failed::KeyRefused
+            StripeError::KeyRefused
         }
-        StatusCode::TOO_MANY_REQUESTS => Failed::TooOften {
+        StatusCode::TOO_MANY_REQUESTS => StripeError::TooOften {
             retry_after_s: text("retry-after")
                 .and_then(|seconds| seconds.trim().parse().ok())
                 .map_or(USUAL_RETRY_S, |seconds: u64| seconds.clamp(1, 3_600)),
         },
-        refused if refused.is_client_error() => Failed::Refused(refused),
-        _ => Failed::Broken,
+        refused if refused.is_client_error() => StripeError::Refused(refused),
+        _ => StripeError::Broken,
     })
 }
 
-fn encoded(form: &Form<'_>) -> String {
+fn encoded(form: &StripeForm<'_>) -> String {
     form_urlencoded::Serializer::new(String::new())
         .extend_pairs(form)
         .finish()
@@ -295,17 +308,17 @@ mod tests {
         let later = |text: &'static str| {
             HeaderMap::from_iter([(header::RETRY_AFTER, HeaderValue::from_static(text))])
         };
-        let too_often = |retry_after_s| Err(Failed::TooOften { retry_after_s });
+        let too_often = |retry_after_s| Err(StripeError::TooOften { retry_after_s });
         let none = HeaderMap::new();
         assert_eq!(judge(StatusCode::OK, &none), Ok(()));
         for status in [StatusCode::BAD_REQUEST, StatusCode::PAYMENT_REQUIRED] {
-            assert_eq!(judge(status, &none), Err(Failed::Refused(status)));
+            assert_eq!(judge(status, &none), Err(StripeError::Refused(status)));
         }
         for status in [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN] {
-            assert_eq!(judge(status, &none), Err(Failed::KeyRefused));
+            assert_eq!(judge(status, &none), Err(StripeError::KeyRefused));
         }
         for status in [StatusCode::BAD_GATEWAY, StatusCode::FOUND] {
-            assert_eq!(judge(status, &none), Err(Failed::Broken));
+            assert_eq!(judge(status, &none), Err(StripeError::Broken));
         }
         let busy = StatusCode::TOO_MANY_REQUESTS;
         assert_eq!(judge(busy, &none), too_often(USUAL_RETRY_S));
@@ -316,8 +329,8 @@ mod tests {
 
     #[test]
     fn a_key_is_one_word_and_is_not_shown() {
-        let key = SecretKey::parse("sk_test_canary").unwrap();
+        let key = StripeKey::parse("sk_test_canary").unwrap();
         assert!(!format!("{key:?} {:?}", key.0).contains("canary"));
-        assert!(SecretKey::parse("").is_none() && SecretKey::parse("a b").is_none());
+        assert!(StripeKey::parse("").is_none() && StripeKey::parse("a b").is_none());
     }
 }

@@ -2,10 +2,10 @@
 //! Pure: hashing passwords is `world::passwords`, rows are `store::accounts`.
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
     ids::{AccountId, AuthorId},
     limits,
-    text::Check,
 };
 
 /// What an account may do here.
@@ -31,7 +31,7 @@ pub struct Account {
     /// Whom the person writes as.
     pub author_id: AuthorId,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
 /// An e-mail address: trimmed and in lower case, so that one person is one account.
@@ -44,7 +44,7 @@ impl Email {
     /// The grammar is the least that tells an address from a slip: one `@` with something on
     /// both sides, 3 to 254 characters, no white space and no control characters. Nothing is
     /// ever sent there.
-    pub fn read(raw: &str, check: &mut Check) -> Self {
+    pub fn read(raw: &str, check: &mut FieldValidator) -> Self {
         let text = raw.trim().to_lowercase();
         let range = limits::EMAIL_CHARS;
         check.chars("email", &text, *range.start(), *range.end());
@@ -85,19 +85,19 @@ impl Password {
     }
 
     /// Notes against `field` when it is no password one may choose: 12 to 256 characters.
-    pub fn check_new(&self, field: &str, check: &mut Check) {
+    pub fn check_new(&self, field: &str, check: &mut FieldValidator) {
         let range = limits::PASSWORD_CHARS;
         check.chars(field, &self.0, *range.start(), *range.end());
     }
 
     /// Notes against `field` when nobody can have chosen it, so that it need not be hashed.
-    pub fn check_shown(&self, field: &str, check: &mut Check) {
+    pub fn check_shown(&self, field: &str, check: &mut FieldValidator) {
         check.chars(field, &self.0, 1, *limits::PASSWORD_CHARS.end());
     }
 }
 
 /// The first account, as asked for.
-pub struct Registration {
+pub struct RegistrationRequest {
     /// As typed.
     pub email: String,
     /// As typed.
@@ -109,7 +109,7 @@ pub struct Registration {
 }
 
 /// A registration whose words are in order.
-pub struct Registering {
+pub struct ValidRegistration {
     /// What the person will sign in with.
     pub email: Email,
     /// 12 to 256 characters.
@@ -120,13 +120,13 @@ pub struct Registering {
     pub setup_code: String,
 }
 
-impl Registration {
+impl RegistrationRequest {
     /// Checks everything that can be told from the request alone.
     ///
     /// # Errors
     /// [`Refusal::Validation`] with every field that is wrong.
-    pub fn check(self) -> Result<Registering, Refusal> {
-        let mut check = Check::new();
+    pub fn check(self) -> Result<ValidRegistration, Refusal> {
+        let mut check = FieldValidator::new();
         let email = Email::read(&self.email, &mut check);
         self.password.check_new("password", &mut check);
         let display_name = read_display_name(&self.display_name, &mut check);
@@ -136,9 +136,9 @@ impl Registration {
             1,
             limits::SETUP_CODE_CHARS_MAX,
         );
-        check.done()?;
+        check.finish()?;
         let setup_code = self.setup_code.to_ascii_uppercase();
-        Ok(Registering {
+        Ok(ValidRegistration {
             email,
             password: self.password,
             display_name,
@@ -151,15 +151,15 @@ impl Registration {
 ///
 /// # Errors
 /// [`Refusal::Validation`] with every field that is wrong.
-pub fn invited(email: &str, display_name: &str) -> Result<(Email, String), Refusal> {
-    let mut check = Check::new();
+pub fn check_invitation(email: &str, display_name: &str) -> Result<(Email, String), Refusal> {
+    let mut check = FieldValidator::new();
     let email = Email::read(email, &mut check);
     let display_name = read_display_name(display_name, &mut check);
-    check.done()?;
+    check.finish()?;
     Ok((email, display_name))
 }
 
-fn read_display_name(raw: &str, check: &mut Check) -> String {
+fn read_display_name(raw: &str, check: &mut FieldValidator) -> String {
     let name = raw.trim().to_owned();
     let range = limits::DISPLAY_NAME_CHARS;
     check.chars("displayName", &name, *range.start(), *range.end());
@@ -172,9 +172,9 @@ mod tests {
     use super::*;
 
     fn email(raw: &str) -> Option<String> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let email = Email::read(raw, &mut check);
-        check.done().ok().map(|()| email.as_str().to_owned())
+        check.finish().ok().map(|()| email.as_str().to_owned())
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_registration_names_everything_that_is_wrong_and_reads_the_code_as_people_write_it() {
-        let ask = |password: &str, name: &str, code: &str| Registration {
+        let ask = |password: &str, name: &str, code: &str| RegistrationRequest {
             email: "ada@example.org".to_owned(),
             password: Password::new(password.to_owned()),
             display_name: name.to_owned(),
@@ -208,7 +208,7 @@ mod tests {
         let good = good.unwrap_or_else(|refusal| panic!("{refusal:?}"));
         assert_eq!(good.display_name, "Ada");
         assert_eq!(good.setup_code, "ABCDEFGH2345");
-        let fields = |ask: Registration| match ask.check() {
+        let fields = |ask: RegistrationRequest| match ask.check() {
             Err(Refusal::Validation(invalid)) => invalid.field_errors.into_keys().collect(),
             _ => Vec::new(),
         };

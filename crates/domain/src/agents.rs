@@ -1,14 +1,14 @@
 //! Agents: the registry of coding agents, each bound to one folder and one runtime.
-//! Pure: rows are `store::agents`, folders are `world::confined`, deeds are `hall::agents`.
+//! Pure: rows are `store::agents`, folders are `world::confined_fs`, deeds are `hall::agents`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     authors::{Handle, empty_as_none},
+    field_validation::FieldValidator,
     ids::{AgentId, AuthorId},
     limits,
-    text::Check,
 };
 
 /// When an agent answers in a room. Source: contract 2.2, 2.6.
@@ -85,9 +85,9 @@ pub struct Agent {
     /// Whether a process of it runs now.
     pub live_process: bool,
     /// When it was registered.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When a field last changed.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 /// For events that were written before this field existed.
@@ -142,7 +142,7 @@ impl NewAgent {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check_name(&mut check, &self.name);
         check.chars("cwd", &self.cwd, 1, limits::CWD_CHARS_MAX);
         if !self.cwd.is_empty() && !self.cwd.starts_with('/') {
@@ -155,7 +155,7 @@ impl NewAgent {
             limits::AGENT_DESCRIPTION_CHARS_MAX,
         );
         check_options(&mut check, Some(&self.model), Some(&self.effort));
-        check.done()
+        check.finish()
     }
 }
 
@@ -186,7 +186,7 @@ impl AgentPatch {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(name) = &self.name {
             check_name(&mut check, name);
         }
@@ -194,7 +194,7 @@ impl AgentPatch {
             check.chars("description", text, 0, limits::AGENT_DESCRIPTION_CHARS_MAX);
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
-        check.done()
+        check.finish()
     }
 
     /// The agent after the change; whether it may have the new mode is asked before.
@@ -219,13 +219,13 @@ impl AgentPatch {
     }
 }
 
-fn check_name(check: &mut Check, name: &str) {
+fn check_name(check: &mut FieldValidator, name: &str) {
     let range = limits::AGENT_NAME_CHARS;
     check.chars("name", name.trim(), *range.start(), *range.end());
     check.one_line("name", name);
 }
 
-fn check_options(check: &mut Check, model: Option<&str>, effort: Option<&str>) {
+fn check_options(check: &mut FieldValidator, model: Option<&str>, effort: Option<&str>) {
     for (field, text) in [("model", model), ("effort", effort)] {
         if let Some(text) = text {
             check.chars(field, text, 0, limits::AGENT_OPTION_CHARS_MAX);

@@ -3,25 +3,27 @@
 //! Tool calls and questions of sessions stand in the same table and are `interactions`.
 //! Source: contract 4.5.
 
-mod answers;
-mod judging;
-mod shown;
-mod standing;
+mod approval_required;
+mod display;
+mod gating;
+mod states;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Moment,
+    Timestamp,
     callers::{Caller, Credential, Gate, OwnerInteractive},
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
     members::AuthorSummary,
 };
 
-pub use answers::{ApprovalToken, Denial, Reason, Required, not_the_requester};
-pub use judging::{Known, Presentation, Verdict, judge};
-pub use shown::{Shown, summary};
-pub use standing::{ApprovalState, ApprovalTrigger};
+pub use approval_required::{
+    ApprovalRequiredReason, ApprovalRequirement, ApprovalToken, Denial, refuse_other_requester,
+};
+pub use display::{ApprovalDisplay, summary};
+pub use gating::{GatingDecision, GatingFacts, PresentedToken, decide};
+pub use states::{ApprovalState, ApprovalTrigger};
 
 /// What an approval is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,10 +68,10 @@ impl ApprovalKind {
     }
 
     /// What its deed costs where no capability says it: a tool runs what is not ours.
-    pub fn tier(self) -> Tier {
+    pub fn tier(self) -> RiskTier {
         match self {
-            Self::Question => Tier::Observe,
-            Self::Capability | Self::Repin | Self::Access | Self::ToolCall => Tier::Destructive,
+            Self::Question => RiskTier::Observe,
+            Self::Capability | Self::Repin | Self::Access | Self::ToolCall => RiskTier::Destructive,
         }
     }
 }
@@ -77,7 +79,7 @@ impl ApprovalKind {
 /// What a deed costs if it was wrong. Source: contract 4.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tier {
+pub enum RiskTier {
     /// It reads only.
     Observe,
     /// It can be undone.
@@ -86,7 +88,7 @@ pub enum Tier {
     Destructive,
 }
 
-impl Tier {
+impl RiskTier {
     /// Every tier with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Observe, "observe"),
@@ -127,7 +129,7 @@ impl Capability {
     ];
 
     /// Its word, which its digest names.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::McpAdd => "mcp.add",
             Self::McpUpdate => "mcp.update",
@@ -153,7 +155,7 @@ impl Capability {
     }
 
     /// What it costs if it was wrong; the operation decides it and no request can lower it.
-    pub const fn tier(self) -> Tier {
+    pub const fn tier(self) -> RiskTier {
         match self {
             Self::McpAdd
             | Self::McpUpdate
@@ -161,7 +163,7 @@ impl Capability {
             | Self::McpImport
             | Self::McpRepin
             | Self::ConnectorsExecute
-            | Self::ConnectorsAccess => Tier::Destructive,
+            | Self::ConnectorsAccess => RiskTier::Destructive,
         }
     }
 
@@ -183,7 +185,7 @@ impl Capability {
 
 /// What a gated deed wants a person to approve; without `Debug`, because it holds secrets.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct ApprovalRequest {
     /// The deed.
     pub capability: Capability,
     /// The agent it is about.
@@ -218,7 +220,7 @@ pub struct Approval {
     /// One line above the card.
     pub title: String,
     /// What the deed costs if it was wrong.
-    pub tier: Tier,
+    pub tier: RiskTier,
     /// One line of this very deed.
     pub summary: String,
     /// What is to be shown.
@@ -236,15 +238,15 @@ pub struct Approval {
     /// The room whose turns run in that session.
     pub room_id: Option<RoomId>,
     /// When it was asked.
-    pub requested_at: Moment,
+    pub requested_at: Timestamp,
     /// Until when it may be decided, and once it is granted used.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When nobody had answered for a while.
-    pub parked_at: Option<Moment>,
+    pub parked_at: Option<Timestamp>,
     /// When a person decided.
-    pub decided_at: Option<Moment>,
+    pub decided_at: Option<Timestamp>,
     /// When a yes was used.
-    pub consumed_at: Option<Moment>,
+    pub consumed_at: Option<Timestamp>,
     /// Who decided.
     pub decided_by: Option<AuthorSummary>,
     /// Why a person said no.
@@ -294,7 +296,7 @@ pub fn is_person(caller: &Caller) -> bool {
 
 /// Which approvals a page of the listing holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ApprovalsAsk {
+pub struct ApprovalsQuery {
     /// In which effective state.
     pub state: ApprovalState,
     /// Of which kind alone.
@@ -311,7 +313,7 @@ pub struct ApprovalsAsk {
 
 /// Whose approvals somebody may see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum ApprovalVisibility {
     /// All.
     All,
     /// Those it asked for itself; of an agent also what its sessions ask and what the server
@@ -319,7 +321,7 @@ pub enum Sight {
     Own(Requester, Option<AgentId>),
 }
 
-impl Sight {
+impl ApprovalVisibility {
     /// What `caller` may see.
     pub fn of(caller: &Caller) -> Self {
         if is_person(caller) {

@@ -9,11 +9,11 @@ use crate::{
     Refusal,
     authors::AuthorKind,
     callers::Identity,
-    ids::{AccountId, AuthorId, KeyId, SignInId, TokenId},
+    ids::{AccountId, AgentTokenId, ApiKeyId, AuthorId, SignInId},
     limits,
 };
 
-const NOW: Moment = Moment::from_millis(1_000_000_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000_000_000);
 
 fn author(agent: Option<AgentId>) -> AuthorSummary {
     AuthorSummary {
@@ -34,7 +34,7 @@ fn approval(id: u8, state: ApprovalState) -> Approval {
         id: ApprovalId::from_bytes([id; 16]),
         kind: ApprovalKind::Capability,
         state,
-        capability: Capability::McpAdd.word().to_owned(),
+        capability: Capability::McpAdd.as_str().to_owned(),
         title: Capability::McpAdd.title().to_owned(),
         tier: Capability::McpAdd.tier(),
         summary: "Add files".to_owned(),
@@ -62,10 +62,10 @@ fn overdue(id: u8, state: ApprovalState) -> Approval {
     }
 }
 
-fn known() -> Known {
-    Known {
+fn known() -> GatingFacts {
+    GatingFacts {
         digest: "d".to_owned(),
-        presented: Presentation::None,
+        presented: PresentedToken::None,
         open: None,
         denied: None,
         pending: 0,
@@ -120,125 +120,162 @@ fn a_request_without_a_token_waits_asks_or_is_told() {
         decided_at: Some(NOW.plus_seconds(-limits::APPROVAL_DENIAL_MEMORY_S)),
         ..denied.clone()
     };
-    let none = Known {
+    let none = GatingFacts {
         open: None,
         ..known()
     };
-    let open = |open: Approval| Known {
+    let open = |open: Approval| GatingFacts {
         open: Some(open),
         ..known()
     };
-    let no = |denied: Approval| Known {
+    let no = |denied: Approval| GatingFacts {
         denied: Some(denied),
         ..known()
     };
     let max = limits::APPROVALS_PENDING_PER_REQUESTER_MAX;
     for (known, verdict) in [
-        (none.clone(), Verdict::Ask(Reason::NoApproval)),
+        (
+            none.clone(),
+            GatingDecision::Ask(ApprovalRequiredReason::NoApproval),
+        ),
         (
             open(pending.clone()),
-            Verdict::Wait(Box::new(pending.clone()), Reason::AwaitingDecision),
+            GatingDecision::Wait(
+                Box::new(pending.clone()),
+                ApprovalRequiredReason::AwaitingDecision,
+            ),
         ),
         (
             open(granted.clone()),
-            Verdict::Answer(Box::new(granted), Reason::GrantedUnused),
+            GatingDecision::Answer(Box::new(granted), ApprovalRequiredReason::GrantedUnused),
         ),
-        (open(overdue(1, Pending)), Verdict::Ask(Reason::NoApproval)),
-        (open(overdue(1, Granted)), Verdict::Ask(Reason::NoApproval)),
-        (no(denied.clone()), Verdict::Denied(Denial::of(denied))),
-        (no(long_ago), Verdict::Ask(Reason::NoApproval)),
         (
-            Known {
+            open(overdue(1, Pending)),
+            GatingDecision::Ask(ApprovalRequiredReason::NoApproval),
+        ),
+        (
+            open(overdue(1, Granted)),
+            GatingDecision::Ask(ApprovalRequiredReason::NoApproval),
+        ),
+        (
+            no(denied.clone()),
+            GatingDecision::Denied(Denial::of(denied)),
+        ),
+        (
+            no(long_ago),
+            GatingDecision::Ask(ApprovalRequiredReason::NoApproval),
+        ),
+        (
+            GatingFacts {
                 pending: max,
                 ..none.clone()
             },
-            Verdict::TooMany,
+            GatingDecision::TooMany,
         ),
         (
-            Known {
+            GatingFacts {
                 pending: max - 1,
                 ..none
             },
-            Verdict::Ask(Reason::NoApproval),
+            GatingDecision::Ask(ApprovalRequiredReason::NoApproval),
         ),
         // One that is there already is no further one.
         (
-            Known {
+            GatingFacts {
                 pending: max,
                 ..open(pending.clone())
             },
-            Verdict::Wait(Box::new(pending), Reason::AwaitingDecision),
+            GatingDecision::Wait(Box::new(pending), ApprovalRequiredReason::AwaitingDecision),
         ),
     ] {
-        assert_eq!(judge(known.clone(), NOW), verdict, "{known:?}");
+        assert_eq!(decide(known.clone(), NOW), verdict, "{known:?}");
     }
 }
 
 #[test]
 fn a_token_lets_exactly_its_own_request_run_and_a_misfit_keeps_its_reason() {
     use ApprovalState::{Consumed, Denied, Expired, Granted, Pending, Withdrawn};
-    let of = |approval: Approval| Presentation::Of(Box::new(approval));
+    let of = |approval: Approval| PresentedToken::Of(Box::new(approval));
     let mut other = approval(2, Granted);
     other.digest = "e".to_owned();
     let denied = approval(1, Denied);
     let misfits = [
-        (Presentation::Unknown, Reason::UnknownToken),
-        (of(other), Reason::WrongAction),
-        (of(overdue(1, Granted)), Reason::Expired),
-        (of(overdue(1, Pending)), Reason::Expired),
-        (of(approval(1, Expired)), Reason::Expired),
-        (of(approval(1, Withdrawn)), Reason::Expired),
-        (of(approval(1, Consumed)), Reason::AlreadyUsed),
+        (
+            PresentedToken::Unknown,
+            ApprovalRequiredReason::UnknownToken,
+        ),
+        (of(other), ApprovalRequiredReason::WrongAction),
+        (of(overdue(1, Granted)), ApprovalRequiredReason::Expired),
+        (of(overdue(1, Pending)), ApprovalRequiredReason::Expired),
+        (of(approval(1, Expired)), ApprovalRequiredReason::Expired),
+        (of(approval(1, Withdrawn)), ApprovalRequiredReason::Expired),
+        (
+            of(approval(1, Consumed)),
+            ApprovalRequiredReason::AlreadyUsed,
+        ),
     ];
     for (presented, reason) in misfits {
-        let shown = Known {
+        let shown = GatingFacts {
             presented,
             ..known()
         };
         assert!(reason.is_of_token());
-        assert_eq!(judge(shown.clone(), NOW), Verdict::Ask(reason), "{shown:?}");
+        assert_eq!(
+            decide(shown.clone(), NOW),
+            GatingDecision::Ask(reason),
+            "{shown:?}"
+        );
         let pending = approval(3, Pending);
-        let waits = Known {
+        let waits = GatingFacts {
             open: Some(pending.clone()),
             ..shown.clone()
         };
-        assert_eq!(judge(waits, NOW), Verdict::Wait(Box::new(pending), reason));
+        assert_eq!(
+            decide(waits, NOW),
+            GatingDecision::Wait(Box::new(pending), reason)
+        );
         let granted = approval(3, Granted);
-        let told = Known {
+        let told = GatingFacts {
             open: Some(granted.clone()),
             ..shown.clone()
         };
-        assert_eq!(judge(told, NOW), Verdict::Answer(Box::new(granted), reason));
-        let refused = Known {
+        assert_eq!(
+            decide(told, NOW),
+            GatingDecision::Answer(Box::new(granted), reason)
+        );
+        let refused = GatingFacts {
             denied: Some(denied.clone()),
             ..shown
         };
-        let no = Verdict::Denied(Denial::of(denied.clone()));
-        assert_eq!(judge(refused, NOW), no);
+        let no = GatingDecision::Denied(Denial::of(denied.clone()));
+        assert_eq!(decide(refused, NOW), no);
     }
     for (presented, verdict) in [
         (
             approval(1, Granted),
-            Verdict::Run(ApprovalId::from_bytes([1; 16])),
+            GatingDecision::Run(ApprovalId::from_bytes([1; 16])),
         ),
         (
             approval(1, Pending),
-            Verdict::Wait(Box::new(approval(1, Pending)), Reason::AwaitingDecision),
+            GatingDecision::Wait(
+                Box::new(approval(1, Pending)),
+                ApprovalRequiredReason::AwaitingDecision,
+            ),
         ),
         // Its own no is told however long ago it was.
         (
             Approval {
-                decided_at: Some(Moment::from_millis(0)),
+                decided_at: Some(Timestamp::from_millis(0)),
                 ..denied.clone()
             },
-            Verdict::Denied(Denial::of(denied)),
+            GatingDecision::Denied(Denial::of(denied)),
         ),
     ] {
-        let shown = Known {
+        let shown = GatingFacts {
             presented: of(presented),
             ..known()
         };
-        assert_eq!(judge(shown.clone(), NOW), verdict, "{shown:?}");
+        assert_eq!(decide(shown.clone(), NOW), verdict, "{shown:?}");
     }
 }
 
@@ -311,7 +348,7 @@ fn the_agent_that_asks_hears_of_it_and_the_one_whose_servers_the_house_asks_abou
             agent_id: about,
             ..approval(1, ApprovalState::Pending)
         };
-        assert_eq!(one.heard_by(), hears, "{kind:?} {by:?} {about:?}");
+        assert_eq!(one.notified_agent(), hears, "{kind:?} {by:?} {about:?}");
     }
 }
 
@@ -322,12 +359,12 @@ fn callers() -> Vec<(Caller, bool)> {
         credential,
         is_invited: false,
     };
-    let key = Credential::ApiKey(KeyId::from_bytes([2; 16]));
+    let key = Credential::ApiKey(ApiKeyId::from_bytes([2; 16]));
     let cookie = Credential::Cookie(SignInId::from_bytes([3; 16]));
     let owner = caller(Identity::Owner, Credential::Loopback);
     let person = Identity::Person(AccountId::from_bytes([4; 16]));
     let agent = Identity::Agent(AgentId::from_bytes([5; 16]));
-    let token = Credential::AgentToken(TokenId::from_bytes([6; 16]));
+    let token = Credential::AgentToken(AgentTokenId::from_bytes([6; 16]));
     vec![
         (owner, true),
         (caller(Identity::Owner, cookie), true),
@@ -344,7 +381,11 @@ fn callers() -> Vec<(Caller, bool)> {
 fn only_the_owner_at_a_screen_is_a_person_and_sees_all() {
     for (caller, expected) in callers() {
         assert_eq!(is_person(&caller), expected, "{caller:?}");
-        assert_eq!(Sight::of(&caller) == Sight::All, expected, "{caller:?}");
+        assert_eq!(
+            ApprovalVisibility::of(&caller) == ApprovalVisibility::All,
+            expected,
+            "{caller:?}"
+        );
     }
 }
 
@@ -387,10 +428,10 @@ fn what_nobody_asked_for_is_seen_by_the_agent_it_is_about() {
         Requester::from_bytes([2; 16]),
     );
     let (agent, stranger) = (AgentId::from_bytes([7; 16]), AgentId::from_bytes([8; 16]));
-    let own = Sight::Own(me, Some(agent));
-    let program = Sight::Own(me, None);
+    let own = ApprovalVisibility::Own(me, Some(agent));
+    let program = ApprovalVisibility::Own(me, None);
     for (sight, requester, about, shows) in [
-        (Sight::All, Some(other), None, true),
+        (ApprovalVisibility::All, Some(other), None, true),
         (own, Some(me), None, true),
         (own, Some(other), Some(agent), false),
         (own, None, Some(agent), true),
@@ -418,7 +459,7 @@ fn who_asks_does_not_decide_and_an_agent_hears_so_first() {
                 (false, false) => Ok(()),
             };
             assert_eq!(
-                not_the_requester(&caller, shows_token),
+                refuse_other_requester(&caller, shows_token),
                 expected,
                 "{caller:?}"
             );
@@ -429,20 +470,20 @@ fn who_asks_does_not_decide_and_an_agent_hears_so_first() {
 #[test]
 fn words_stand_for_themselves() {
     for (state, word) in ApprovalState::WORDS {
-        assert_eq!(state.word(), word);
+        assert_eq!(state.as_str(), word);
         assert_eq!(json!(state), word);
     }
     for (capability, word) in Capability::WORDS {
-        assert_eq!(capability.word(), word);
+        assert_eq!(capability.as_str(), word);
     }
     for (kind, word) in ApprovalKind::WORDS {
         assert_eq!(json!(kind), word);
     }
-    for (tier, word) in Tier::WORDS {
+    for (tier, word) in RiskTier::WORDS {
         assert_eq!(json!(tier), word);
     }
-    for (reason, word) in Reason::WORDS {
+    for (reason, word) in ApprovalRequiredReason::WORDS {
         assert_eq!(json!(reason), word);
-        assert!(reason.sentence().ends_with('.'));
+        assert!(reason.message().ends_with('.'));
     }
 }

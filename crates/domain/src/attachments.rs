@@ -83,7 +83,7 @@ pub enum Preview {
 
 /// A picture that browsers show and never run: the only files served inline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
+pub enum ImageFormat {
     /// `image/png`.
     Png,
     /// `image/jpeg`.
@@ -94,10 +94,10 @@ pub enum Picture {
     Webp,
 }
 
-/// Bytes from which [`Picture::sniff`] tells what a file is.
+/// Bytes from which [`ImageFormat::sniff`] tells what a file is.
 pub const SNIFFED_BYTES: usize = 12;
 
-impl Picture {
+impl ImageFormat {
     /// Every picture with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::Png, "png"),
@@ -153,7 +153,7 @@ pub const OCTET_STREAM: &str = "application/octet-stream";
 /// outside `[A-Za-z0-9._-]` as `_`, 1..=255 of them; `file` when nothing is left.
 ///
 /// Source: contract 2.4.
-pub fn kept_name(raw: &str) -> String {
+pub fn stored_name(raw: &str) -> String {
     let last = raw.rsplit(['/', '\\']).next().unwrap_or_default();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let name: String = last
@@ -169,7 +169,7 @@ pub fn kept_name(raw: &str) -> String {
 
 /// The media type as declared, without parameters and in lower case; [`OCTET_STREAM`] when it
 /// is absent, overlong or no `type/subtype`. It is told and never served by.
-pub fn kept_media_type(declared: Option<&str>) -> String {
+pub fn stored_media_type(declared: Option<&str>) -> String {
     let essence = declared.unwrap_or_default().split(';').next();
     let essence = essence.unwrap_or_default().trim().to_ascii_lowercase();
     let is_token = |part: &str| {
@@ -194,9 +194,9 @@ pub struct Attachment {
     pub id: AttachmentId,
     /// Its room.
     pub room_id: RoomId,
-    /// See [`kept_name`].
+    /// See [`stored_name`].
     pub name: String,
-    /// See [`kept_media_type`].
+    /// See [`stored_media_type`].
     pub mime_type: String,
     /// Bytes.
     pub size: u64,
@@ -235,7 +235,7 @@ mod tests {
             (".profile", ".profile"),
             (&long, &long[..255]),
         ] {
-            assert_eq!(kept_name(raw), kept, "{raw}");
+            assert_eq!(stored_name(raw), kept, "{raw}");
         }
     }
 
@@ -253,18 +253,18 @@ mod tests {
             (Some(&long), OCTET_STREAM),
             (None, OCTET_STREAM),
         ] {
-            assert_eq!(kept_media_type(declared), kept, "{declared:?}");
+            assert_eq!(stored_media_type(declared), kept, "{declared:?}");
         }
     }
 
     #[test]
     fn only_four_pictures_are_known_and_by_their_bytes_alone() {
         for (head, expected) in [
-            (&b"\x89PNG\r\n\x1a\n\0\0\0\r"[..], Some(Picture::Png)),
-            (b"\xff\xd8\xff\xe0", Some(Picture::Jpeg)),
-            (b"GIF87a", Some(Picture::Gif)),
-            (b"GIF89a\0\0", Some(Picture::Gif)),
-            (b"RIFF\x10\0\0\0WEBP", Some(Picture::Webp)),
+            (&b"\x89PNG\r\n\x1a\n\0\0\0\r"[..], Some(ImageFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Some(ImageFormat::Jpeg)),
+            (b"GIF87a", Some(ImageFormat::Gif)),
+            (b"GIF89a\0\0", Some(ImageFormat::Gif)),
+            (b"RIFF\x10\0\0\0WEBP", Some(ImageFormat::Webp)),
             (b"RIFF\x10\0\0\0WAVE", None),
             (b"GIF88a", None),
             (b"<svg xmlns=", None),
@@ -272,7 +272,7 @@ mod tests {
             (b"\x89PNG", None),
             (b"", None),
         ] {
-            assert_eq!(Picture::sniff(head), expected, "{head:?}");
+            assert_eq!(ImageFormat::sniff(head), expected, "{head:?}");
         }
     }
 

@@ -4,11 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
+    errors::HandleRule,
+    field_validation::FieldValidator,
     ids::{AgentId, AuthorId},
     limits,
-    outcome::HandleRule,
-    text::Check,
 };
 
 /// What kind of author it is.
@@ -214,7 +214,7 @@ pub struct ReservedHandle {
     /// The handle.
     pub handle: Handle,
     /// When it was released.
-    pub released_at: Moment,
+    pub released_at: Timestamp,
 }
 
 /// The changes a person may make to an author; absent leaves a field as it is.
@@ -236,7 +236,7 @@ impl AuthorPatch {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(name) = &self.display_name {
             let range = limits::DISPLAY_NAME_CHARS;
             check.chars("displayName", name.trim(), *range.start(), *range.end());
@@ -262,7 +262,7 @@ impl AuthorPatch {
                 );
             }
         }
-        check.done()
+        check.finish()
     }
 
     /// The author after the change.
@@ -318,7 +318,7 @@ pub(crate) mod empty_as_none {
         }
     }
 
-    pub(crate) fn deserialize<'de, T: Written, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: TextForm, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<T>, D::Error> {
         let text = String::deserialize(deserializer)?;
@@ -331,35 +331,35 @@ pub(crate) mod empty_as_none {
     }
 
     /// A value that reads back from its written form.
-    pub(crate) trait Written: Sized {
+    pub(crate) trait TextForm: Sized {
         fn read(text: &str) -> Option<Self>;
     }
 
-    impl Written for super::Handle {
+    impl TextForm for super::Handle {
         fn read(text: &str) -> Option<Self> {
             text.parse().ok()
         }
     }
 
-    impl Written for super::AgentId {
+    impl TextForm for super::AgentId {
         fn read(text: &str) -> Option<Self> {
             Self::parse(text)
         }
     }
 
-    impl Written for super::AuthorId {
+    impl TextForm for super::AuthorId {
         fn read(text: &str) -> Option<Self> {
             Self::parse(text)
         }
     }
 
-    impl Written for crate::ids::EntryId {
+    impl TextForm for crate::ids::EntryId {
         fn read(text: &str) -> Option<Self> {
             Self::parse(text)
         }
     }
 
-    impl Written for crate::ids::RoomId {
+    impl TextForm for crate::ids::RoomId {
         fn read(text: &str) -> Option<Self> {
             Self::parse(text)
         }

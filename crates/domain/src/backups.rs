@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{BackupId, LogId},
 };
 
@@ -24,7 +24,7 @@ pub enum BackupReason {
 
 impl BackupReason {
     /// Its word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Scheduled => "scheduled",
             Self::Manual => "manual",
@@ -35,7 +35,7 @@ impl BackupReason {
 
 /// What a copy of the store holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CopyFacts {
+pub struct SnapshotContents {
     /// The event log it continues.
     pub log_id: Option<LogId>,
     /// The schema's version.
@@ -52,7 +52,7 @@ pub struct Backup {
     /// Its id.
     pub id: BackupId,
     /// When it was begun; it holds what was committed until then.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Why it was made.
     pub reason: BackupReason,
     /// Bytes of its compressed file.
@@ -62,7 +62,7 @@ pub struct Backup {
     /// Attachments it names; their files are kept once beside all backups.
     pub attachments: u64,
     /// What it holds.
-    pub holds: CopyFacts,
+    pub holds: SnapshotContents,
 }
 
 /// What verifying a backup found.
@@ -100,7 +100,7 @@ const WEEKS: i64 = 4;
 ///
 /// Where that is too little, those of days and weeks come before the others, so that a busy day
 /// does not displace the week. The newest one is always kept.
-pub fn kept(backups: &[Backup], now: Moment, bytes_max: u64) -> Vec<BackupId> {
+pub fn backups_to_keep(backups: &[Backup], now: Timestamp, bytes_max: u64) -> Vec<BackupId> {
     let mut newest_first: Vec<&Backup> = backups.iter().collect();
     newest_first.sort_by_key(|backup| std::cmp::Reverse((backup.created_at, backup.id)));
     let (mut periods, mut of_periods, mut others) = (BTreeSet::new(), Vec::new(), Vec::new());
@@ -132,7 +132,7 @@ pub fn kept(backups: &[Backup], now: Moment, bytes_max: u64) -> Vec<BackupId> {
 mod tests {
     use super::*;
 
-    const NOW: Moment = Moment::from_millis(1_790_000_000_000);
+    const NOW: Timestamp = Timestamp::from_millis(1_790_000_000_000);
     const HOUR_S: i64 = 3_600;
 
     fn backup(hours_ago: i64, bytes: u64) -> Backup {
@@ -145,7 +145,7 @@ mod tests {
             bytes,
             sha256: String::new(),
             attachments: 0,
-            holds: CopyFacts {
+            holds: SnapshotContents {
                 log_id: None,
                 schema_version: 1,
                 event_seq: 1,
@@ -161,7 +161,7 @@ mod tests {
             let found = backups.iter().find(|backup| backup.id == id).unwrap();
             (NOW.as_millis() - found.created_at.as_millis()) / (HOUR_S * 1_000)
         };
-        let kept = kept(&backups, NOW, bytes_max).into_iter();
+        let kept = backups_to_keep(&backups, NOW, bytes_max).into_iter();
         kept.map(hours_of).collect()
     }
 

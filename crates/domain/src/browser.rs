@@ -4,30 +4,33 @@
 //! Source: contract chapter 7.
 
 mod addresses;
-mod control;
-mod events;
+pub mod event_payloads;
 mod input;
-mod machine;
-mod outline;
+mod machine_events;
+mod mouse_control;
+mod page_outline;
 mod state;
+mod state_machine;
 mod tabs;
-pub mod told;
 pub mod tools;
 
-pub use addresses::{Address, Origins, may_load};
-pub use control::{Control, Next, Rate, Ticket};
-pub use events::{CloseReason, Effect, Event, KeptTab, Open, Told, UnshareReason};
-pub use input::{Button, Held, Modifiers, Step, Steps, Viewport};
-pub use machine::Machine;
-pub use outline::{Line, Outline, quoted, ref_number};
-pub use state::{
-    Component, Failure, Holder, LastError, LaunchFault, Mode, Preparation, Stage, State, Status,
+pub use addresses::{AllowedOrigins, BrowserAddress, may_load};
+pub use input::{InputStep, InputSteps, KeyModifiers, MouseButton, PressedInputs, Viewport};
+pub use machine_events::{
+    CloseReason, LogEvent, MachineEffect, MachineEvent, OpenRequest, SavedTab, UnshareReason,
 };
-pub use tabs::{AuthAsked, Dialog, DialogKind, Facts, Gone, Tab, Tabs, shown};
+pub use mouse_control::{ActionDecision, ActionRateLimiter, ActionTicket, MouseControl};
+pub use page_outline::{OutlineElement, PageOutline, quoted, ref_number};
+pub use state::{
+    BrowserFailure, BrowserState, BrowserStatus, ControlHolder, DisplayMode, LastError,
+    LaunchFault, Preparation, PreparationStage, PreparedComponent,
+};
+pub use state_machine::StateMachine;
+pub use tabs::{Dialog, DialogKind, HttpAuthRequest, PageState, Tab, TabClosure, Tabs, truncated};
 
 /// Why a tool of an agent did not do what it was asked for. Source: contract 7.8, "Codes".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Denied {
+pub enum ToolDenial {
     /// No tab is shared with the session.
     NotShared,
     /// The person paused the tools.
@@ -52,7 +55,7 @@ pub enum Denied {
     RateLimited,
 }
 
-impl Denied {
+impl ToolDenial {
     /// Every reason with its code.
     pub const CODES: [(Self, &str); 11] = [
         (Self::NotShared, "NOT_SHARED"),
@@ -75,7 +78,7 @@ impl Denied {
     }
 
     /// One sentence for a model, which says what to do next.
-    pub fn sentence(self) -> &'static str {
+    pub fn message(self) -> &'static str {
         match self {
             Self::NotShared => "No tab is shared with this session. Ask the person to share one.",
             Self::Paused => "The person paused the browser tools. Wait until they go on.",
@@ -98,11 +101,12 @@ mod tests {
 
     #[test]
     fn every_code_is_one_codes_own() {
-        let codes: std::collections::BTreeSet<_> = Denied::CODES.iter().map(|row| row.1).collect();
-        assert_eq!(codes.len(), Denied::CODES.len());
-        for (denied, code) in Denied::CODES {
+        let codes: std::collections::BTreeSet<_> =
+            ToolDenial::CODES.iter().map(|row| row.1).collect();
+        assert_eq!(codes.len(), ToolDenial::CODES.len());
+        for (denied, code) in ToolDenial::CODES {
             assert_eq!(denied.code(), code);
-            assert!(denied.sentence().ends_with('.'), "{code}");
+            assert!(denied.message().ends_with('.'), "{code}");
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::{
     Refusal,
-    ids::{AccountId, AgentId, AuthorId, KeyId, SignInId, TokenId},
+    ids::{AccountId, AgentId, AgentTokenId, ApiKeyId, AuthorId, SignInId},
 };
 
 /// How the owner and other people are told apart. Source: contract 1.4.
@@ -18,7 +18,7 @@ pub enum AuthMode {
 
 impl AuthMode {
     /// Its word on the wire and in the configuration.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Local => "local",
             Self::Login => "login",
@@ -34,11 +34,11 @@ pub enum Credential {
     /// The cookie of a sign-in, live when it was looked up.
     Cookie(SignInId),
     /// An API key.
-    ApiKey(KeyId),
+    ApiKey(ApiKeyId),
     /// The token of the discovery file, over a loopback connection of the owner's OS user.
     LocalToken,
     /// An agent token, live when it was looked up.
-    AgentToken(TokenId),
+    AgentToken(AgentTokenId),
     /// A connection made by a process of the agent's own tree, as the kernel tells.
     Process,
 }
@@ -283,8 +283,8 @@ mod tests {
             Identity::Agent(AgentId::from_bytes([3; 16])),
         );
         let cookie = Credential::Cookie(SignInId::from_bytes([4; 16]));
-        let key = Credential::ApiKey(KeyId::from_bytes([5; 16]));
-        let token = Credential::AgentToken(TokenId::from_bytes([6; 16]));
+        let key = Credential::ApiKey(ApiKeyId::from_bytes([5; 16]));
+        let token = Credential::AgentToken(AgentTokenId::from_bytes([6; 16]));
         let humans = || Some(Refusal::HumansOnly);
         let owners = || Some(Refusal::OwnerOnly);
         let screen = || Some(Refusal::InteractiveOnly);

@@ -1,21 +1,21 @@
 //! Canvas documents: what a room or session has open beside its talk, in which order, and who
 //! edits which.
-//! Pure: rows are `store::canvas`, deeds are `hall::canvas`, files are `world::confined`.
+//! Pure: rows are `store::canvas`, deeds are `hall::canvas`, files are `world::confined_fs`.
 
 mod content;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     authors::empty_as_none,
-    events::Scope,
-    files::documents::{Binding, Incarnation},
+    events::EventScope,
+    files::document_saves::{DocumentBinding, Incarnation},
     ids::{AuthorId, DocumentId, EntryId, RoomId, SessionId},
     limits,
 };
 
-pub use content::{Content, ContentType, MediaKind};
+pub use content::{Content, ContentType, DiffMediaKind};
 
 /// Whose canvas it is; written `room:<id>` or `session:<id>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,10 @@ pub enum CanvasScope {
 impl CanvasScope {
     /// Reads the written form; `None` when it has another.
     pub fn parse(text: &str) -> Option<Self> {
-        match Scope::parse(text)? {
-            Scope::Room(room) => Some(Self::Room(room)),
-            Scope::Session(session) => Some(Self::Session(session)),
-            Scope::Hall | Scope::Agent(_) => None,
+        match EventScope::parse(text)? {
+            EventScope::Room(room) => Some(Self::Room(room)),
+            EventScope::Session(session) => Some(Self::Session(session)),
+            EventScope::Hall | EventScope::Agent(_) => None,
         }
     }
 
@@ -45,7 +45,7 @@ impl CanvasScope {
     }
 }
 
-impl From<CanvasScope> for Scope {
+impl From<CanvasScope> for EventScope {
     fn from(scope: CanvasScope) -> Self {
         match scope {
             CanvasScope::Room(room) => Self::Room(room),
@@ -56,7 +56,7 @@ impl From<CanvasScope> for Scope {
 
 impl std::fmt::Display for CanvasScope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        Scope::from(*self).fmt(f)
+        EventScope::from(*self).fmt(f)
     }
 }
 
@@ -106,7 +106,7 @@ impl TreeKind {
 
 /// Where a document's file came from when it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Source {
+pub struct DocumentSource {
     /// Which copy of its project it lies in.
     pub tree_kind: TreeKind,
     /// A short text about that copy, such as "ada's copy", or `""`.
@@ -146,22 +146,22 @@ pub struct CanvasDocument {
     /// Who last opened it or changed its content.
     pub last_touched_by: AuthorId,
     /// When.
-    pub last_touched_at: Moment,
+    pub last_touched_at: Timestamp,
     /// Who edits it now; not written when nobody does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "empty_as_none::deserialize")]
     pub editing_by: Option<AuthorId>,
-    /// See [`Source::label`].
+    /// See [`DocumentSource::label`].
     pub source_label: String,
-    /// See [`Source::tree_kind`].
+    /// See [`DocumentSource::tree_kind`].
     #[serde(default, skip_serializing_if = "TreeKind::is_none")]
     pub tree_kind: TreeKind,
-    /// See [`Source::ahead_of_main`], at opening.
+    /// See [`DocumentSource::ahead_of_main`], at opening.
     pub ahead_of_main: Option<u64>,
     /// When it was opened first.
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When it was last opened, changed in content, or activated.
-    pub last_active_at: Moment,
+    pub last_active_at: Timestamp,
     /// The entry its thread begins with.
     #[serde(with = "empty_as_none")]
     pub thread_root_entry_id: Option<EntryId>,
@@ -176,12 +176,12 @@ impl CanvasDocument {
         id: DocumentId,
         scope: CanvasScope,
         ask: NewDocument,
-        source: Source,
+        source: DocumentSource,
         by: AuthorId,
         position: u64,
-        now: Moment,
+        now: Timestamp,
     ) -> Self {
-        let content = ask.content.entitle();
+        let content = ask.content.with_default_title();
         Self {
             id,
             scope,
@@ -207,7 +207,7 @@ impl CanvasDocument {
     }
 
     /// Opens it again: other content, the same pin and origin, and `position`, the highest.
-    pub fn reopen(&mut self, content: Content, by: AuthorId, position: u64, now: Moment) {
+    pub fn reopen(&mut self, content: Content, by: AuthorId, position: u64, now: Timestamp) {
         self.show(content, by, now);
         self.position = position;
         self.rev += 1;
@@ -224,7 +224,7 @@ impl CanvasDocument {
         patch: DocumentPatch,
         by: AuthorId,
         position: u64,
-        now: Moment,
+        now: Timestamp,
     ) -> Option<CanvasChange> {
         let mut change = None;
         if let Some(content) = patch.content {
@@ -245,12 +245,12 @@ impl CanvasDocument {
     }
 
     /// Shows that it is bound to its file otherwise, or to another one, or to none.
-    pub fn bind(&mut self, binding: Option<&Binding>) {
+    pub fn bind(&mut self, binding: Option<&DocumentBinding>) {
         self.incarnation = binding.map(|binding| binding.incarnation.clone());
     }
 
     /// Its file was read anew, and was another one.
-    pub fn rebind(&mut self, binding: &Binding) {
+    pub fn rebind(&mut self, binding: &DocumentBinding) {
         self.bind(Some(binding));
         self.rev += 1;
     }
@@ -261,8 +261,8 @@ impl CanvasDocument {
         self.rev += 1;
     }
 
-    fn show(&mut self, content: Content, by: AuthorId, now: Moment) {
-        self.content = content.entitle();
+    fn show(&mut self, content: Content, by: AuthorId, now: Timestamp) {
+        self.content = content.with_default_title();
         self.content.title().clone_into(&mut self.title);
         self.content_type = self.content.content_type();
         self.last_touched_by = by;
@@ -325,12 +325,12 @@ pub struct EditLock {
     /// Who edits.
     pub by: AuthorId,
     /// Until when, unless prolonged.
-    pub until: Moment,
+    pub until: Timestamp,
 }
 
 impl EditLock {
     /// Whether it still holds.
-    pub fn is_live(&self, now: Moment) -> bool {
+    pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.until
     }
 }
@@ -341,7 +341,11 @@ impl EditLock {
 /// [`Refusal::CanvasBeingEdited`].
 ///
 /// Source: contract 2.5, the table of locks.
-pub fn unhindered(lock: Option<EditLock>, by: AuthorId, now: Moment) -> Result<(), Refusal> {
+pub fn check_edit_lock(
+    lock: Option<EditLock>,
+    by: AuthorId,
+    now: Timestamp,
+) -> Result<(), Refusal> {
     match lock {
         Some(lock) if lock.by != by && lock.is_live(now) => Err(Refusal::CanvasBeingEdited(lock)),
         _ => Ok(()),
@@ -358,10 +362,10 @@ pub fn edit(
     lock: Option<EditLock>,
     by: AuthorId,
     editing: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<EditLock>, Refusal> {
     if editing {
-        unhindered(lock, by, now)?;
+        check_edit_lock(lock, by, now)?;
         let until = now.plus_seconds(limits::EDIT_LOCK_S);
         return Ok(Some(EditLock { by, until }));
     }
@@ -370,7 +374,7 @@ pub fn edit(
 
 /// An unpinned document, as eviction looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unpinned {
+pub struct EvictionCandidate {
     /// Which one.
     pub id: DocumentId,
     /// Whether somebody edits it.
@@ -381,7 +385,10 @@ pub struct Unpinned {
 /// are too many, but none that is locked and not `just_written`.
 ///
 /// Source: contract 2.5, "Capacity".
-pub fn evicted(unpinned: &[Unpinned], just_written: DocumentId) -> Vec<DocumentId> {
+pub fn documents_to_evict(
+    unpinned: &[EvictionCandidate],
+    just_written: DocumentId,
+) -> Vec<DocumentId> {
     let too_many = unpinned.len().saturating_sub(limits::CANVAS_UNPINNED_MAX);
     unpinned
         .iter()
@@ -397,7 +404,7 @@ mod tests {
 
     const ADA: AuthorId = AuthorId::from_bytes([1; 16]);
     const BOB: AuthorId = AuthorId::from_bytes([2; 16]);
-    const NOW: Moment = Moment::from_millis(1_000_000);
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
     fn held(by: AuthorId, seconds: i64) -> Option<EditLock> {
         Some(EditLock {
@@ -448,14 +455,14 @@ mod tests {
                 after,
                 "{lock:?} {by:?} {editing}"
             );
-            let free = unhindered(lock, by, NOW).is_ok();
+            let free = check_edit_lock(lock, by, NOW).is_ok();
             assert_eq!(free, lock != held(ADA, 1) || by == ADA, "{lock:?} {by:?}");
         }
     }
 
     #[test]
     fn a_full_canvas_gives_up_its_last_documents_that_nobody_edits() {
-        let document = |n: u8, locked| Unpinned {
+        let document = |n: u8, locked| EvictionCandidate {
             id: DocumentId::from_bytes([n; 16]),
             locked,
         };
@@ -463,7 +470,7 @@ mod tests {
             let unpinned: Vec<_> = (1..=count)
                 .map(|n| document(n, locked.contains(&n)))
                 .collect();
-            let gone = evicted(&unpinned, DocumentId::from_bytes([just_written; 16]));
+            let gone = documents_to_evict(&unpinned, DocumentId::from_bytes([just_written; 16]));
             gone.iter().map(|id| id.as_bytes()[0]).collect()
         };
         assert_eq!(gone(&[], 12, 12), [0; 0]);

@@ -1,5 +1,5 @@
 //! Slash commands: what a command file says, and which command wins.
-//! Pure: folders are scanned by `world::commands`, listings are kept by `hall::commands`.
+//! Pure: folders are scanned by `world::command_files`, listings are kept by `hall::commands`.
 //! Source: contract 3.9.
 
 use std::collections::{BTreeMap, btree_map::Entry};

@@ -3,26 +3,26 @@
 //! Pure: rows are `store::connectors`, packets are `world::connectors`, deeds `hall::connectors`.
 //! Source: contract 5 part A.
 
-pub mod attempts;
+pub mod auth_flows;
 pub mod catalog;
 pub mod classification;
 pub mod connections;
+pub mod event_payloads;
 pub mod executions;
-pub mod flows;
+pub mod http_requests;
+pub mod mcp_operations;
 pub mod openapi;
+pub mod operation_revisions;
 pub mod operations;
 pub mod providers;
-pub mod refused;
-pub mod rehearsal;
-pub mod requests;
+pub mod refusals;
 pub mod results;
+pub mod retries;
 pub mod reviews;
-pub mod revisions;
-pub mod sent;
-pub mod told;
-pub mod toolkit_bodies;
+pub mod scripted_toolkit;
+pub mod send_result;
+pub mod toolkit_requests;
 pub mod toolkits;
-pub mod tools;
 pub mod usage;
 
-pub use refused::Refused;
+pub use refusals::ConnectorRefusal;

@@ -13,7 +13,7 @@ const INTERVAL_S_MAX: i64 = 24 * 3_600;
 /// How often a service is asked. Source: RFC 8628 §3.5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Pace {
+pub struct PollingPace {
     /// Seconds between two polls, as the service wants it.
     pub interval_s: i64,
     /// Seconds until the next one: more, while nobody answers.
@@ -22,7 +22,7 @@ pub struct Pace {
 
 /// What a poll came to, as far as it decides on the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Polled {
+pub enum PollStatus {
     /// The person has not decided.
     Waiting,
     /// The same, and polls come too often.
@@ -31,7 +31,7 @@ pub enum Polled {
     Nobody(Option<i64>),
 }
 
-impl Pace {
+impl PollingPace {
     /// The pace at first; `interval_s` is what the service said.
     pub fn new(interval_s: Option<i64>) -> Self {
         let interval_s = interval_s.unwrap_or(POLL_S).clamp(1, INTERVAL_S_MAX);
@@ -43,18 +43,18 @@ impl Pace {
 
     /// The pace after a poll. A service that wants more than a minute between two polls gets it.
     #[must_use]
-    pub fn after(self, polled: Polled) -> Self {
+    pub fn after(self, polled: PollStatus) -> Self {
         let slower_s = self.interval_s.saturating_add(POLL_S).min(INTERVAL_S_MAX);
         match polled {
-            Polled::Waiting => Self {
+            PollStatus::Waiting => Self {
                 wait_s: self.interval_s,
                 ..self
             },
-            Polled::TooOften => Self {
+            PollStatus::TooOften => Self {
                 interval_s: slower_s,
                 wait_s: slower_s,
             },
-            Polled::Nobody(wanted_s) => {
+            PollStatus::Nobody(wanted_s) => {
                 let most_s = POLL_S_MAX.max(self.interval_s);
                 let doubled_s = self.wait_s.saturating_mul(2).min(most_s);
                 Self {
@@ -79,21 +79,21 @@ mod tests {
             (Some(7), 7),
             (Some(90), 90),
         ] {
-            let pace = Pace::new(said);
+            let pace = PollingPace::new(said);
             assert_eq!((pace.interval_s, pace.wait_s), (want_s, want_s), "{said:?}");
         }
     }
 
     #[test]
     fn slow_down_counts_for_good_and_silence_until_the_next_answer() {
-        let pace = Pace::new(Some(5)).after(Polled::TooOften);
+        let pace = PollingPace::new(Some(5)).after(PollStatus::TooOften);
         assert_eq!((pace.interval_s, pace.wait_s), (10, 10));
         let mut lost = pace;
         for want_s in [20, 40, 60, 60] {
-            lost = lost.after(Polled::Nobody(None));
+            lost = lost.after(PollStatus::Nobody(None));
             assert_eq!((lost.interval_s, lost.wait_s), (10, want_s));
         }
-        assert_eq!(lost.after(Polled::Waiting), pace);
-        assert_eq!(lost.after(Polled::Nobody(Some(300))).wait_s, 300);
+        assert_eq!(lost.after(PollStatus::Waiting), pace);
+        assert_eq!(lost.after(PollStatus::Nobody(Some(300))).wait_s, 300);
     }
 }

@@ -26,14 +26,14 @@ pub struct DirectoryEntry {
 }
 
 /// What has its place in a listing.
-pub trait Listed {
+pub trait NamedEntry {
     /// Its name.
     fn name(&self) -> &str;
     /// Whether it is a folder.
     fn is_directory(&self) -> bool;
 }
 
-impl Listed for DirectoryEntry {
+impl NamedEntry for DirectoryEntry {
     fn name(&self) -> &str {
         &self.name
     }
@@ -48,14 +48,14 @@ impl Listed for DirectoryEntry {
 /// asked for.
 ///
 /// Source: contract 6.2.
-pub struct First<T> {
+pub struct BoundedListing<T> {
     most: usize,
     /// At most twice as many, in no order.
-    kept: Vec<Keyed<T>>,
+    kept: Vec<FoldedEntry<T>>,
     is_cut: bool,
 }
 
-impl<T: Listed> First<T> {
+impl<T: NamedEntry> BoundedListing<T> {
     /// The first `most` of what is added.
     pub fn new(most: usize) -> Self {
         Self {
@@ -67,7 +67,7 @@ impl<T: Listed> First<T> {
 
     /// Adds one.
     pub fn add(&mut self, entry: T) {
-        self.kept.push(Keyed::new(entry));
+        self.kept.push(FoldedEntry::new(entry));
         if self.kept.len() > 2 * self.most {
             self.cut();
         }
@@ -94,13 +94,13 @@ impl<T: Listed> First<T> {
 }
 
 /// An entry with its folded name, which is made once and not at every comparison.
-struct Keyed<T> {
+struct FoldedEntry<T> {
     entry: T,
     /// `None` where the name is its own folded form.
     folded: Option<String>,
 }
 
-impl<T: Listed> Keyed<T> {
+impl<T: NamedEntry> FoldedEntry<T> {
     fn new(entry: T) -> Self {
         let folded = folded(entry.name());
         Self { entry, folded }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn in_order(entries: Vec<DirectoryEntry>, most: usize) -> (Vec<DirectoryEntry>, bool) {
-        let mut first = First::new(most);
+        let mut first = BoundedListing::new(most);
         for entry in entries {
             first.add(entry);
             assert!(first.kept.len() <= 2 * most);

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     attachments::Attachment,
     callers::{Caller, Identity},
+    field_validation::FieldValidator,
     ids::{AttachmentId, AuthorId, EntryId, RoomId, SessionId, TurnId},
     limits,
     mentions::MentionSpan,
     reactions::Reaction,
-    text::Check,
 };
 
 /// Whether an author wrote it or the room tells something.
@@ -84,7 +84,7 @@ pub struct Notice {
 }
 
 /// A list of the entry's shape that stays empty until the rooms it belongs to are built.
-pub type Unfilled = [(); 0];
+pub type AlwaysEmpty = [(); 0];
 
 /// One entry, as the interface shows it. Source: contract 2.3.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ pub struct Entry {
     /// Replies in its own thread.
     pub thread_reply_count: u64,
     /// Time of the newest reply in its own thread.
-    pub thread_last_reply_at: Option<Moment>,
+    pub thread_last_reply_at: Option<Timestamp>,
     /// The session it came from.
     pub session_id: Option<SessionId>,
     /// The turn it came from.
@@ -123,15 +123,15 @@ pub struct Entry {
     /// Automatic replies between that post and this one.
     pub cascade_depth: u32,
     /// Canvas changes made with it.
-    pub canvas_ops: Unfilled,
+    pub canvas_ops: AlwaysEmpty,
     /// Files posted with it.
     pub attachments: Vec<Attachment>,
     /// Reactions to it.
     pub reactions: Vec<Reaction>,
     /// When its text was taken out.
-    pub redacted_at: Option<Moment>,
+    pub redacted_at: Option<Timestamp>,
     /// When it was written.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
 impl Entry {
@@ -139,7 +139,7 @@ impl Entry {
     /// every count that follows from it.
     ///
     /// Source: contract 2.3, "DELETE …/entries/{entryId}".
-    pub fn redact(&mut self, at: Moment) {
+    pub fn redact(&mut self, at: Timestamp) {
         self.text.clear();
         self.mention_spans.clear();
         self.attachments.clear();
@@ -163,7 +163,7 @@ pub fn may_redact(by: &Caller, author: AuthorId) -> Result<(), Refusal> {
 
 /// A post with the turns it led to: one for each agent of the room but its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
+pub struct PostedEntry {
     /// The post.
     pub entry: Entry,
     /// The turns, those of agents that were not meant among them.
@@ -172,7 +172,7 @@ pub struct Posted {
 
 /// What somebody writes in a room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posting {
+pub struct PostDraft {
     /// The text.
     pub text: PostText,
     /// The entry it answers in a thread.
@@ -190,11 +190,11 @@ impl PostText {
     /// beside attachments, which are named each once.
     ///
     /// # Errors
-    /// [`Refusal::Validation`] on `text` and `attachmentIds`.
+    /// [`Refusal::Validation`] on `field_validation` and `attachmentIds`.
     ///
     /// Source: contract 2.3.
     pub fn parse(text: String, attachment_ids: &[String]) -> Result<Self, Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let range = limits::ENTRY_CHARS;
         let least = if attachment_ids.is_empty() {
             *range.start()
@@ -206,7 +206,7 @@ impl PostText {
         if distinct.len() < attachment_ids.len() {
             check.fail("attachmentIds", "must name each file once");
         }
-        check.done()?;
+        check.finish()?;
         Ok(Self(text))
     }
 
@@ -223,7 +223,7 @@ impl PostText {
 
 /// Which entries of a room are asked for, by seq.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EntriesAsk {
+pub struct EntriesQuery {
     /// Only entries below this seq; the newest of them.
     pub before: Option<u64>,
     /// Only entries above this seq; the oldest of them, unless `before` is given too.

@@ -1,29 +1,29 @@
 //! Events: what changed, in the order it changed, and who may hear of it.
 //! The enum is stored and sent, so it changes only by adding.
 
-mod filing;
 mod names;
+mod visibility;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment,
+    Timestamp,
     agents::Agent,
     approvals::{Approval, ApprovalState},
     authors::Author,
-    browser::told as browser,
+    browser::event_payloads as browser,
     canvas::{CanvasChange, CanvasDocument, CanvasScope, ClosedReason},
-    cloud::told as cloud,
-    connectors::told as connectors,
+    cloud::event_payloads as cloud,
+    connectors::event_payloads as connectors,
     entries::Entry,
-    files::{Digest, Via, documents::Incarnation},
+    files::{Digest, SaveRoute, document_saves::Incarnation},
     ids::{
-        AccountId, AgentId, ApprovalId, AuthorId, DocumentId, EntryId, KeyId, MessageId, RoomId,
-        SessionId, SessionTurnId, TokenId,
+        AccountId, AgentId, AgentTokenId, ApiKeyId, ApprovalId, AuthorId, DocumentId, EntryId,
+        MessageId, RoomId, SessionId, SessionTurnId,
     },
-    interactions::{Interaction, InteractionKind, Reply, Resolution},
-    mcp_servers::told,
-    mcp_signin,
+    interactions::{DecisionReply, Interaction, InteractionKind, Resolution},
+    mcp_servers::event_payloads,
+    mcp_signins,
     members::{AuthorSummary, Member},
     reactions::Reaction,
     read_cursors::ReadCursor,
@@ -35,7 +35,7 @@ use crate::{
     workbench::PreviewEnd,
 };
 
-pub use filing::{Audience, Filing, Scope};
+pub use visibility::{EventAudience, EventScope, EventVisibility};
 
 /// Everything that can happen. Source: contract 1.10 and the event tables of 2.10, 3.6 and 4.7.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,14 +71,14 @@ pub enum Event {
         /// Whom it names.
         agent_id: AgentId,
         /// Its row.
-        token_id: TokenId,
+        token_id: AgentTokenId,
     },
     /// A token was revoked.
     AgentTokenRevoked {
         /// Whom it named.
         agent_id: AgentId,
         /// Its row.
-        token_id: TokenId,
+        token_id: AgentTokenId,
     },
     /// Settings changed.
     SettingsChanged {
@@ -163,7 +163,7 @@ pub enum Event {
         /// Who saved it.
         by: AuthorId,
         /// By which route.
-        via: Via,
+        via: SaveRoute,
     },
     /// A canvas document was saved.
     DocSaved {
@@ -213,14 +213,14 @@ pub enum Event {
         /// Whom it names.
         author_id: AuthorId,
         /// Its row.
-        key_id: KeyId,
+        key_id: ApiKeyId,
     },
     /// An API key ended.
     ApiKeyRevoked {
         /// Whom it named.
         author_id: AuthorId,
         /// Its row.
-        key_id: KeyId,
+        key_id: ApiKeyId,
     },
     /// A session was opened.
     SessionCreated {
@@ -332,9 +332,9 @@ pub enum Event {
         /// Who ended it; `None` for the clock and the server.
         resolved_by: Option<AuthorId>,
         /// When.
-        at: Moment,
+        at: Timestamp,
         /// What a person decided with; `None` where nobody did.
-        reply: Option<Reply>,
+        reply: Option<DecisionReply>,
     },
     /// A program, an agent or the server asks a person to allow something.
     ApprovalRequested {
@@ -350,7 +350,7 @@ pub enum Event {
         /// Who decided.
         decided_by: AuthorSummary,
         /// When.
-        decided_at: Moment,
+        decided_at: Timestamp,
         /// Why a person said no.
         deny_reason: Option<String>,
         /// The agent that hears of it; filed, not told.
@@ -362,7 +362,7 @@ pub enum Event {
         /// Which approval.
         approval_id: ApprovalId,
         /// When.
-        at: Moment,
+        at: Timestamp,
         /// The agent that hears of it; filed, not told.
         #[serde(skip)]
         agent: Option<AgentId>,
@@ -372,7 +372,7 @@ pub enum Event {
         /// Which approval.
         approval_id: ApprovalId,
         /// When.
-        at: Moment,
+        at: Timestamp,
         /// The agent that hears of it; filed, not told.
         #[serde(skip)]
         agent: Option<AgentId>,
@@ -382,7 +382,7 @@ pub enum Event {
         /// Which approval.
         approval_id: ApprovalId,
         /// When.
-        at: Moment,
+        at: Timestamp,
         /// The agent that hears of it; filed, not told.
         #[serde(skip)]
         agent: Option<AgentId>,
@@ -447,19 +447,19 @@ pub enum Event {
         version: String,
     },
     /// A tool server was added to an agent.
-    McpServerAdded(told::Added),
+    McpServerAdded(event_payloads::Added),
     /// A tool server of an agent changed.
-    McpServerUpdated(told::Updated),
+    McpServerUpdated(event_payloads::Updated),
     /// A tool server was removed from an agent.
-    McpServerRemoved(told::Removed),
+    McpServerRemoved(event_payloads::Removed),
     /// A tool server of an agent stands otherwise.
-    McpServerStatusChanged(told::StatusChanged),
+    McpServerStatusChanged(event_payloads::StatusChanged),
     /// Something else of a tool server is pinned.
-    McpServerPinned(told::Pinned),
+    McpServerPinned(event_payloads::Pinned),
     /// A person should sign in with a tool server.
-    McpSigninRequired(mcp_signin::Required),
+    McpSigninRequired(mcp_signins::SigninRequired),
     /// A sign-in with a tool server is over.
-    McpSigninResolved(mcp_signin::Resolved),
+    McpSigninResolved(mcp_signins::SigninResolved),
     /// A dev server can be looked at.
     PreviewOpened {
         /// The dev server's port.

@@ -2,17 +2,17 @@
 //! Pure: reading it is `hall::export`, its written form `wire::export`.
 
 use crate::{
-    Moment, attachments::Digest, canvas::CanvasDocument, entries::Entry, members::Member,
+    Timestamp, attachments::Digest, canvas::CanvasDocument, entries::Entry, members::Member,
     rooms::Room,
 };
 
 /// One line of an export, in the order they come.
 #[derive(Clone, Debug)]
-pub enum Line {
+pub enum ExportLine {
     /// The first: what is exported.
     Head {
         /// When.
-        exported_at: Moment,
+        exported_at: Timestamp,
         /// The room.
         room: Box<Room>,
         /// Who belongs to it.
@@ -23,12 +23,12 @@ pub enum Line {
     /// One document of the room's canvas, behind the entries, the foremost first.
     Canvas(Box<CanvasDocument>),
     /// The last: what the lines before it are.
-    Summary(Summary),
+    Summary(ExportSummary),
 }
 
 /// What an export holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct ExportSummary {
     /// How many entries.
     pub entry_count: u64,
     /// Seq of the first one, `None` when there is none.

@@ -2,9 +2,9 @@
 //! Pure: the bytes come from `world::file_reads`, who may ask is `hall::file_reads`.
 
 use crate::{
-    Moment, Refusal,
-    directories::Listed,
-    files::{Digest, Identity, NoText},
+    Refusal, Timestamp,
+    directories::NamedEntry,
+    files::{Digest, FileIdentity, TextError},
 };
 
 /// A text file.
@@ -17,27 +17,27 @@ pub struct FileContent {
     /// The SHA-256 of its bytes.
     pub hash: Digest,
     /// Which file it is.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Its bytes.
     pub size: u64,
     /// When it was last written.
-    pub mtime: Moment,
+    pub mtime: Timestamp,
     /// Whether the caller could save it now.
     pub writable: bool,
 }
 
 /// What lies in a folder and below it, down to some depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree {
+pub struct FileTree {
     /// Level by level, so that what is cut off lies deepest; in each folder in its order.
-    pub entries: Vec<TreeEntry>,
+    pub entries: Vec<FileTreeEntry>,
     /// Whether there is more than is listed.
     pub truncated: bool,
 }
 
 /// A folder or file, or a link, which stands for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeEntry {
+pub struct FileTreeEntry {
     /// Its name.
     pub name: String,
     /// Its path below the working folder, with `/`.
@@ -47,12 +47,12 @@ pub struct TreeEntry {
     /// Its bytes; of a link those of the link.
     pub size: u64,
     /// When it was last written.
-    pub mtime: Moment,
+    pub mtime: Timestamp,
     /// Whether it is a link.
     pub is_link: bool,
 }
 
-impl Listed for TreeEntry {
+impl NamedEntry for FileTreeEntry {
     fn name(&self) -> &str {
         &self.name
     }
@@ -62,12 +62,12 @@ impl Listed for TreeEntry {
     }
 }
 
-impl From<NoText> for Refusal {
-    fn from(why: NoText) -> Self {
+impl From<TextError> for Refusal {
+    fn from(why: TextError) -> Self {
         match why {
-            NoText::TooLarge => Self::FileTooLarge,
-            NoText::Binary => Self::BinaryFile,
-            NoText::NotUtf8 => Self::NotUtf8,
+            TextError::TooLarge => Self::FileTooLarge,
+            TextError::Binary => Self::BinaryFile,
+            TextError::NotUtf8 => Self::NotUtf8,
         }
     }
 }
@@ -120,9 +120,9 @@ const SVG_EXTENSION: &str = "svg";
 
 /// The kind of a file that is shown as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShownType(&'static str, &'static str);
+pub struct RawMediaType(&'static str, &'static str);
 
-impl ShownType {
+impl RawMediaType {
     /// What a file of this path is shown as.
     ///
     /// # Errors
@@ -170,11 +170,11 @@ mod tests {
             ("a.", None),
             ("", None),
         ] {
-            let shown = ShownType::of(path).map(ShownType::media_type);
+            let shown = RawMediaType::of(path).map(RawMediaType::media_type);
             assert_eq!(shown.ok(), expected, "{path}");
         }
-        assert!(ShownType::of("x.SVG").is_ok_and(ShownType::is_svg));
-        assert!(ShownType::of("x.png").is_ok_and(|shown| !shown.is_svg()));
+        assert!(RawMediaType::of("x.SVG").is_ok_and(RawMediaType::is_svg));
+        assert!(RawMediaType::of("x.png").is_ok_and(|shown| !shown.is_svg()));
     }
 
     #[test]

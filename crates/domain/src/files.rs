@@ -1,14 +1,14 @@
 //! Files: what becomes of a save, given what was asked and what is there.
-//! Pure: the effect is `world::saving`, rows are `store::files`, deeds and the gate `hall::files`.
+//! Pure: the effect is `world::file_saving`, rows are `store::files`, deeds and the gate `hall::files`.
 
 pub mod checkbox;
-pub mod documents;
+pub mod document_saves;
 pub mod recovery;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use self::documents::Bound;
+use self::document_saves::DocumentSave;
 use crate::limits;
 
 pub use crate::attachments::Digest;
@@ -18,9 +18,9 @@ pub use crate::attachments::Digest;
 /// Source: contract 6.3, `identity`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Identity(String);
+pub struct FileIdentity(String);
 
-impl Identity {
+impl FileIdentity {
     /// The identity with this written form.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -52,7 +52,7 @@ pub fn fingerprint(parts: &[&[u8]]) -> Digest {
 /// Whether a save wrote. Source: contract 6.4, "200 body".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum SaveEffect {
     /// The file holds the new content by this save.
     Changed,
     /// The file was left alone.
@@ -62,47 +62,47 @@ pub enum Effect {
 /// By which route a file was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Via {
+pub enum SaveRoute {
     /// The whole content.
     Save,
     /// One checkbox.
     Checkbox,
 }
 
-impl Via {
+impl SaveRoute {
     /// Every route with its word.
     pub const WORDS: [(Self, &str); 2] = [(Self::Save, "save"), (Self::Checkbox, "checkbox")];
 }
 
 /// A file as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Current {
+pub struct CurrentFile {
     /// Which file it is.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// The SHA-256 of what it holds.
     pub hash: Digest,
 }
 
 /// What a save asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct SaveRequest {
     /// The SHA-256 of the new content.
     pub content: Digest,
     /// What the file is to hold before; `None` overwrites whatever it holds.
     pub baseline: Option<Digest>,
     /// Which file is meant, when the client says so.
-    pub identity: Option<Identity>,
+    pub identity: Option<FileIdentity>,
     /// What makes a retry the same request.
-    pub lane: Lane,
+    pub lane: SaveTarget,
 }
 
 /// Whether a save is of a canvas document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lane {
+pub enum SaveTarget {
     /// It is not; holds the request's fingerprint.
     Ordinary(Digest),
     /// It is.
-    Document(Box<Bound>),
+    Document(Box<DocumentSave>),
 }
 
 /// The last save of a file that was committed.
@@ -116,18 +116,18 @@ pub struct LastSave {
 
 /// Which identities the file had before our own saves gave it the present one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lineage(pub Vec<Identity>);
+pub struct IdentityHistory(pub Vec<FileIdentity>);
 
-impl Lineage {
+impl IdentityHistory {
     /// Whether `identity` is that of `current`, or of a file our saves made it from.
-    pub fn holds(&self, current: &Identity, identity: &Identity) -> bool {
+    pub fn holds(&self, current: &FileIdentity, identity: &FileIdentity) -> bool {
         identity == current || self.0.contains(identity)
     }
 }
 
 /// What is done when a save may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum SaveVerdict {
     /// The new content is written.
     Write,
     /// It was written before by this very request.
@@ -138,7 +138,7 @@ pub enum Verdict {
 
 /// Why a save may not be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stale {
+pub enum SaveConflict {
     /// Another file has taken the place of the one that is meant.
     IdentityChanged,
     /// The document shows another file.
@@ -156,23 +156,23 @@ pub enum Stale {
 ///
 /// Source: contract 6.4, rows 9 to 12.
 pub fn decide(
-    asked: &Asked,
-    current: &Current,
+    asked: &SaveRequest,
+    current: &CurrentFile,
     last: Option<&LastSave>,
-    lineage: &Lineage,
-) -> Result<Verdict, Stale> {
-    let is_replaced = |identity: &Identity| !lineage.holds(&current.identity, identity);
+    lineage: &IdentityHistory,
+) -> Result<SaveVerdict, SaveConflict> {
+    let is_replaced = |identity: &FileIdentity| !lineage.holds(&current.identity, identity);
     if asked.identity.as_ref().is_some_and(is_replaced) {
-        return Err(Stale::IdentityChanged);
+        return Err(SaveConflict::IdentityChanged);
     }
     match &asked.lane {
-        Lane::Document(bound) => bound.check(current, lineage)?,
-        Lane::Ordinary(request) => {
+        SaveTarget::Document(bound) => bound.check(current, lineage)?,
+        SaveTarget::Ordinary(request) => {
             let is_retry = last.is_some_and(|last| {
                 last.request.as_ref() == Some(request) && last.hash == current.hash
             });
             if is_retry {
-                return Ok(Verdict::Retried);
+                return Ok(SaveVerdict::Retried);
             }
         }
     }
@@ -180,17 +180,17 @@ pub fn decide(
         .baseline
         .is_some_and(|baseline| baseline != current.hash)
     {
-        return Err(Stale::Conflict);
+        return Err(SaveConflict::Conflict);
     }
     if asked.content == current.hash {
-        return Ok(Verdict::Same);
+        return Ok(SaveVerdict::Same);
     }
-    Ok(Verdict::Write)
+    Ok(SaveVerdict::Write)
 }
 
 /// Why bytes are no text that can be edited here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoText {
+pub enum TextError {
     /// More than [`limits::FILE_SIZE_MAX`].
     TooLarge,
     /// A NUL byte.
@@ -205,14 +205,14 @@ pub enum NoText {
 /// Why they are none.
 ///
 /// Source: contract 6.3.
-pub fn text(bytes: Vec<u8>) -> Result<String, NoText> {
+pub fn text(bytes: Vec<u8>) -> Result<String, TextError> {
     if bytes.len() as u64 > limits::FILE_SIZE_MAX {
-        return Err(NoText::TooLarge);
+        return Err(TextError::TooLarge);
     }
     if bytes.contains(&0) {
-        return Err(NoText::Binary);
+        return Err(TextError::Binary);
     }
-    String::from_utf8(bytes).map_err(|_| NoText::NotUtf8)
+    String::from_utf8(bytes).map_err(|_| TextError::NotUtf8)
 }
 
 #[cfg(test)]

@@ -3,36 +3,39 @@
 use proptest::prelude::*;
 
 use super::{
-    documents::{Binding, Claimed, ClaimedIncarnation, Completion, Incarnation, Replay},
+    document_saves::{
+        ClaimedIncarnation, CompletedSave, DocumentBinding, Incarnation, IncarnationClaim,
+        ReplayOutcome,
+    },
     *,
 };
-use crate::{Moment, ids::DocumentId};
+use crate::{Timestamp, ids::DocumentId};
 
 const DOCUMENT: DocumentId = DocumentId::from_bytes([7; 16]);
-const NOW: Moment = Moment::from_millis(1_000_000);
-const MADE: Moment = Moment::from_millis(500_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+const MADE: Timestamp = Timestamp::from_millis(500_000);
 
-fn id(name: &str) -> Identity {
-    Identity::new(name)
+fn id(name: &str) -> FileIdentity {
+    FileIdentity::new(name)
 }
 
 fn hash(content: &str) -> Digest {
     digest(content.as_bytes())
 }
 
-fn disk(name: &str, content: &str) -> Current {
-    Current {
+fn disk(name: &str, content: &str) -> CurrentFile {
+    CurrentFile {
         identity: id(name),
         hash: hash(content),
     }
 }
 
-fn asked(baseline: Option<&str>, identity: Option<&str>, content: &str) -> Asked {
-    Asked {
+fn asked(baseline: Option<&str>, identity: Option<&str>, content: &str) -> SaveRequest {
+    SaveRequest {
         content: hash(content),
         baseline: baseline.map(hash),
         identity: identity.map(id),
-        lane: Lane::Ordinary(fingerprint(&[content.as_bytes()])),
+        lane: SaveTarget::Ordinary(fingerprint(&[content.as_bytes()])),
     }
 }
 
@@ -45,36 +48,48 @@ fn last(content: &str) -> LastSave {
 
 #[test]
 fn a_save_is_decided_by_the_first_row_that_fits() {
-    let lineage = Lineage(vec![id("a"), id("b")]);
+    let lineage = IdentityHistory(vec![id("a"), id("b")]);
     let now = disk("c", "disk");
     let table = [
         // (baseline, identity, new content, last save, outcome)
-        (None, None, "new", None, Ok(Verdict::Write)),
-        (Some("disk"), None, "new", None, Ok(Verdict::Write)),
-        (Some("disk"), Some("c"), "new", None, Ok(Verdict::Write)),
-        (Some("disk"), Some("a"), "new", None, Ok(Verdict::Write)),
+        (None, None, "new", None, Ok(SaveVerdict::Write)),
+        (Some("disk"), None, "new", None, Ok(SaveVerdict::Write)),
+        (Some("disk"), Some("c"), "new", None, Ok(SaveVerdict::Write)),
+        (Some("disk"), Some("a"), "new", None, Ok(SaveVerdict::Write)),
         (
             Some("disk"),
             Some("x"),
             "new",
             None,
-            Err(Stale::IdentityChanged),
+            Err(SaveConflict::IdentityChanged),
         ),
         (
             Some("other"),
             Some("x"),
             "disk",
             Some("disk"),
-            Err(Stale::IdentityChanged),
+            Err(SaveConflict::IdentityChanged),
         ),
-        (Some("other"), None, "new", None, Err(Stale::Conflict)),
-        (Some("other"), None, "disk", None, Err(Stale::Conflict)),
+        (
+            Some("other"),
+            None,
+            "new",
+            None,
+            Err(SaveConflict::Conflict),
+        ),
+        (
+            Some("other"),
+            None,
+            "disk",
+            None,
+            Err(SaveConflict::Conflict),
+        ),
         (
             Some("other"),
             Some("b"),
             "disk",
             Some("disk"),
-            Ok(Verdict::Retried),
+            Ok(SaveVerdict::Retried),
         ),
         // Another save came between, though the disk holds that content again.
         (
@@ -82,12 +97,18 @@ fn a_save_is_decided_by_the_first_row_that_fits() {
             None,
             "disk",
             Some("between"),
-            Err(Stale::Conflict),
+            Err(SaveConflict::Conflict),
         ),
-        (Some("disk"), None, "disk", None, Ok(Verdict::Same)),
-        (None, None, "disk", None, Ok(Verdict::Same)),
+        (Some("disk"), None, "disk", None, Ok(SaveVerdict::Same)),
+        (None, None, "disk", None, Ok(SaveVerdict::Same)),
         // The last save was this one, but the disk holds something else by now.
-        (Some("old"), None, "new", Some("new"), Err(Stale::Conflict)),
+        (
+            Some("old"),
+            None,
+            "new",
+            Some("new"),
+            Err(SaveConflict::Conflict),
+        ),
     ];
     for (baseline, identity, content, saved, expected) in table {
         let asked = asked(baseline, identity, content);
@@ -100,13 +121,13 @@ fn a_save_is_decided_by_the_first_row_that_fits() {
     }
 }
 
-fn binding(path: &str, identity: &str) -> Binding {
-    Binding::first(DOCUMENT, path.to_owned(), id(identity), MADE, NOW)
+fn binding(path: &str, identity: &str) -> DocumentBinding {
+    DocumentBinding::first(DOCUMENT, path.to_owned(), id(identity), MADE, NOW)
 }
 
 #[test]
 fn a_save_of_a_document_is_held_against_its_binding_and_knows_no_retry() {
-    let lineage = Lineage(vec![id("a")]);
+    let lineage = IdentityHistory(vec![id("a")]);
     let now = disk("b", "disk");
     let right = Incarnation::of(DOCUMENT, NOW, MADE).generation.to_string();
     for (bound, generation, baseline, content, expected) in [
@@ -115,58 +136,76 @@ fn a_save_of_a_document_is_held_against_its_binding_and_knows_no_retry() {
             &*right,
             "disk",
             "new",
-            Ok(Verdict::Write),
+            Ok(SaveVerdict::Write),
         ),
-        (Some(("/f", "a")), &right, "disk", "new", Ok(Verdict::Write)),
-        (Some(("/f", "b")), &right, "disk", "disk", Ok(Verdict::Same)),
+        (
+            Some(("/f", "a")),
+            &right,
+            "disk",
+            "new",
+            Ok(SaveVerdict::Write),
+        ),
+        (
+            Some(("/f", "b")),
+            &right,
+            "disk",
+            "disk",
+            Ok(SaveVerdict::Same),
+        ),
         (
             Some(("/f", "x")),
             &right,
             "disk",
             "new",
-            Err(Stale::IdentityChanged),
+            Err(SaveConflict::IdentityChanged),
         ),
         (
             Some(("/f", "x")),
             "0",
             "other",
             "new",
-            Err(Stale::IdentityChanged),
+            Err(SaveConflict::IdentityChanged),
         ),
         (
             Some(("/g", "b")),
             &right,
             "disk",
             "new",
-            Err(Stale::DocumentFileMismatch),
+            Err(SaveConflict::DocumentFileMismatch),
         ),
         (
             Some(("/g", "x")),
             "0",
             "disk",
             "new",
-            Err(Stale::DocumentFileMismatch),
+            Err(SaveConflict::DocumentFileMismatch),
         ),
         (
             Some(("/f", "b")),
             "0",
             "other",
             "new",
-            Err(Stale::IncarnationChanged),
+            Err(SaveConflict::IncarnationChanged),
         ),
-        (None, &right, "disk", "new", Err(Stale::IncarnationChanged)),
+        (
+            None,
+            &right,
+            "disk",
+            "new",
+            Err(SaveConflict::IncarnationChanged),
+        ),
         (
             Some(("/f", "b")),
             &right,
             "other",
             "disk",
-            Err(Stale::Conflict),
+            Err(SaveConflict::Conflict),
         ),
     ] {
-        let asked = Asked {
-            lane: Lane::Document(Box::new(Bound {
+        let asked = SaveRequest {
+            lane: SaveTarget::Document(Box::new(DocumentSave {
                 binding: bound.map(|(path, identity)| binding(path, identity)),
-                claimed: Claimed::Generation(generation.to_owned()),
+                claimed: IncarnationClaim::Generation(generation.to_owned()),
                 path: "/f".to_owned(),
             })),
             ..asked(Some(baseline), None, content)
@@ -189,7 +228,7 @@ fn every_member_of_an_incarnation_counts() {
         channel_created_at: MADE.to_string(),
         generation: real.generation.to_string(),
     };
-    assert!(Claimed::Whole(claimed.clone()).means(&real));
+    assert!(IncarnationClaim::Whole(claimed.clone()).matches(&real));
     let change: [fn(&mut ClaimedIncarnation); 5] = [
         |claimed| claimed.v = 2,
         |claimed| claimed.document_id.push('0'),
@@ -200,7 +239,10 @@ fn every_member_of_an_incarnation_counts() {
     for change in change {
         let mut other = claimed.clone();
         change(&mut other);
-        assert!(!Claimed::Whole(other.clone()).means(&real), "{other:?}");
+        assert!(
+            !IncarnationClaim::Whole(other.clone()).matches(&real),
+            "{other:?}"
+        );
     }
     let generations = [
         real.generation,
@@ -215,14 +257,14 @@ fn every_member_of_an_incarnation_counts() {
 #[test]
 fn our_own_saves_keep_an_incarnation_and_a_foreign_file_ends_it_also_within_a_millisecond() {
     let first = binding("/f", "a");
-    let lineage = Lineage(vec![id("a")]);
+    let lineage = IdentityHistory(vec![id("a")]);
     let kept = first
         .clone()
         .renewed("/f".to_owned(), &id("b"), &lineage, NOW);
     assert_eq!(kept.incarnation, first.incarnation);
     assert_eq!(kept.identity, id("b"));
     for (path, identity) in [("/f", "stranger"), ("/g", "b")] {
-        let (now, none) = (id(identity), Lineage::default());
+        let (now, none) = (id(identity), IdentityHistory::default());
         let lineage = if path == "/g" { &lineage } else { &none };
         let other = first.clone().renewed(path.to_owned(), &now, lineage, NOW);
         assert_ne!(other.incarnation.generation, first.incarnation.generation);
@@ -232,7 +274,7 @@ fn our_own_saves_keep_an_incarnation_and_a_foreign_file_ends_it_also_within_a_mi
 
 #[test]
 fn a_used_event_id_answers_its_own_request_alone() {
-    let completion = |is_told| Completion {
+    let completion = |is_told| CompletedSave {
         request: hash("request"),
         incarnation: Incarnation::of(DOCUMENT, NOW, MADE),
         doc_seq: 1,
@@ -240,10 +282,19 @@ fn a_used_event_id_answers_its_own_request_alone() {
         identity: id("a"),
         is_told,
     };
-    assert_eq!(completion(true).replay(&hash("request")), Replay::Duplicate);
-    assert_eq!(completion(false).replay(&hash("request")), Replay::First);
+    assert_eq!(
+        completion(true).replay(&hash("request")),
+        ReplayOutcome::Duplicate
+    );
+    assert_eq!(
+        completion(false).replay(&hash("request")),
+        ReplayOutcome::First
+    );
     for is_told in [true, false] {
-        assert_eq!(completion(is_told).replay(&hash("other")), Replay::Conflict);
+        assert_eq!(
+            completion(is_told).replay(&hash("other")),
+            ReplayOutcome::Conflict
+        );
     }
 }
 
@@ -256,11 +307,11 @@ fn parts_of_a_request_do_not_run_into_each_other() {
 #[test]
 fn text_is_small_whole_utf8_without_nul() {
     let max = usize::try_from(limits::FILE_SIZE_MAX).unwrap();
-    assert_eq!(text(vec![b'a'; max + 1]), Err(NoText::TooLarge));
+    assert_eq!(text(vec![b'a'; max + 1]), Err(TextError::TooLarge));
     assert!(text(vec![b'a'; max]).is_ok());
-    assert_eq!(text(b"a\0".to_vec()), Err(NoText::Binary));
-    assert_eq!(text(vec![0xff, 0]), Err(NoText::Binary));
-    assert_eq!(text(vec![0xff]), Err(NoText::NotUtf8));
+    assert_eq!(text(b"a\0".to_vec()), Err(TextError::Binary));
+    assert_eq!(text(vec![0xff, 0]), Err(TextError::Binary));
+    assert_eq!(text(vec![0xff]), Err(TextError::NotUtf8));
     assert_eq!(text("\u{feff}a\r\n😀".into()).unwrap(), "\u{feff}a\r\n😀");
 }
 
@@ -282,18 +333,18 @@ proptest! {
         let baseline = has_baseline.then(|| content(contents[1]));
         let asked = asked(baseline.as_deref(), expected.map(name).as_deref(), &content(contents[2]));
         let saved = saved.map(|n| last(&content(n)));
-        let lineage = Lineage(ancestors.iter().map(|n| id(&name(*n))).collect());
+        let lineage = IdentityHistory(ancestors.iter().map(|n| id(&name(*n))).collect());
         match decide(&asked, &now, saved.as_ref(), &lineage) {
-            Ok(Verdict::Write) => {
+            Ok(SaveVerdict::Write) => {
                 prop_assert!(asked.baseline.is_none_or(|baseline| baseline == now.hash));
                 prop_assert!(asked.content != now.hash);
             }
-            Ok(Verdict::Same | Verdict::Retried) => prop_assert_eq!(asked.content, now.hash),
-            Err(Stale::IdentityChanged) => {
+            Ok(SaveVerdict::Same | SaveVerdict::Retried) => prop_assert_eq!(asked.content, now.hash),
+            Err(SaveConflict::IdentityChanged) => {
                 prop_assert!(expected.is_some_and(|n| n != current && !ancestors.contains(&n)));
             }
-            Err(Stale::Conflict) => prop_assert!(asked.baseline != Some(now.hash)),
-            Err(Stale::DocumentFileMismatch | Stale::IncarnationChanged) => {
+            Err(SaveConflict::Conflict) => prop_assert!(asked.baseline != Some(now.hash)),
+            Err(SaveConflict::DocumentFileMismatch | SaveConflict::IncarnationChanged) => {
                 prop_assert!(false, "no document is saved");
             }
         }

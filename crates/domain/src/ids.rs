@@ -78,7 +78,7 @@ ids! {
     /// A chat room.
     RoomId;
     /// An agent token (its row, never its secret).
-    TokenId;
+    AgentTokenId;
     /// An agent's turn in a room.
     TurnId;
     /// One message to or from an agent in a session.
@@ -92,13 +92,13 @@ ids! {
     /// A person's account, in mode `login`.
     AccountId;
     /// An API key (its row, never its secret).
-    KeyId;
+    ApiKeyId;
     /// One sign-in of a person, which a cookie stands for.
     SignInId;
     /// One sign-in of a person with a tool server, from its link to its end.
-    FlowId;
+    SigninFlowId;
     /// One process of the local browser.
-    ConnectionId;
+    BrowserConnectionId;
     /// A tab of the local browser; never what the browser calls it itself.
     TabId;
     /// A configured backend of the connectors.

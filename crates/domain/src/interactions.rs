@@ -1,29 +1,29 @@
 //! Interactions: what an agent asks a person during a turn, and what a decision answers it.
 //! Pure: rows are `store::approvals`, deciding is `hall::interactions`. Source: contract 3.8.
 
-mod answers;
-mod asks;
-mod cards;
-mod deciding;
-mod standing;
-mod words;
+mod approval_card;
+mod decision_requests;
+mod decisions;
+mod form_answers;
+mod resume_messages;
+mod states;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
-    transcript::{Location, ToolContent, ToolKind},
+    transcript::{ToolContent, ToolKind, ToolLocation},
 };
 
 pub use crate::approvals::ApprovalState;
-pub use answers::{Given, converted};
-pub use asks::{Approve, Batch, Deny, SubmitAnswers};
-pub use cards::Card;
-pub use deciding::{Decided, Decision, allowing, decide, refusing};
-pub use standing::{Standing, Trigger};
-pub use words::{answer_words, grant_words, opaque_words};
+pub use approval_card::InteractionCard;
+pub use decision_requests::{ApproveRequest, BatchRequest, DenyRequest, SubmitAnswersRequest};
+pub use decisions::{Decision, DecisionResult, decide, option_to_allow, response_to_refuse};
+pub use form_answers::{FormAnswers, convert};
+pub use resume_messages::{answer_message, grant_message, opaque_message};
+pub use states::{InteractionRecord, InteractionTrigger};
 
 /// What kind of answer is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ impl InteractionKind {
         [(Self::ToolCall, "tool_call"), (Self::Question, "question")];
 
     /// Its word, which is also the capability its digest names.
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::ToolCall => "tool_call",
             Self::Question => "question",
@@ -52,7 +52,7 @@ impl InteractionKind {
 /// What an option does. Source: the Agent Client Protocol's permission options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OptionKind {
+pub enum PermissionChoiceKind {
     /// This once.
     AllowOnce,
     /// This and all that is like it.
@@ -66,13 +66,13 @@ pub enum OptionKind {
 /// An answer the agent offers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AskOption {
+pub struct PermissionChoice {
     /// The agent's id of it.
     pub option_id: String,
     /// Its words.
     pub name: String,
     /// What it does.
-    pub kind: OptionKind,
+    pub kind: PermissionChoiceKind,
 }
 
 /// How a question is answered.
@@ -95,7 +95,7 @@ pub enum QuestionType {
 
 /// One of a question's choices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct QuestionChoice {
     /// What is answered.
     pub value: String,
     /// What a person reads.
@@ -116,7 +116,7 @@ pub struct Question {
     #[serde(rename = "type")]
     pub kind: QuestionType,
     /// The choices, for a choice.
-    pub options: Vec<Choice>,
+    pub options: Vec<QuestionChoice>,
     /// Whether it must be answered.
     pub required: bool,
     /// What it is unless answered.
@@ -142,9 +142,9 @@ pub enum Resolution {
 /// What a person decided with, beside yes and no.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reply {
+pub struct DecisionReply {
     /// The agent's option that a yes selected.
-    pub option: Option<AskOption>,
+    pub option: Option<PermissionChoice>,
     /// Why a person said no.
     pub deny_reason: Option<String>,
     /// The answers to a question, by question.
@@ -178,13 +178,13 @@ pub struct Interaction {
     /// Full diffs and texts.
     pub content: Vec<ToolContent>,
     /// Places it touches.
-    pub locations: Vec<Location>,
+    pub locations: Vec<ToolLocation>,
     /// The session's folder.
     pub cwd: String,
     /// The permission mode in force.
     pub mode: String,
     /// The answers the agent offers.
-    pub options: Vec<AskOption>,
+    pub options: Vec<PermissionChoice>,
     /// What is asked, for a question.
     pub questions: Vec<Question>,
     /// 64 hex digits over what is asked; another input has another.
@@ -192,11 +192,11 @@ pub struct Interaction {
     /// Whether there is nothing to show but an id.
     pub opaque: bool,
     /// When it was asked.
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When it is parked.
-    pub parks_at: Moment,
+    pub parks_at: Timestamp,
     /// When it is refused for want of an answer.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// Milliseconds until then.
     pub remaining_ms: i64,
     /// Whether nobody answered for a while.
@@ -208,14 +208,14 @@ pub struct Interaction {
     /// Who ended it; `None` for the clock and the server.
     pub resolved_by: Option<AuthorId>,
     /// When it ended.
-    pub resolved_at: Option<Moment>,
+    pub resolved_at: Option<Timestamp>,
     /// What a person decided with; `None` while nobody did.
-    pub reply: Option<Reply>,
+    pub reply: Option<DecisionReply>,
 }
 
 /// An interaction in a list over all sessions. Source: contract 3.8.1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedInteraction {
     /// The interaction.
     pub interaction: Interaction,
     /// Whose session asks.
@@ -226,13 +226,13 @@ pub struct Listed {
 
 /// What an agent asks, as it comes in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asked {
+pub enum InteractionRequest {
     /// A tool call wants a yes or a no; the call is known by its id.
     Permission {
         /// The call.
         tool_call_id: String,
         /// The answers offered.
-        options: Vec<AskOption>,
+        options: Vec<PermissionChoice>,
     },
     /// A form wants answers.
     Form {
@@ -247,7 +247,7 @@ pub enum Asked {
 
 /// What an agent is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum InteractionResponse {
     /// One of the options it offered.
     Selected(String),
     /// A form's values by question.

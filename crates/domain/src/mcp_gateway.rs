@@ -37,13 +37,13 @@ const PASSED_ON: [&str; 6] = [
 ];
 
 /// Whether a question goes to the server as it is.
-pub fn is_passed_on(method: &str) -> bool {
+pub fn is_forwarded(method: &str) -> bool {
     PASSED_ON.contains(&method)
 }
 
 /// What a server said of itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Said<'a> {
+pub struct ServerDescription<'a> {
     /// Its name.
     pub name: &'a str,
     /// Its version.
@@ -54,9 +54,9 @@ pub struct Said<'a> {
     pub instructions: &'a str,
 }
 
-/// The answer to a greeting in the revision `asked`: what the server said of itself, as far as
+/// The answer to a greeting in the revision `forwarded_params`: what the server said of itself, as far as
 /// the gateway hands it on.
-pub fn greeting(said: Said<'_>, asked: &str) -> Value {
+pub fn initialize_result(said: ServerDescription<'_>, asked: &str) -> Value {
     let known = REVISIONS.iter().filter(|known| **known != NEWEST);
     let revision = known.copied().find(|known| *known == asked);
     let mut capabilities = Map::new();
@@ -87,7 +87,7 @@ pub fn greeting(said: Said<'_>, asked: &str) -> Value {
 
 /// What a client asks as the server is asked it: without what the client says of itself, and
 /// without answers to questions, which only people give.
-pub fn asked(params: Value) -> Option<Value> {
+pub fn forwarded_params(params: Value) -> Option<Value> {
     let Value::Object(mut members) = params else {
         return None;
     };
@@ -103,7 +103,7 @@ pub fn asked(params: Value) -> Option<Value> {
 }
 
 /// What a server answered, for a client of this revision: older ones know no `resultType`.
-pub fn answered(mut result: Value, revision: Option<&str>) -> Value {
+pub fn forwarded_result(mut result: Value, revision: Option<&str>) -> Value {
     if revision != Some(NEWEST)
         && result["resultType"] == "complete"
         && let Some(members) = result.as_object_mut()
@@ -114,17 +114,17 @@ pub fn answered(mut result: Value, revision: Option<&str>) -> Value {
 }
 
 /// A call that came to nothing, as a model reads it.
-pub fn not_done(sentence: &str) -> Value {
+pub fn tool_error_result(sentence: &str) -> Value {
     json!({"content": [{"type": "text", "text": sentence}], "isError": true})
 }
 
 /// The failures of a server, as far as they count together.
 #[derive(Clone, Debug, Default)]
-pub struct Failures(VecDeque<Instant>);
+pub struct FailureWindow(VecDeque<Instant>);
 
-impl Failures {
+impl FailureWindow {
     /// Counts one; answers whether that are as many as may be.
-    pub fn note(&mut self, now: Instant) -> bool {
+    pub fn record(&mut self, now: Instant) -> bool {
         let within = Duration::from_secs(MCP_FAILURES_WITHIN_S);
         self.0
             .retain(|before| now.saturating_duration_since(*before) < within);
@@ -133,7 +133,7 @@ impl Failures {
     }
 
     /// Begins anew.
-    pub fn forget(&mut self) {
+    pub fn reset(&mut self) {
         self.0.clear();
     }
 }
@@ -146,19 +146,19 @@ mod tests {
     fn three_failures_within_a_minute_are_too_many_and_three_in_a_longer_time_are_not() {
         let begin = Instant::now();
         let at = |seconds| begin + Duration::from_secs(seconds);
-        let mut failures = Failures::default();
+        let mut failures = FailureWindow::default();
         for (seconds, is_many) in [(0, false), (30, false), (61, false), (80, true), (81, true)] {
-            assert_eq!(failures.note(at(seconds)), is_many, "{seconds}");
+            assert_eq!(failures.record(at(seconds)), is_many, "{seconds}");
         }
-        failures.forget();
-        assert!(!failures.note(at(82)));
+        failures.reset();
+        assert!(!failures.record(at(82)));
     }
 
     #[test]
     fn a_greeting_is_answered_in_the_clients_revision_with_what_the_server_said() {
         let capabilities = json!({"tools": {"listChanged": false}, "logging": {},
             "resources": {"subscribe": true}, "prompts": null, "completions": {}});
-        let said = |instructions| Said {
+        let said = |instructions| ServerDescription {
             name: "files",
             version: "1",
             capabilities: &capabilities,
@@ -167,9 +167,9 @@ mod tests {
         let expected = json!({"protocolVersion": "2025-06-18", "serverInfo": {"name": "files",
             "version": "1"}, "capabilities": {"tools": {"listChanged": true}, "resources": {},
             "completions": {}}});
-        assert_eq!(greeting(said(""), "2025-06-18"), expected);
+        assert_eq!(initialize_result(said(""), "2025-06-18"), expected);
         for other in ["2026-07-28", "1999-01-01"] {
-            let answer = greeting(said("Use it."), other);
+            let answer = initialize_result(said("Use it."), other);
             assert_eq!(answer["protocolVersion"], "2025-11-25");
             assert_eq!(answer["instructions"], "Use it.");
         }
@@ -180,26 +180,29 @@ mod tests {
         let params = json!({"name": "x", "_meta": {"progressToken": 1, "own": 2,
             "io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
         assert_eq!(
-            asked(params),
+            forwarded_params(params),
             Some(json!({"name": "x", "_meta": {"own": 2}}))
         );
         let bare = json!({"name": "x", "_meta": {"progressToken": 1}});
-        assert_eq!(asked(bare), Some(json!({"name": "x"})));
-        assert_eq!(asked(Value::Null), None);
+        assert_eq!(forwarded_params(bare), Some(json!({"name": "x"})));
+        assert_eq!(forwarded_params(Value::Null), None);
         // An agent answers no question that a server puts to a person.
         let forged = json!({"name": "x", "requestState": "s",
             "inputResponses": {"sure": {"action": "accept", "content": {}}}});
-        assert_eq!(asked(forged), Some(json!({"name": "x"})));
+        assert_eq!(forwarded_params(forged), Some(json!({"name": "x"})));
     }
 
     #[test]
     fn only_the_newest_clients_are_told_that_a_result_is_complete() {
         let result = json!({"content": [], "resultType": "complete"});
-        assert_eq!(answered(result.clone(), Some("2026-07-28")), result);
+        assert_eq!(forwarded_result(result.clone(), Some("2026-07-28")), result);
         for older in [None, Some("2025-11-25")] {
-            assert_eq!(answered(result.clone(), older), json!({"content": []}));
+            assert_eq!(
+                forwarded_result(result.clone(), older),
+                json!({"content": []})
+            );
         }
         let other = json!({"resultType": "other"});
-        assert_eq!(answered(other.clone(), None), other);
+        assert_eq!(forwarded_result(other.clone(), None), other);
     }
 }

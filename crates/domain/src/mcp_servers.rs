@@ -1,31 +1,33 @@
 //! Managed tool servers of an agent: what an entry is, and what somebody may make of it.
-//! Pure: rows are `store::mcp_servers`, files and programs are `world::programs`, deeds are
+//! Pure: rows are `store::mcp_servers`, files and programs are `world::server_programs`, deeds are
 //! `hall::mcp_servers`. Source: contract 4.2 to 4.6.
 
-pub mod card;
-pub mod connection;
-pub mod discovered;
+pub mod approval_card;
+pub mod connection_config;
+pub mod event_payloads;
 pub mod pin;
+pub mod project_servers;
 pub mod repin;
+pub mod server_test;
 pub mod status;
-pub mod tested;
-pub mod told;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
     ids::{AgentId, ApprovalId, AuthorId},
     limits,
-    text::Check,
 };
 
-pub use card::{Card, Place};
-pub use connection::{AuthKind, Connection, Remote, SecretText, Stdio, Transport};
-pub use pin::{Pin, Program, Verdict};
-pub use repin::Differing;
-pub use status::{Facts, Status, Trigger, next};
-pub use tested::{HeldBack, Tested};
+pub use approval_card::{CardSubject, ServerApprovalCard};
+pub use connection_config::{
+    ConnectionConfig, RemoteConfig, SecretText, ServerAuthKind, StdioConfig, Transport,
+};
+pub use pin::{Pin, PinComparison, ProgramFiles};
+pub use repin::PinDifference;
+pub use server_test::{ServerTestResult, TestBlocker};
+pub use status::{ServerStatus, StatusFacts, StatusTrigger, next};
 
 /// The name of our own server, which every agent has and no entry may take.
 pub const RESERVED_NAME: &str = "guildhall";
@@ -119,15 +121,15 @@ pub struct McpServer {
     /// Whether it is used.
     pub enabled: bool,
     /// How it is reached.
-    pub connection: Connection,
+    pub connection: ConnectionConfig,
     /// When it was added.
-    pub added_at: Moment,
+    pub added_at: Timestamp,
     /// Who asked for it.
     pub added_by: AuthorId,
     /// How often name, connection or `enabled` changed, from 1.
     pub rev: u64,
     /// How it stands.
-    pub status: Status,
+    pub status: ServerStatus,
     /// One sentence for people, at most 400 characters.
     pub status_detail: Option<String>,
     /// How its sign-in stands; `None` when none is known to be wanted.
@@ -144,8 +146,8 @@ pub struct McpServer {
 
 impl McpServer {
     /// The facts its status follows from.
-    pub fn facts(&self) -> Facts {
-        Facts {
+    pub fn facts(&self) -> StatusFacts {
+        StatusFacts {
             is_missing: self.connection.transport() == Transport::Stdio && !self.pin.has_program(),
             wants_sign_in: self.auth_status == Some(AuthStatus::NeedsAuth),
             was_listed: self.tool_count.is_some(),
@@ -159,8 +161,8 @@ impl McpServer {
 
     /// The same with every value of env and headers hidden.
     #[must_use]
-    pub fn hidden(mut self) -> Self {
-        self.connection = self.connection.hidden();
+    pub fn redacted(mut self) -> Self {
+        self.connection = self.connection.redacted();
         self
     }
 
@@ -177,7 +179,7 @@ impl McpServer {
             "The key for its secrets is lost; enter these again: {names}."
         ));
         if self.enabled {
-            self.status = Status::Failing;
+            self.status = ServerStatus::Failing;
         }
         self
     }
@@ -198,27 +200,27 @@ impl McpServer {
 
 /// An entry, as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewServer {
+pub struct NewMcpServer {
     /// The agent that the body names, if it names one.
     pub agent_id: Option<AgentId>,
     /// As it was sent.
     pub name: String,
     /// How it is reached.
-    pub connection: Connection,
+    pub connection: ConnectionConfig,
 }
 
-impl NewServer {
+impl NewMcpServer {
     /// Checks everything that can be decided from the request alone, in the order of contract
     /// 4.4, rows 3 to 5; answers the name.
     ///
     /// # Errors
     /// [`Refusal::Validation`], [`Refusal::AgentIdMismatch`], [`Refusal::ReservedName`].
     pub fn check(&self, agent: AgentId) -> Result<ServerName, Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let name = check_name(&mut check, &self.name);
         self.connection.check(&mut check, "connection");
         self.connection.check_nothing_kept(&mut check, "connection");
-        check.done()?;
+        check.finish()?;
         if self.agent_id.is_some_and(|named| named != agent) {
             return Err(Refusal::AgentIdMismatch);
         }
@@ -231,13 +233,13 @@ impl NewServer {
 /// # Errors
 /// [`Refusal::Validation`], [`Refusal::ReservedName`].
 pub fn name_to_make(text: &str) -> Result<ServerName, Refusal> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let name = check_name(&mut check, text);
-    check.done()?;
+    check.finish()?;
     not_reserved(name)
 }
 
-fn check_name(check: &mut Check, text: &str) -> Option<ServerName> {
+fn check_name(check: &mut FieldValidator, text: &str) -> Option<ServerName> {
     let name = ServerName::parse(text);
     if name.is_none() {
         let rule = "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen, and not . or ..";
@@ -253,14 +255,14 @@ fn not_reserved(name: Option<ServerName>) -> Result<ServerName, Refusal> {
 
 /// What may change of an entry; absent leaves it as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ServerPatch {
+pub struct McpServerPatch {
     /// How it is reached; a value of `"***"` keeps the stored one.
-    pub connection: Option<Connection>,
+    pub connection: Option<ConnectionConfig>,
     /// Whether it is used.
     pub enabled: Option<bool>,
 }
 
-impl ServerPatch {
+impl McpServerPatch {
     /// A change of `enabled` alone.
     pub fn enabled(enabled: bool) -> Self {
         Self {
@@ -274,11 +276,11 @@ impl ServerPatch {
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(connection) = &self.connection {
             connection.check(&mut check, "connection");
         }
-        check.done()
+        check.finish()
     }
 
     /// Whether the change is one that needs a card: another connection, and switching on.
@@ -294,7 +296,7 @@ impl ServerPatch {
 }
 
 #[cfg(test)]
-#[path = "mcp_servers_tested_tests.rs"]
+#[path = "mcp_server_test_tests.rs"]
 mod tested_tests;
 #[cfg(test)]
 #[path = "mcp_servers_tests.rs"]

@@ -5,43 +5,43 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{card::summary, *};
+use super::{approval_card::summary, *};
 use crate::{
     agents::{Agent, AgentState, ResponseMode},
     events::Event,
 };
 
-pub(super) fn values(pairs: &[(&str, &str)]) -> connection::Values {
+pub(super) fn values(pairs: &[(&str, &str)]) -> connection_config::SecretValues {
     let value =
         |(name, text): &(&str, &str)| ((*name).to_owned(), SecretText::sent((*text).to_owned()));
     pairs.iter().map(value).collect()
 }
 
-pub(super) fn stdio(command: &str, args: &[&str], env: &[(&str, &str)]) -> Connection {
-    Connection::Stdio(Stdio {
+pub(super) fn stdio(command: &str, args: &[&str], env: &[(&str, &str)]) -> ConnectionConfig {
+    ConnectionConfig::Stdio(StdioConfig {
         command: command.to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
         env: values(env),
     })
 }
 
-pub(super) fn http(url: &str, headers: &[(&str, &str)]) -> Connection {
-    Connection::Http(Remote {
+pub(super) fn http(url: &str, headers: &[(&str, &str)]) -> ConnectionConfig {
+    ConnectionConfig::Http(RemoteConfig {
         url: url.to_owned(),
         headers: values(headers),
         auth_kind: None,
     })
 }
 
-pub(super) fn server(connection: Connection) -> McpServer {
+pub(super) fn server(connection: ConnectionConfig) -> McpServer {
     McpServer {
         name: ServerName::parse("files").unwrap(),
         enabled: true,
         connection,
-        added_at: Moment::from_millis(1),
+        added_at: Timestamp::from_millis(1),
         added_by: AuthorId::from_bytes([1; 16]),
         rev: 1,
-        status: Status::Unknown,
+        status: ServerStatus::Unknown,
         status_detail: None,
         auth_status: None,
         auth_client_origin: None,
@@ -67,14 +67,14 @@ fn agent() -> Agent {
         enclosed: true,
         state: AgentState::Ready,
         live_process: false,
-        created_at: Moment::from_millis(0),
-        updated_at: Moment::from_millis(0),
+        created_at: Timestamp::from_millis(0),
+        updated_at: Timestamp::from_millis(0),
     }
 }
 
 /// The fields that a new entry is refused for.
-fn wrong(name: &str, connection: &Connection) -> Vec<String> {
-    let ask = NewServer {
+fn wrong(name: &str, connection: &ConnectionConfig) -> Vec<String> {
+    let ask = NewMcpServer {
         agent_id: None,
         name: name.to_owned(),
         connection: connection.clone(),
@@ -112,7 +112,7 @@ fn a_name_is_one_to_sixty_four_plain_characters_and_no_folder() {
 fn our_own_name_is_refused_in_any_case_after_shape_and_agent() {
     let own = AgentId::from_bytes([2; 16]);
     let ask = |name: &str, agent_id, connection| {
-        NewServer {
+        NewMcpServer {
             agent_id,
             name: name.to_owned(),
             connection,
@@ -199,7 +199,7 @@ fn an_address_is_what_its_reader_sees() {
     ] {
         assert_eq!(wrong("n", &http(url, &[])).is_empty(), is_good, "{url:?}");
     }
-    let Connection::Http(remote) = http("http://x/a#b#c", &[]).without_fragment() else {
+    let ConnectionConfig::Http(remote) = http("http://x/a#b#c", &[]).without_fragment() else {
         panic!("an address");
     };
     assert_eq!(remote.url, "http://x/a");
@@ -241,7 +241,9 @@ fn three_stars_keep_the_stored_value_of_that_name_and_nothing_else() {
         .complete(&stored)
         .unwrap();
     assert_eq!(kept, stdio("y", &[], &[("A", "1"), ("C", "3")]));
-    let wrong = |connection: Connection, stored: &Connection| match connection.complete(stored) {
+    let wrong = |connection: ConnectionConfig, stored: &ConnectionConfig| match connection
+        .complete(stored)
+    {
         Err(Refusal::Validation(invalid)) => invalid.field_errors.into_keys().collect::<Vec<_>>(),
         other => panic!("{other:?}"),
     };
@@ -256,7 +258,7 @@ fn three_stars_keep_the_stored_value_of_that_name_and_nothing_else() {
     );
     // What was lost is not kept either.
     assert_eq!(
-        wrong(stdio("y", &[], &[("A", "***")]), &stored.clone().hidden()),
+        wrong(stdio("y", &[], &[("A", "***")]), &stored.clone().redacted()),
         ["connection.env.A"]
     );
     let stored = http("http://x", &[("Authorization", "Bearer 1")]);
@@ -281,8 +283,8 @@ fn no_form_of_an_entry_but_its_own_word_shows_a_value() {
             "{written}"
         );
         assert!(!format!("{entry:?}").contains(canary));
-        let card = Card::of(
-            Place {
+        let card = ServerApprovalCard::of(
+            CardSubject {
                 agent: &agent(),
                 name: &entry.name,
                 program: None,
@@ -291,17 +293,17 @@ fn no_form_of_an_entry_but_its_own_word_shows_a_value() {
         );
         assert!(!serde_json::to_string(&card).unwrap().contains(canary));
         assert!(!summary("Add", &agent(), (&entry.name, &connection)).contains(canary));
-        assert!(connection.in_clear().to_string().contains(canary));
+        assert!(connection.to_plain_json().to_string().contains(canary));
         // What was written is read back without values.
         let read: McpServer = serde_json::from_str(&written).unwrap();
-        assert_eq!(read, entry.hidden());
+        assert_eq!(read, entry.redacted());
     }
 }
 
 #[test]
 fn an_entry_is_told_as_the_contract_writes_it() {
     let mut entry = server(stdio("x", &["-y"], &[("KEY", "v")]));
-    entry.status = Status::CommandMissing;
+    entry.status = ServerStatus::CommandMissing;
     entry.auth_status = Some(AuthStatus::NeedsAuth);
     let pin = json!({"executablePath": null, "executableSha256": null, "scriptPath": null,
         "scriptSha256": null, "toolsSha256": null, "pinnedAt": null});
@@ -313,10 +315,10 @@ fn an_entry_is_told_as_the_contract_writes_it() {
         "authClientOrigin": null, "approvalId": null, "toolCount": null, "pin": pin,
     });
     assert_eq!(serde_json::to_value(&entry).unwrap(), expected);
-    entry.connection = Connection::Sse(Remote {
+    entry.connection = ConnectionConfig::Sse(RemoteConfig {
         url: "http://x".to_owned(),
         headers: BTreeMap::new(),
-        auth_kind: Some(AuthKind::Oauth2),
+        auth_kind: Some(ServerAuthKind::Oauth2),
     });
     let connection = &serde_json::to_value(&entry).unwrap()["connection"];
     let expected =
@@ -327,12 +329,12 @@ fn an_entry_is_told_as_the_contract_writes_it() {
 #[test]
 fn words_of_the_wire_are_those_of_serde() {
     let word = |value: Value| value.as_str().unwrap().to_owned();
-    for (value, known) in Status::WORDS {
+    for (value, known) in ServerStatus::WORDS {
         assert_eq!(word(serde_json::to_value(value).unwrap()), known);
     }
     for (value, known) in Transport::WORDS {
         assert_eq!(word(serde_json::to_value(value).unwrap()), known);
-        assert_eq!(value.word(), known);
+        assert_eq!(value.as_str(), known);
     }
     for (value, known) in AuthStatus::WORDS {
         assert_eq!(word(serde_json::to_value(value).unwrap()), known);
@@ -354,14 +356,14 @@ fn a_card_shows_everything_that_runs_and_the_values_that_decide_what_runs() {
             ("env", "e"),
         ],
     );
-    let program = Program {
+    let program = ProgramFiles {
         executable_path: "/opt/tool".to_owned(),
         executable_sha256: "ab".to_owned(),
         script: Some(("/s".to_owned(), "cd".to_owned())),
     };
     let name = ServerName::parse("files").unwrap();
     let agent = agent();
-    let place = Place {
+    let place = CardSubject {
         agent: &agent,
         name: &name,
         program: Some(&program),
@@ -378,12 +380,12 @@ fn a_card_shows_everything_that_runs_and_the_values_that_decide_what_runs() {
         "url": null, "headerNames": [],
     });
     assert_eq!(
-        serde_json::to_value(Card::of(place, &connection)).unwrap(),
+        serde_json::to_value(ServerApprovalCard::of(place, &connection)).unwrap(),
         expected
     );
     let address = http("https://x/mcp", &[("Authorization", "Bearer t")]);
-    let card = serde_json::to_value(Card::of(
-        Place {
+    let card = serde_json::to_value(ServerApprovalCard::of(
+        CardSubject {
             program: None,
             ..place
         },
@@ -400,12 +402,13 @@ fn a_card_shows_everything_that_runs_and_the_values_that_decide_what_runs() {
 
 #[test]
 fn a_launcher_and_a_missing_program_are_said_on_the_card() {
-    let program = Program {
+    let program = ProgramFiles {
         executable_path: "/bin/x".to_owned(),
         executable_sha256: String::new(),
         script: None,
     };
-    let count = |connection: &Connection, program| card::why(connection, program).len();
+    let count =
+        |connection: &ConnectionConfig, program| approval_card::why(connection, program).len();
     assert_eq!(count(&stdio("tool", &[], &[]), Some(&program)), 1);
     assert_eq!(count(&stdio("/usr/bin/npx", &[], &[]), Some(&program)), 2);
     assert_eq!(count(&stdio("npx", &[], &[("PATH", "")]), None), 4);
@@ -420,11 +423,11 @@ fn what_needs_a_card_is_another_connection_and_switching_on() {
     let on = server(stdio("x", &[], &[]));
     let off = McpServer {
         enabled: false,
-        status: Status::Disabled,
+        status: ServerStatus::Disabled,
         ..on.clone()
     };
     let connection = Some(on.connection.clone());
-    let patch = |connection, enabled| ServerPatch {
+    let patch = |connection, enabled| McpServerPatch {
         connection,
         enabled,
     };
@@ -445,15 +448,15 @@ fn what_needs_a_card_is_another_connection_and_switching_on() {
 fn lost_values_are_named_and_an_entry_without_any_stands_as_it_is() {
     let whole = server(stdio("x", &[], &[("A", "1"), ("B", "2")]));
     assert_eq!(whole.clone().with_lost_values(), whole);
-    let lost = whole.clone().hidden().with_lost_values();
-    assert_eq!(lost.status, Status::Failing);
+    let lost = whole.clone().redacted().with_lost_values();
+    assert_eq!(lost.status, ServerStatus::Failing);
     assert!(lost.status_detail.unwrap().ends_with("again: A, B."));
     let off = McpServer {
         enabled: false,
-        status: Status::Disabled,
-        ..whole.hidden()
+        status: ServerStatus::Disabled,
+        ..whole.redacted()
     };
-    assert_eq!(off.with_lost_values().status, Status::Disabled);
+    assert_eq!(off.with_lost_values().status, ServerStatus::Disabled);
 }
 
 #[test]
@@ -462,19 +465,22 @@ fn a_change_is_told_by_what_it_changed() {
     let by = AuthorId::from_bytes([1; 16]);
     let names = |events: Vec<Event>| events.iter().map(Event::name).collect::<Vec<_>>();
     let before = server(stdio("x", &[], &[("KEY", "canary-value")]));
-    let of = |after: &McpServer, by| names(told::of_change(agent, &before, after, by));
-    assert_eq!(names(told::of_added(agent, &before)), ["mcp_server_added"]);
+    let of = |after: &McpServer, by| names(event_payloads::of_change(agent, &before, after, by));
+    assert_eq!(
+        names(event_payloads::of_added(agent, &before)),
+        ["mcp_server_added"]
+    );
     assert!(of(&before, Some(by)).is_empty());
     let off = McpServer {
         enabled: false,
-        status: Status::Disabled,
+        status: ServerStatus::Disabled,
         ..before.clone()
     };
     let [updated, status] = ["mcp_server_updated", "mcp_server_status_changed"];
     assert_eq!(of(&off, Some(by)), [updated, status]);
     // What the server notes by itself is no change of somebody's.
     let ready = McpServer {
-        status: Status::Ready,
+        status: ServerStatus::Ready,
         tool_count: Some(3),
         ..before.clone()
     };
@@ -491,19 +497,22 @@ fn a_change_is_told_by_what_it_changed() {
         connection: stdio("x", &[], &[("KEY", "other")]),
         ..before.clone()
     };
-    let events = told::of_change(agent, &before, &other, Some(by));
+    let events = event_payloads::of_change(agent, &before, &other, Some(by));
     let Event::McpServerUpdated(updated) = &events[0] else {
         panic!("{events:?}");
     };
     assert_eq!(updated.changed, ["connection"]);
-    for event in told::of_added(agent, &before).iter().chain(&events) {
+    for event in event_payloads::of_added(agent, &before)
+        .iter()
+        .chain(&events)
+    {
         let written = serde_json::to_string(event).unwrap();
         assert!(
             !written.contains("canary-value") && !written.contains("other"),
             "{written}"
         );
         assert_eq!(
-            event.filing(&[]).scope.to_string(),
+            event.visibility(&[]).scope.to_string(),
             format!("agent:{agent}")
         );
     }
@@ -513,9 +522,9 @@ proptest! {
     /// Nothing an agent writes can make a card that reads otherwise than it runs.
     #[test]
     fn a_legible_text_holds_nothing_that_deceives(text in any::<String>()) {
-        let shown = card::legible(&text);
+        let shown = approval_card::legible(&text);
         prop_assert!(!shown.chars().any(char::is_control));
-        prop_assert_eq!(card::legible(&shown), shown.clone());
+        prop_assert_eq!(approval_card::legible(&shown), shown.clone());
         let deceives = |c: char| "\u{202e}\u{2066}\u{200b}\u{feff}".contains(c);
         prop_assert!(!shown.contains(deceives));
     }

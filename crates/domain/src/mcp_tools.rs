@@ -63,7 +63,7 @@ impl ToolDefinition {
     }
 
     /// What a person reads: the title, that of the annotations, or the name.
-    pub fn shown(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         let titles = [self.title.as_deref(), self.hint("title", Value::as_str)];
         let title = titles
             .into_iter()
@@ -129,7 +129,7 @@ pub fn digest(tools: &[ToolDefinition]) -> Result<String, Fault> {
 /// What may differ between two definitions of one tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum ToolMember {
+pub enum ToolField {
     /// Its title.
     Title,
     /// Its description.
@@ -150,7 +150,7 @@ pub struct ChangedTool {
     /// Its name.
     pub name: String,
     /// What differs.
-    pub members: Vec<ToolMember>,
+    pub members: Vec<ToolField>,
 }
 
 /// How two lists of tools differ; each part sorted by name.
@@ -210,7 +210,7 @@ fn by_name(tools: &[ToolDefinition]) -> ByName<'_> {
 }
 
 /// What differs between the tools of one name, of which a careless server may list several.
-fn differing(before: &[&ToolDefinition], now: &[&ToolDefinition]) -> Vec<ToolMember> {
+fn differing(before: &[&ToolDefinition], now: &[&ToolDefinition]) -> Vec<ToolField> {
     let (mut before, mut now) = (before.to_vec(), now.to_vec());
     // Their order says nothing, so those that stayed are paired first.
     before.retain(|tool| match now.iter().position(|other| other == tool) {
@@ -221,7 +221,7 @@ fn differing(before: &[&ToolDefinition], now: &[&ToolDefinition]) -> Vec<ToolMem
         None => true,
     });
     if before.len() != now.len() {
-        return vec![ToolMember::Count];
+        return vec![ToolField::Count];
     }
     type Read = fn(&ToolDefinition) -> Value;
     let differs = |member: Read| {
@@ -230,12 +230,12 @@ fn differing(before: &[&ToolDefinition], now: &[&ToolDefinition]) -> Vec<ToolMem
             .zip(&now)
             .any(|(old, new)| member(old) != member(new))
     };
-    let members: [(ToolMember, Read); 5] = [
-        (ToolMember::Title, |tool| json!(tool.title)),
-        (ToolMember::Description, |tool| json!(tool.description)),
-        (ToolMember::InputSchema, |tool| tool.input_schema.clone()),
-        (ToolMember::OutputSchema, |tool| json!(tool.output_schema)),
-        (ToolMember::Annotations, |tool| json!(tool.annotations)),
+    let members: [(ToolField, Read); 5] = [
+        (ToolField::Title, |tool| json!(tool.title)),
+        (ToolField::Description, |tool| json!(tool.description)),
+        (ToolField::InputSchema, |tool| tool.input_schema.clone()),
+        (ToolField::OutputSchema, |tool| json!(tool.output_schema)),
+        (ToolField::Annotations, |tool| json!(tool.annotations)),
     ];
     let found = members.into_iter().filter(|(_, member)| differs(*member));
     found.map(|(name, _)| name).collect()

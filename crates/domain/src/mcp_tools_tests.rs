@@ -80,8 +80,8 @@ fn hints_are_read_as_mcp_has_their_defaults() {
             "{tool:?}"
         );
     }
-    assert_eq!(hinted(json!({"title": "Add"})).shown(), "Add");
-    assert_eq!(tool("a").shown(), "a");
+    assert_eq!(hinted(json!({"title": "Add"})).display_name(), "Add");
+    assert_eq!(tool("a").display_name(), "a");
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn each_member_that_changed_is_named() {
         added: vec!["new".to_owned()],
         changed: vec![ChangedTool {
             name: "a".to_owned(),
-            members: vec![ToolMember::Description, ToolMember::OutputSchema],
+            members: vec![ToolField::Description, ToolField::OutputSchema],
         }],
         removed: vec!["gone".to_owned()],
     };
@@ -112,7 +112,7 @@ fn a_tool_that_is_only_gone_asks_nothing() {
 #[test]
 fn a_second_tool_of_a_name_is_a_change() {
     let diff = compare(&[tool("a")], &[tool("a"), tool("a")]);
-    assert_eq!(diff.changed[0].members, [ToolMember::Count]);
+    assert_eq!(diff.changed[0].members, [ToolField::Count]);
 }
 
 fn definitions() -> impl Strategy<Value = Vec<ToolDefinition>> {

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     agents::ResponseMode,
     authors::{AuthorKind, Handle, empty_as_none},
     ids::{AgentId, AuthorId, RoomId},
@@ -53,7 +53,7 @@ impl From<crate::authors::Author> for AuthorSummary {
 /// Where a member comes from; bridges add platforms later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum MemberOrigin {
     /// An author of this installation.
     Local,
 }
@@ -71,13 +71,13 @@ pub struct Member {
     /// When an agent answers here; inert for people.
     pub response_mode: ResponseMode,
     /// When it joined.
-    pub joined_at: Moment,
+    pub joined_at: Timestamp,
     /// The room's newest entry when it joined.
     pub joined_seq: u64,
     /// Its read cursor.
     pub last_read_seq: u64,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: MemberOrigin,
 }
 
 /// The mode a new member gets when none is asked for.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Moment, Refusal, ids::AuthorId, limits};
+use crate::{Refusal, Timestamp, ids::AuthorId, limits};
 
 /// One emoji, in its fully qualified form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,20 +41,20 @@ pub struct Reaction {
     /// Who, in the order of reacting.
     pub author_ids: Vec<AuthorId>,
     /// When the first of them did.
-    pub first_at: Moment,
+    pub first_at: Timestamp,
 }
 
 /// All reactions to one entry, with the moment of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Reactions(Vec<Given>);
+pub struct Reactions(Vec<AuthorReaction>);
 
 /// One author's reaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Given {
+struct AuthorReaction {
     emoji: Emoji,
     by: AuthorId,
-    at: Moment,
+    at: Timestamp,
 }
 
 impl Reactions {
@@ -70,13 +70,13 @@ impl Reactions {
     /// # Errors
     /// [`Refusal::TooManyReactions`] when it would be one more than
     /// [`limits::REACTION_EMOJIS_MAX`] different emojis.
-    pub fn add(&mut self, emoji: Emoji, by: AuthorId, at: Moment) -> Result<(), Refusal> {
-        let shown = self.shown();
+    pub fn add(&mut self, emoji: Emoji, by: AuthorId, at: Timestamp) -> Result<(), Refusal> {
+        let shown = self.summaries();
         let is_new = shown.iter().all(|reaction| reaction.emoji != emoji);
         if is_new && shown.len() >= limits::REACTION_EMOJIS_MAX {
             return Err(Refusal::TooManyReactions);
         }
-        self.0.push(Given { emoji, by, at });
+        self.0.push(AuthorReaction { emoji, by, at });
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Reactions {
     }
 
     /// The reactions by emoji, the one given first first.
-    pub fn shown(&self) -> Vec<Reaction> {
+    pub fn summaries(&self) -> Vec<Reaction> {
         let mut shown: Vec<Reaction> = Vec::new();
         for given in &self.0 {
             match shown.iter_mut().find(|known| known.emoji == given.emoji) {
@@ -166,10 +166,11 @@ mod tests {
         let (ada, bob) = (AuthorId::from_bytes([1; 16]), AuthorId::from_bytes([2; 16]));
         let mut all = Reactions::default();
         for (at, text, by) in [(1, "👍", ada), (2, "🎉", ada), (3, "👍", bob)] {
-            all.add(emoji(text), by, Moment::from_millis(at)).unwrap();
+            all.add(emoji(text), by, Timestamp::from_millis(at))
+                .unwrap();
         }
         let shown = |all: &Reactions| -> Vec<(String, Vec<AuthorId>, i64)> {
-            all.shown()
+            all.summaries()
                 .into_iter()
                 .map(|one| (one.emoji.0, one.author_ids, one.first_at.as_millis()))
                 .collect()
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn an_entry_has_at_most_20_different_emojis() {
         let (ada, bob) = (AuthorId::from_bytes([1; 16]), AuthorId::from_bytes([2; 16]));
-        let at = Moment::from_millis(1);
+        let at = Timestamp::from_millis(1);
         let mut all = Reactions::default();
         let mut known = emojis::iter().map(|known| emoji(known.as_str()));
         let first = known.next().unwrap();

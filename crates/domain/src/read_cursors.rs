@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, RoomId},
 };
 
@@ -23,13 +23,13 @@ pub struct ReadCursor {
     /// Posts of others beyond it that name the author.
     pub mention_count: u64,
     /// When it last moved.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 /// Where a cursor at `old` moves when asked to `asked` in a room whose newest entry is `newest`.
 ///
 /// Forward only unless `allow_back`; above the newest counts as the newest.
-pub fn moved(old: u64, asked: u64, newest: u64, allow_back: bool) -> u64 {
+pub fn next_position(old: u64, asked: u64, newest: u64, allow_back: bool) -> u64 {
     let target = asked.min(newest);
     if allow_back { target } else { target.max(old) }
 }
@@ -47,7 +47,7 @@ mod tests {
             (3, 99, 9, false, 9),
             (3, 0, 9, true, 0),
         ] {
-            assert_eq!(moved(old, asked, newest, back), expected);
+            assert_eq!(next_position(old, asked, newest, back), expected);
         }
     }
 }

@@ -4,12 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     authors::{empty_as_none, null_as_empty},
+    field_validation::FieldValidator,
     ids::{AgentId, AuthorId, RoomId},
     limits,
     members::{AuthorSummary, Member},
-    text::Check,
 };
 
 /// What kind of room it is.
@@ -120,17 +120,17 @@ pub struct Room {
     /// The room's own limits.
     pub limit_overrides: LimitOverrides,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Time of its newest entry, at birth of its making.
-    pub last_activity_at: Moment,
+    pub last_activity_at: Timestamp,
     /// Always `null` until rooms can be bridged.
-    pub bridge: Option<Bridge>,
+    pub bridge: Option<RoomBridge>,
 }
 
 /// The outside chat a room is joined to; no room is until bridges come.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bridge {
+pub struct RoomBridge {
     /// How much of the outside chat the bridge sees.
     pub visibility: String,
     /// The outside chat's title.
@@ -139,7 +139,7 @@ pub struct Bridge {
 
 /// A room as one caller sees it in the listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RoomSeen {
+pub struct RoomView {
     /// The room.
     pub room: Room,
     /// Unread posts of others; `None` when the caller is no member.
@@ -158,7 +158,7 @@ pub struct RoomSeen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomDetail {
     /// The listing's view.
-    pub seen: RoomSeen,
+    pub seen: RoomView,
     /// Its members by joining.
     pub members: Vec<Member>,
     /// Authors who wrote here and are no members.
@@ -196,7 +196,7 @@ impl NewRoom {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(title) = &self.title {
             check_title(&mut check, title);
         }
@@ -226,17 +226,17 @@ impl NewRoom {
                 format!("at most {}", limits::ROOM_AGENT_IDS_MAX),
             );
         }
-        check.done()
+        check.finish()
     }
 
     /// The slug and title the room gets; `title` is `None` when it follows the members' names.
     ///
     /// # Errors
     /// [`Refusal::InvalidSlug`] when the given slug breaks the grammar or none can be made.
-    pub fn naming(&self) -> Result<Naming, Refusal> {
+    pub fn naming(&self) -> Result<RoomName, Refusal> {
         let title = self.title.as_ref().map(|title| title.trim().to_owned());
         match self.kind {
-            RoomKind::Dm => Ok(Naming {
+            RoomKind::Dm => Ok(RoomName {
                 slug: String::new(),
                 title,
             }),
@@ -246,7 +246,7 @@ impl NewRoom {
                     None => slug_from_title(title.as_deref().unwrap_or_default())?,
                 };
                 let title = title.unwrap_or_else(|| format!("#{slug}"));
-                Ok(Naming {
+                Ok(RoomName {
                     slug,
                     title: Some(title),
                 })
@@ -257,7 +257,7 @@ impl NewRoom {
 
 /// What a room is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Naming {
+pub struct RoomName {
     /// `""` for a direct message.
     pub slug: String,
     /// `None` when the title follows the members' names.
@@ -295,7 +295,7 @@ impl RoomPatch {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(title) = &self.title {
             check_title(&mut check, title);
         }
@@ -325,7 +325,7 @@ impl RoomPatch {
                 check.number(field, number, &range);
             }
         }
-        check.done()
+        check.finish()
     }
 
     /// The room's own limits after the change.
@@ -375,13 +375,13 @@ fn slug_given(slug: &str) -> Result<String, Refusal> {
     }
 }
 
-fn check_title(check: &mut Check, title: &str) {
+fn check_title(check: &mut FieldValidator, title: &str) {
     let range = limits::ROOM_TITLE_CHARS;
     check.chars("title", title.trim(), *range.start(), *range.end());
     check.one_line("title", title);
 }
 
-fn check_topic(check: &mut Check, topic: &str) {
+fn check_topic(check: &mut FieldValidator, topic: &str) {
     check.chars("topic", topic, 0, limits::ROOM_TOPIC_CHARS_MAX);
     check.no_null("topic", topic);
 }
@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn a_channel_gets_its_slug_from_the_ask_or_its_title() {
         let named = |slug: &str, title: &str| {
-            Ok(Naming {
+            Ok(RoomName {
                 slug: slug.to_owned(),
                 title: Some(title.to_owned()),
             })

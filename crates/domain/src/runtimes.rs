@@ -1,29 +1,29 @@
 //! Runtimes: the programs agents run on, and what each can do.
-//! Pure: programs are found and spoken to by `world::runtimes` and `world::acp`.
+//! Pure: programs are found and spoken to by `world::runtime_programs` and `world::acp`.
 //! Source: contract 3.3, 3.4.
 
 mod capabilities;
 mod consent;
-mod modes;
-mod probed;
+mod permission_modes;
 mod profiles;
+mod reported_capabilities;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Moment;
+use crate::Timestamp;
 
-pub use capabilities::{Capabilities, Features, Section, capabilities};
-pub use consent::{may_use, stands};
-pub use probed::{NativeMode, OptionValue, Probed, ReportedOption};
+pub use capabilities::{Capabilities, RuntimeFeatures, SettingsSection, capabilities};
+pub use consent::{is_valid, may_use};
 pub use profiles::{
-    Definition, DefinitionProblem, OPENCODE_CONFIG, Profile, Program, REHEARSAL, Transcript,
-    is_kind, profiles,
+    DefinitionProblem, OPENCODE_CONFIG, REHEARSAL, RuntimeDefinition, RuntimeProfile,
+    RuntimeProgram, TranscriptFormat, is_kind, profiles,
 };
+pub use reported_capabilities::{NativeMode, OptionValue, ReportedCapabilities, ReportedOption};
 
 /// Where a turn stops in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stop {
+pub enum StopPoint {
     /// It asks before it acts.
     Ask,
     /// It acts, and asks when it must.
@@ -35,7 +35,7 @@ pub enum Stop {
 /// When a mode asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asks {
+pub enum PromptPolicy {
     /// Before every act.
     Always,
     /// Before a risky act.
@@ -47,7 +47,7 @@ pub enum Asks {
 /// The furthest effect of a turn in a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
+pub enum EffectReach {
     /// It reads.
     Read,
     /// It changes files.
@@ -61,7 +61,7 @@ pub enum Reach {
 /// Whether a mode is a degree of trust or a way of working.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Axis {
+pub enum ModePurpose {
     /// A degree of trust.
     Trust,
     /// A way of working, such as planning.
@@ -71,26 +71,27 @@ pub enum Axis {
 /// How much a mode lets happen without a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Width {
+pub struct AutonomyLevel {
     /// Where a turn stops.
-    pub stop: Stop,
+    pub stop: StopPoint,
     /// When it asks.
-    pub asks: Asks,
+    pub asks: PromptPolicy,
     /// The furthest effect.
-    pub reach: Reach,
+    pub reach: EffectReach,
 }
 
-impl Width {
+impl AutonomyLevel {
     /// What a mode nobody knows counts as.
     pub const WIDEST: Self = Self {
-        stop: Stop::Autonomy,
-        asks: Asks::Never,
-        reach: Reach::Everything,
+        stop: StopPoint::Autonomy,
+        asks: PromptPolicy::Never,
+        reach: EffectReach::Everything,
     };
 
     /// Whether a person must have said that such a mode may be used. Source: contract 3.6.4.
     pub fn needs_consent(self) -> bool {
-        self.stop == Stop::Autonomy || (self.asks == Asks::Never && self.reach != Reach::Read)
+        self.stop == StopPoint::Autonomy
+            || (self.asks == PromptPolicy::Never && self.reach != EffectReach::Read)
     }
 
     /// Whether it lets more happen than `other` does, in any respect.
@@ -103,7 +104,7 @@ impl Width {
 /// capabilities entry"; contract 3.4.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Mode {
+pub struct PermissionMode {
     /// 1..64, `[A-Za-z0-9][A-Za-z0-9_.-]*`.
     pub id: String,
     /// What a person reads.
@@ -115,12 +116,12 @@ pub struct Mode {
     /// The agent's own id of it.
     pub native: String,
     /// How much it lets happen.
-    pub width: Width,
+    pub width: AutonomyLevel,
     /// A degree of trust, or a way of working.
-    pub axis: Axis,
+    pub axis: ModePurpose,
 }
 
-impl Stop {
+impl StopPoint {
     /// Every value with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Ask, "ask"),
@@ -129,7 +130,7 @@ impl Stop {
     ];
 }
 
-impl Asks {
+impl PromptPolicy {
     /// Every value with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Always, "always"),
@@ -138,7 +139,7 @@ impl Asks {
     ];
 }
 
-impl Reach {
+impl EffectReach {
     /// Every value with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::Read, "read"),
@@ -148,7 +149,7 @@ impl Reach {
     ];
 }
 
-impl Axis {
+impl ModePurpose {
     /// Every value with its word.
     pub const WORDS: [(Self, &str); 2] = [(Self::Trust, "trust"), (Self::Working, "working")];
 }
@@ -173,5 +174,5 @@ pub struct RuntimeStatus {
     /// How a person installs it; `""` when nobody has to.
     pub install_hint: String,
     /// When it was tried out last; `None` before.
-    pub checked_at: Option<Moment>,
+    pub checked_at: Option<Timestamp>,
 }

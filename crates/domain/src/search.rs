@@ -4,21 +4,21 @@
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
     ids::{AuthorId, EntryId, RoomId},
     limits,
-    text::Check,
 };
 
 /// What is looked for: words that must all be there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Wanted {
+pub struct SearchTerms {
     words: Vec<String>,
     /// Whether the last word may go on: its writer has not ended it.
     last_is_open: bool,
 }
 
-impl Wanted {
+impl SearchTerms {
     /// Reads a query of 1..200 characters, at least one word of which has two letters or digits.
     ///
     /// Words are what white space parts; what holds neither letter nor digit is left out.
@@ -30,7 +30,7 @@ impl Wanted {
     ///
     /// Source: contract 2.3, "Search".
     pub fn parse(q: &str) -> Result<Self, Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         let range = limits::SEARCH_CHARS;
         check.chars("q", q, *range.start(), *range.end());
         let letters = |word: &str| word.chars().filter(|c| c.is_alphanumeric()).count();
@@ -41,7 +41,7 @@ impl Wanted {
         if !is_enough {
             check.fail("q", "must hold a word of at least two letters or digits");
         }
-        check.done()?;
+        check.finish()?;
         let last = tokens(q).last();
         let last_is_open = last.is_some_and(|(at, token)| {
             at + token.len() == q.len() && letters(token) >= limits::SEARCH_WORD_CHARS_MIN
@@ -66,9 +66,9 @@ impl Wanted {
 
 /// Where a search looks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SearchAsk {
+pub struct SearchQuery {
     /// What is looked for.
-    pub wanted: Wanted,
+    pub wanted: SearchTerms,
     /// Only in this room.
     pub room: Option<RoomId>,
     /// Only entries whose place among all entries lies below; `None` begins at the newest.
@@ -79,7 +79,7 @@ pub struct SearchAsk {
 
 /// An entry that was found. Source: contract 2.3, "Search".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hit {
+pub struct SearchHit {
     /// Its room.
     pub room_id: RoomId,
     /// The entry.
@@ -89,7 +89,7 @@ pub struct Hit {
     /// Who wrote it.
     pub author_id: AuthorId,
     /// When it was written.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// The part of its text that shows why it was found.
     pub excerpt: Excerpt,
     /// Its place among all entries, by which results are ordered.
@@ -98,9 +98,9 @@ pub struct Hit {
 
 /// A page of results, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HitsPage {
+pub struct SearchPage {
     /// The entries.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// Whether older ones follow.
     pub has_more: bool,
 }
@@ -111,12 +111,12 @@ pub struct Excerpt {
     /// The part; `…` stands where the text was cut.
     pub text: String,
     /// Where the words are.
-    pub spans: Vec<Span>,
+    pub spans: Vec<MatchSpan>,
 }
 
 /// A place in a text, in UTF-16 units as browsers count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct MatchSpan {
     /// Units before it.
     pub offset: u32,
     /// Its units.
@@ -126,10 +126,10 @@ pub struct Span {
 /// Where the text was cut.
 const CUT: char = '…';
 
-/// The part of `text` around the first word that is wanted: at most
+/// The part of `field_validation` around the first word that is wanted: at most
 /// [`limits::EXCERPT_CHARS`] characters, with every wanted word in it marked.
-pub fn excerpt(text: &str, wanted: &Wanted) -> Excerpt {
-    let sought = Sought::new(wanted);
+pub fn excerpt(text: &str, wanted: &SearchTerms) -> Excerpt {
+    let sought = FoldedTerms::new(wanted);
     let first = tokens(text).find(|(_, token)| sought.matches(token));
     let at = first.map_or(0, |(start, _)| start);
     let start = back(text, at, limits::EXCERPT_LEAD_CHARS);
@@ -145,7 +145,7 @@ pub fn excerpt(text: &str, wanted: &Wanted) -> Excerpt {
         String::new()
     };
     let spans = tokens(part).filter(|(_, token)| sought.matches(token));
-    let spans = spans.map(|(at, token)| Span {
+    let spans = spans.map(|(at, token)| MatchSpan {
         offset: utf16_len(&lead) + utf16_len(&part[..at]),
         length: utf16_len(token),
     });
@@ -158,13 +158,13 @@ pub fn excerpt(text: &str, wanted: &Wanted) -> Excerpt {
 }
 
 /// The wanted words as folded runs of letters and digits.
-struct Sought {
+struct FoldedTerms {
     whole: Vec<String>,
     beginning: Option<String>,
 }
 
-impl Sought {
-    fn new(wanted: &Wanted) -> Self {
+impl FoldedTerms {
+    fn new(wanted: &SearchTerms) -> Self {
         let runs = wanted.words.iter().flat_map(|word| tokens(word));
         let whole: Vec<String> = runs.map(|(_, token)| folded(token)).collect();
         let beginning = whole.last().filter(|_| wanted.last_is_open).cloned();
@@ -222,8 +222,8 @@ fn utf16_len(text: &str) -> u32 {
 mod tests {
     use super::*;
 
-    fn wanted(q: &str) -> Wanted {
-        Wanted::parse(q).unwrap()
+    fn wanted(q: &str) -> SearchTerms {
+        SearchTerms::parse(q).unwrap()
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
             (&format!("{long}a"), None),
             ("ab\0", None),
         ] {
-            let read = Wanted::parse(q).ok();
+            let read = SearchTerms::parse(q).ok();
             let read = read.as_ref().map(|wanted| wanted.words().to_vec());
             let words = words.map(|words| words.into_iter().map(str::to_owned).collect());
             assert_eq!(read, words, "{q:?}");
@@ -303,7 +303,7 @@ mod tests {
             let wanted = wanted(&q);
             let excerpt = excerpt(&text, &wanted);
             let units: Vec<u16> = excerpt.text.encode_utf16().collect();
-            let sought = Sought::new(&wanted);
+            let sought = FoldedTerms::new(&wanted);
             for span in excerpt.spans {
                 let range = span.offset as usize..(span.offset + span.length) as usize;
                 let marked = String::from_utf16(&units[range]).unwrap();

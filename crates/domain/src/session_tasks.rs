@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use crate::limits;
 
-mod asked;
-mod list;
-mod log;
+mod message_log;
+mod task_list;
+mod tool_operations;
 mod transcript;
 
-pub use asked::made_by;
-pub use log::{keeps_tasks, of_messages};
-pub use transcript::{Dialect, Transcript};
+pub use message_log::{is_task_call, of_messages};
+pub use tool_operations::created_task_id;
+pub use transcript::{TranscriptDialect, TranscriptTaskParser};
 
-use list::List;
+use task_list::TaskList;
 
 /// Where a task stands. Any may follow any other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,23 +63,23 @@ pub struct Task {
 
 /// What an agent does to its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum TaskOperation {
     /// The whole list anew; an entry that brings no id is called by its place.
-    Replace(Vec<Change>),
+    Replace(Vec<TaskChange>),
     /// One task more.
-    Create(Change),
+    Create(TaskChange),
     /// Some fields of one task.
     Update {
         /// Which one.
         id: String,
         /// What of it.
-        change: Change,
+        change: TaskChange,
     },
 }
 
 /// Fields of a task as an operation carries them; absent says nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct TaskChange {
     /// Its own id.
     pub id: Option<String>,
     /// What is to be done.
@@ -91,16 +91,16 @@ pub struct Change {
     /// Who works at it.
     pub owner: Option<String>,
     /// Where it shall stand.
-    pub status: Option<Wanted>,
+    pub status: Option<RequestedStatus>,
     /// The tasks before it.
-    pub blocked_by: Links,
+    pub blocked_by: TaskLinks,
     /// The tasks behind it.
-    pub blocks: Links,
+    pub blocks: TaskLinks,
 }
 
 /// A status as an operation names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RequestedStatus {
     /// One of ours.
     Is(TaskStatus),
     /// The task leaves the list.
@@ -111,7 +111,7 @@ pub enum Wanted {
 
 /// References to other tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Links {
+pub struct TaskLinks {
     /// These and no others.
     pub set: Option<Vec<String>>,
     /// These as well.
@@ -120,7 +120,7 @@ pub struct Links {
 
 /// How an operation ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum OperationOutcome {
     /// Nothing is known yet, so it counts as done.
     Awaited,
     /// It was done.
@@ -138,35 +138,35 @@ pub enum Outcome {
 /// and the list made anew without it; of [`limits::TASK_OPERATIONS_OPEN_MAX`] that wait, the
 /// oldest counts as done.
 #[derive(Clone, Debug, Default)]
-pub struct Fold {
+pub struct TaskListBuilder {
     /// The list after every operation whose end is known, up to the first that is open.
-    settled: List,
+    settled: TaskList,
     /// What came since, in order.
-    open: VecDeque<Step>,
+    open: VecDeque<PendingOperation>,
     /// The list after everything, unless `is_behind`.
-    now: List,
+    now: TaskList,
     /// Whether `now` must be made anew from `settled` and `open`.
     is_behind: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Step {
+struct PendingOperation {
     /// The call it came with; `""` for one that never gets an answer.
     call: String,
-    operation: Operation,
-    outcome: Outcome,
+    operation: TaskOperation,
+    outcome: OperationOutcome,
     /// The id that a new task got for the time being.
     provisional: Option<String>,
 }
 
-impl Fold {
+impl TaskListBuilder {
     /// Takes an operation that came with the call `call`.
-    pub fn begin(&mut self, call: &str, operation: Operation) {
+    pub fn begin(&mut self, call: &str, operation: TaskOperation) {
         let outcome = match call {
-            "" => Outcome::Done { made: None },
-            _ => Outcome::Awaited,
+            "" => OperationOutcome::Done { made: None },
+            _ => OperationOutcome::Awaited,
         };
-        if outcome == Outcome::Awaited && self.open.iter().any(|step| step.call == call) {
+        if outcome == OperationOutcome::Awaited && self.open.iter().any(|step| step.call == call) {
             return;
         }
         let provisional = if self.is_behind {
@@ -174,7 +174,7 @@ impl Fold {
         } else {
             self.now.apply(&operation, None)
         };
-        self.open.push_back(Step {
+        self.open.push_back(PendingOperation {
             call: call.to_owned(),
             operation,
             outcome,
@@ -184,15 +184,17 @@ impl Fold {
     }
 
     /// Takes how the operation of `call` ended; one that is not awaited is nobody's.
-    pub fn end(&mut self, call: &str, outcome: Outcome) {
-        let awaited = |step: &&mut Step| step.call == call && step.outcome == Outcome::Awaited;
+    pub fn end(&mut self, call: &str, outcome: OperationOutcome) {
+        let awaited = |step: &&mut PendingOperation| {
+            step.call == call && step.outcome == OperationOutcome::Awaited
+        };
         let Some(step) = self.open.iter_mut().find(awaited) else {
             return;
         };
         match &outcome {
-            Outcome::Awaited => return,
-            Outcome::Failed => self.is_behind = true,
-            Outcome::Done { made } => {
+            OperationOutcome::Awaited => return,
+            OperationOutcome::Failed => self.is_behind = true,
+            OperationOutcome::Done { made } => {
                 self.is_behind |= made.is_some() && *made != step.provisional;
             }
         }
@@ -209,7 +211,7 @@ impl Fold {
     pub fn awaits_call(&self, call: &str) -> bool {
         self.open
             .iter()
-            .any(|step| step.call == call && step.outcome == Outcome::Awaited)
+            .any(|step| step.call == call && step.outcome == OperationOutcome::Awaited)
     }
 
     /// The tasks after everything so far.
@@ -239,7 +241,8 @@ impl Fold {
     fn settle(&mut self) {
         loop {
             let is_over = self.open.len() > limits::TASK_OPERATIONS_OPEN_MAX;
-            let is_due = |step: &mut Step| is_over || step.outcome != Outcome::Awaited;
+            let is_due =
+                |step: &mut PendingOperation| is_over || step.outcome != OperationOutcome::Awaited;
             let Some(step) = self.open.pop_front_if(is_due) else {
                 return;
             };
@@ -248,27 +251,27 @@ impl Fold {
     }
 }
 
-impl Step {
-    fn apply_to(&self, list: &mut List) -> Option<String> {
+impl PendingOperation {
+    fn apply_to(&self, list: &mut TaskList) -> Option<String> {
         match &self.outcome {
-            Outcome::Awaited => list.apply(&self.operation, None),
-            Outcome::Done { made } => list.apply(&self.operation, made.as_deref()),
-            Outcome::Failed => None,
+            OperationOutcome::Awaited => list.apply(&self.operation, None),
+            OperationOutcome::Done { made } => list.apply(&self.operation, made.as_deref()),
+            OperationOutcome::Failed => None,
         }
     }
 }
 
-impl Operation {
+impl TaskOperation {
     /// The operation that a tool's arguments ask for; `None` when the tool keeps no list, or its
     /// arguments hold none.
     ///
     /// Source: contract 3.7, the tables of sources and operations.
     pub fn asked(tool: &str, input: &Value) -> Option<Self> {
-        asked::operation(tool, input)
+        tool_operations::operation(tool, input)
     }
 
     fn bytes(&self) -> usize {
-        let of = |change: &Change| {
+        let of = |change: &TaskChange| {
             let texts = [
                 &change.subject,
                 &change.description,
@@ -276,7 +279,7 @@ impl Operation {
                 &change.owner,
             ];
             let texts = texts.into_iter().flatten().map(String::len);
-            size_of::<Change>() + texts.sum::<usize>()
+            size_of::<TaskChange>() + texts.sum::<usize>()
         };
         match self {
             Self::Replace(entries) => entries.iter().map(of).sum(),

@@ -4,11 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
     ids::{AgentId, AuthorId, RoomId, SessionId},
     limits,
-    runtimes::Width,
-    text::Check,
+    runtimes::AutonomyLevel,
     usage::Usage,
 };
 
@@ -56,7 +56,7 @@ impl SessionState {
 /// Where a session comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum SessionOrigin {
     /// A person opened it.
     Person,
     /// A room's turns run in it.
@@ -65,7 +65,7 @@ pub enum Origin {
     Terminal,
 }
 
-impl Origin {
+impl SessionOrigin {
     /// Every origin with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Person, "person"),
@@ -110,15 +110,15 @@ impl TurnOutcome {
 /// A person's word that a mode which acts unattended may be used. Source: contract 3.6.4.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Acknowledgement {
+pub struct AutonomyConsent {
     /// The mode's id.
     pub mode: String,
     /// How wide the mode was then; a wider one needs a new word.
-    pub width: Width,
+    pub width: AutonomyLevel,
     /// Who gave it.
     pub by: AuthorId,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
 /// A session, as the interface shows it. Source: contract 3.5.
@@ -148,7 +148,7 @@ pub struct Session {
     /// Why, for a person; `""` when there is nothing to say.
     pub state_reason: String,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: SessionOrigin,
     /// The room whose turns run in it.
     pub room_id: Option<RoomId>,
     /// Whether nothing can be sent.
@@ -160,16 +160,16 @@ pub struct Session {
     /// At most 200 characters.
     pub last_message_preview: String,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it last changed.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
     /// What its turns used.
     pub usage: Usage,
 }
 
 /// The session in which the turns of an agent run in a room. Source: contract 2.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Binding {
+pub struct RoomSession {
     /// The agent's author.
     pub author_id: AuthorId,
     /// The session.
@@ -197,12 +197,12 @@ impl SessionPatch {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(title) = &self.title {
             check_title(&mut check, title);
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
-        check.done()
+        check.finish()
     }
 
     /// The session after the change.
@@ -250,7 +250,7 @@ impl NewSession {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         match (&self.agent, &self.cwd) {
             (None, None) => check.fail("agentId", "name an agent, or a folder as cwd"),
             (Some(_), Some(_)) => check.fail("cwd", "name an agent or a folder, not both"),
@@ -271,17 +271,17 @@ impl NewSession {
             check.fail("id", "is that of the session to resume, or absent");
         }
         check_options(&mut check, self.model.as_deref(), self.effort.as_deref());
-        check.done()
+        check.finish()
     }
 }
 
-fn check_title(check: &mut Check, title: &str) {
+fn check_title(check: &mut FieldValidator, title: &str) {
     let range = limits::SESSION_TITLE_CHARS;
     check.chars("title", title.trim(), *range.start(), *range.end());
     check.one_line("title", title);
 }
 
-fn check_options(check: &mut Check, model: Option<&str>, effort: Option<&str>) {
+fn check_options(check: &mut FieldValidator, model: Option<&str>, effort: Option<&str>) {
     for (field, text) in [("model", model), ("effort", effort)] {
         if let Some(text) = text {
             check.chars(field, text, 0, limits::AGENT_OPTION_CHARS_MAX);
@@ -297,7 +297,7 @@ impl SessionId {
     /// [`Refusal::Validation`] for any other text.
     ///
     /// Source: contract 3.5 and 3.7.
-    pub fn asked(text: &str) -> Result<Self, Refusal> {
+    pub fn parse_id(text: &str) -> Result<Self, Refusal> {
         Self::parse(&text.to_ascii_lowercase())
             .ok_or_else(|| Refusal::field("id", "must be a UUID, 36 characters with hyphens"))
     }
@@ -314,11 +314,11 @@ mod tests {
             "5B1F7C2E-8D34-4E0A-9C61-2F7D0A4BE913",
             "00000000-0000-0000-0000-000000000000",
         ] {
-            let id = SessionId::asked(text).unwrap();
+            let id = SessionId::parse_id(text).unwrap();
             assert_eq!(id.to_string(), text.to_ascii_lowercase());
         }
         for text in ["", "ada", "5b1f7c2e8d344e0a9c612f7d0a4be913", "x/../y"] {
-            assert!(SessionId::asked(text).is_err(), "{text}");
+            assert!(SessionId::parse_id(text).is_err(), "{text}");
         }
     }
 }

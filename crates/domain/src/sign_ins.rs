@@ -2,7 +2,7 @@
 //! Pure: the cookie's name and form are `http::cookies`, rows are `store::sign_ins`.
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AccountId, SignInId},
     limits,
 };
@@ -15,22 +15,22 @@ pub struct SignIn {
     /// Who signed in.
     pub account_id: AccountId,
     /// When.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was last used, to five minutes.
-    pub last_used_at: Moment,
+    pub last_used_at: Timestamp,
 }
 
 impl SignIn {
     /// Whether the sign-in counts at `now`: used within 7 days and not older than 30.
     ///
     /// Source: contract 1.11, `SESSION_IDLE` and `SESSION_AGE`.
-    pub fn is_live(&self, now: Moment) -> bool {
+    pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.last_used_at.plus_seconds(limits::SESSION_IDLE_S)
             && now < self.created_at.plus_seconds(limits::SESSION_AGE_S)
     }
 
     /// Whether the use at `now` is due to be written.
-    pub fn wants_touch(&self, now: Moment) -> bool {
+    pub fn needs_last_used_update(&self, now: Timestamp) -> bool {
         now >= self.last_used_at.plus_seconds(limits::SESSION_TOUCH_S)
     }
 }
@@ -42,7 +42,7 @@ mod tests {
     #[test]
     fn a_sign_in_lives_until_idle_or_old() {
         let day = 24 * 3_600;
-        let born = Moment::from_millis(0);
+        let born = Timestamp::from_millis(0);
         for (used_s, at_s, is_live, wants_touch) in [
             (0, 0, true, false),
             (0, 299, true, false),
@@ -60,7 +60,7 @@ mod tests {
                 last_used_at: born.plus_seconds(used_s),
             };
             let at = born.plus_seconds(at_s);
-            let found = (sign_in.is_live(at), sign_in.wants_touch(at));
+            let found = (sign_in.is_live(at), sign_in.needs_last_used_update(at));
             assert_eq!(found, (is_live, wants_touch), "used {used_s}, at {at_s}");
         }
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, RoomId, TurnId},
 };
 
@@ -25,7 +25,7 @@ pub struct Signal {
     /// The room it belongs to.
     pub room_id: RoomId,
     /// When it was sent.
-    pub at: Moment,
+    pub at: Timestamp,
     /// What it says.
     pub data: SignalData,
 }
@@ -45,5 +45,5 @@ pub struct SignalData {
     /// The turn that works.
     pub turn_id: Option<TurnId>,
     /// When it ends unless restated.
-    pub until: Moment,
+    pub until: Timestamp,
 }

@@ -1,7 +1,7 @@
 //! Threads: an entry and the replies to it, one level deep.
 //! Pure: rows and counts are `store::threads`, deeds are `hall::threads`.
 
-use crate::{Moment, Refusal, entries::Entry, ids::RoomId};
+use crate::{Refusal, Timestamp, entries::Entry, ids::RoomId};
 
 /// Holds a reply back from an entry that is a reply itself: threads have one level.
 ///
@@ -18,7 +18,7 @@ pub fn may_be_root(entry: &Entry) -> Result<(), Refusal> {
 
 /// Which replies of a thread are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ThreadAsk {
+pub struct ThreadQuery {
     /// Only replies above this seq.
     pub after: u64,
     /// 1..200.
@@ -38,7 +38,7 @@ pub struct Thread {
 
 /// A thread somebody wrote in, as that person's list shows it. Source: contract 2.3.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ThreadSeen {
+pub struct ThreadView {
     /// Its room.
     pub room_id: RoomId,
     /// What the room is called.
@@ -48,7 +48,7 @@ pub struct ThreadSeen {
     /// Replies of others beyond the viewer's read cursor; 0 for one who is no member.
     pub unread_count: u64,
     /// When the newest reply was written.
-    pub last_activity_at: Moment,
+    pub last_activity_at: Timestamp,
     /// The newest reply's place among all entries, by which the list is ordered.
     pub place: u64,
 }
@@ -57,7 +57,7 @@ pub struct ThreadSeen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadsPage {
     /// The threads.
-    pub threads: Vec<ThreadSeen>,
+    pub threads: Vec<ThreadView>,
     /// Whether older ones follow.
     pub has_more: bool,
 }

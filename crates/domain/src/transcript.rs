@@ -1,16 +1,16 @@
 //! Transcripts: messages made of parts, and how an agent's updates join into them.
 //! Pure: what an agent sends is read by `world::acp`; rows are `store::messages`.
 
-mod calls;
-mod rights;
+mod denied_privileges;
+mod turn_calls;
 
-pub use calls::{Calls, Joined};
+pub use turn_calls::{MergedCall, TurnCalls};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, MessageId, SessionId, SessionTurnId},
     limits,
 };
@@ -18,7 +18,7 @@ use crate::{
 /// Who speaks in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum MessageRole {
     /// A person, or a room's post handed to the agent.
     User,
     /// The agent.
@@ -27,7 +27,7 @@ pub enum Role {
     Notice,
 }
 
-impl Role {
+impl MessageRole {
     /// Every role with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::User, "user"),
@@ -76,15 +76,15 @@ pub struct Message {
     /// The turn it belongs to; `None` while it is queued.
     pub turn_id: Option<SessionTurnId>,
     /// Who speaks.
-    pub role: Role,
+    pub role: MessageRole,
     /// Who wrote it.
     pub author_id: AuthorId,
     /// Where it stands.
     pub state: MessageState,
     /// When it was accepted or begun.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// What it is made of, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 impl Message {
@@ -93,11 +93,11 @@ impl Message {
         self.parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text { text } => Some(text.as_str()),
-                Part::Thinking { .. }
-                | Part::ToolCall(_)
-                | Part::Plan { .. }
-                | Part::Attachment { .. } => None,
+                MessagePart::Text { text } => Some(text.as_str()),
+                MessagePart::Thinking { .. }
+                | MessagePart::ToolCall(_)
+                | MessagePart::Plan { .. }
+                | MessagePart::Attachment { .. } => None,
             })
             .collect()
     }
@@ -114,7 +114,7 @@ impl Message {
     clippy::large_enum_variant,
     reason = "most parts of a long message are calls"
 )]
-pub enum Part {
+pub enum MessagePart {
     /// Words.
     Text {
         /// The words.
@@ -271,7 +271,7 @@ pub enum ToolContent {
 /// A place a tool call touches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Location {
+pub struct ToolLocation {
     /// The file's path as the agent names it.
     pub path: String,
     /// The line, from 1; `None` for the file.
@@ -299,7 +299,7 @@ pub struct ToolCall {
     /// Diffs and texts.
     pub content: Vec<ToolContent>,
     /// Places it touches.
-    pub locations: Vec<Location>,
+    pub locations: Vec<ToolLocation>,
 }
 
 impl ToolCall {
@@ -319,7 +319,7 @@ impl ToolCall {
     }
 
     /// Whether a person who decided on one of the calls decided on the other as well.
-    pub fn is_same_ask(&self, other: &Self) -> bool {
+    pub fn is_same_request(&self, other: &Self) -> bool {
         self.title == other.title
             && self.tool_name == other.tool_name
             && self.kind == other.kind
@@ -419,7 +419,7 @@ pub struct ToolCallPatch {
     /// Diffs and texts.
     pub content: Option<Vec<ToolContent>>,
     /// Places it touches.
-    pub locations: Option<Vec<Location>>,
+    pub locations: Option<Vec<ToolLocation>>,
 }
 
 impl ToolCallPatch {

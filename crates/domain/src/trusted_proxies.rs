@@ -6,12 +6,12 @@ use std::{net::IpAddr, str::FromStr};
 
 /// A range of addresses, such as `10.0.0.0/8`; an address alone is a range of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
+pub struct IpNetwork {
     first: IpAddr,
     bits: u8,
 }
 
-impl FromStr for Network {
+impl FromStr for IpNetwork {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -31,7 +31,7 @@ impl FromStr for Network {
     }
 }
 
-impl Network {
+impl IpNetwork {
     /// Whether an address is in it; an IPv4 address written as IPv6 is the IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.first, address.to_canonical()) {
@@ -56,7 +56,7 @@ impl Network {
 
 /// The proxies whose word counts; none unless they are named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TrustedProxies(Vec<Network>);
+pub struct TrustedProxies(Vec<IpNetwork>);
 
 impl TrustedProxies {
     /// Reads addresses and networks.
@@ -123,7 +123,7 @@ mod tests {
             ("::/0", "2001:db8::1", true),
             ("::1", "::1", true),
         ] {
-            let read: Network = network.parse().unwrap();
+            let read: IpNetwork = network.parse().unwrap();
             assert_eq!(read.contains(ip(address)), is_in, "{network} {address}");
         }
         for wrong in [
@@ -135,7 +135,7 @@ mod tests {
             "::/129",
             "1/8",
         ] {
-            assert!(wrong.parse::<Network>().is_err(), "{wrong}");
+            assert!(wrong.parse::<IpNetwork>().is_err(), "{wrong}");
         }
     }
 

@@ -2,19 +2,21 @@
 //! Pure: rows are `store::turns`, the dispatcher is `hall::turns`. Source: contract 2.6, 2.7.
 
 mod addressing;
-mod framing;
 mod limits;
+mod prompt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
 };
 
-pub use addressing::{Addressing, Heard, Listener, Said, considered, is_engaged};
-pub use framing::{Frame, Line, MembersLine, frame as written};
-pub use limits::{Bounds, Used};
+pub use addressing::{
+    AddressableAgent, Addressing, EarlierPost, PostAudience, address_agents, is_engaged,
+};
+pub use limits::{TurnBounds, TurnCounts};
+pub use prompt::{PromptEntry, PromptMember, TurnPrompt, render as written};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -125,7 +127,7 @@ pub enum LimitSource {
 /// The limit that decided a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LimitMet {
+pub struct ReachedLimit {
     /// The room field or setting.
     pub name: String,
     /// What it allows.
@@ -216,22 +218,22 @@ pub struct Turn {
     /// Which rule decided that.
     pub rule: TurnRule,
     /// The limit it met.
-    pub limit: Option<LimitMet>,
+    pub limit: Option<ReachedLimit>,
     /// The session it runs in.
     pub session_id: Option<SessionId>,
     /// The reply.
     pub reply_entry_id: Option<EntryId>,
     /// When the agent was considered.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it began.
-    pub started_at: Option<Moment>,
+    pub started_at: Option<Timestamp>,
     /// When it ended.
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Timestamp>,
 }
 
 impl Turn {
     /// Goes the way of `rule`, and says whether there is one from where the turn stands.
-    pub fn go(&mut self, rule: TurnRule, now: Moment) -> bool {
+    pub fn apply_rule(&mut self, rule: TurnRule, now: Timestamp) -> bool {
         let Some(state) = next(self.state, rule) else {
             return false;
         };
@@ -259,23 +261,23 @@ pub struct TurnClock {
     /// Milliseconds before `since`.
     pub spent_ms: i64,
     /// Since when it runs; `None` while it stands.
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
 }
 
 impl TurnClock {
     /// Lets it run.
-    pub fn run(&mut self, now: Moment) {
+    pub fn run(&mut self, now: Timestamp) {
         self.since.get_or_insert(now);
     }
 
     /// Lets it stand.
-    pub fn stand(&mut self, now: Moment) {
+    pub fn pause(&mut self, now: Timestamp) {
         self.spent_ms = self.at(now);
         self.since = None;
     }
 
     /// Milliseconds it shows.
-    pub fn at(&self, now: Moment) -> i64 {
+    pub fn at(&self, now: Timestamp) -> i64 {
         let running = self
             .since
             .map_or(0, |since| now.as_millis().saturating_sub(since.as_millis()));
@@ -283,9 +285,9 @@ impl TurnClock {
     }
 
     /// When it will show `ms`; `None` while it stands.
-    pub fn shows_at(&self, ms: i64) -> Option<Moment> {
+    pub fn shows_at(&self, ms: i64) -> Option<Timestamp> {
         let since = self.since?.as_millis();
-        Some(Moment::from_millis(
+        Some(Timestamp::from_millis(
             since.saturating_add(ms.saturating_sub(self.spent_ms)),
         ))
     }
@@ -297,21 +299,21 @@ pub struct TurnsPage {
     /// The turns.
     pub turns: Vec<Turn>,
     /// The place of the last one when older ones follow.
-    pub next: Option<TurnPlace>,
+    pub next: Option<TurnCursor>,
     /// What the hour has used.
-    pub budget: Budget,
+    pub budget: TurnBudget,
 }
 
 /// Where a turn stands in a room's ledger: by its first post, then by the order of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TurnPlace {
+pub struct TurnCursor {
     /// Seq of the first post it answers.
     pub seq: u64,
     /// Its place among the turns of that post.
     pub within: u64,
 }
 
-impl TurnPlace {
+impl TurnCursor {
     /// The place as a page's cursor holds it.
     pub fn to_bytes(self) -> [u8; 16] {
         (u128::from(self.seq) << 64 | u128::from(self.within)).to_be_bytes()
@@ -330,7 +332,7 @@ impl TurnPlace {
 
 /// Which turns of a room are asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TurnsAsk {
+pub struct TurnsQuery {
     /// Only those that answer this post.
     pub entry: Option<EntryId>,
     /// Only this agent's.
@@ -338,14 +340,14 @@ pub struct TurnsAsk {
     /// Only in this state.
     pub state: Option<TurnState>,
     /// Only those below this place.
-    pub below: Option<TurnPlace>,
+    pub below: Option<TurnCursor>,
     /// 1..200.
     pub limit: u32,
 }
 
 /// What automatic turns the last hour took. Source: contract 2.7.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
+pub struct TurnBudget {
     /// In this room.
     pub room_used: u32,
     /// What this room may.
@@ -355,7 +357,7 @@ pub struct Budget {
     /// What all rooms may.
     pub global_max: u32,
     /// When the oldest of them leaves the window; `None` when there is none.
-    pub resets_at: Option<Moment>,
+    pub resets_at: Option<Timestamp>,
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ const PERSON: u8 = 1;
 const ADA: u8 = 2;
 const BOB: u8 = 3;
 
-fn listener(n: u8, mode: ResponseMode) -> Listener {
-    Listener {
+fn listener(n: u8, mode: ResponseMode) -> AddressableAgent {
+    AddressableAgent {
         author: author(n),
         mode,
         is_seat: false,
@@ -29,15 +29,20 @@ fn listener(n: u8, mode: ResponseMode) -> Listener {
     }
 }
 
-fn hears(room: RoomKind, by: u8, names: &[u8], agents: &[Listener]) -> Vec<(u8, Addressing)> {
+fn hears(
+    room: RoomKind,
+    by: u8,
+    names: &[u8],
+    agents: &[AddressableAgent],
+) -> Vec<(u8, Addressing)> {
     let names: Vec<AuthorId> = names.iter().copied().map(author).collect();
-    let post = Heard {
+    let post = PostAudience {
         room,
         author: author(by),
         by_agent: by != PERSON,
         names: &names,
     };
-    considered(&post, agents)
+    address_agents(&post, agents)
         .into_iter()
         .map(|(agent, addressing)| (agent.as_bytes()[0], addressing))
         .collect()
@@ -76,7 +81,7 @@ fn each_mode_answers_what_it_is_meant_for() {
         let found = hears(room, by, names, &[listener(ADA, mode)]);
         assert_eq!(found, [(ADA, expected)], "{mode:?} {room:?} {by} {named}");
     }
-    let engaged = Listener {
+    let engaged = AddressableAgent {
         is_engaged: true,
         ..listener(ADA, Engaged)
     };
@@ -88,7 +93,7 @@ fn each_mode_answers_what_it_is_meant_for() {
 #[test]
 fn the_seat_answers_what_is_for_no_other_agent() {
     use ResponseMode::{Always, Engaged, MentionOnly, Silent};
-    let seat = |mode| Listener {
+    let seat = |mode| AddressableAgent {
         is_seat: true,
         ..listener(ADA, mode)
     };
@@ -114,17 +119,17 @@ fn the_seat_answers_what_is_for_no_other_agent() {
 
 #[test]
 fn an_agent_stays_engaged_for_ten_minutes_and_five_posts_of_others() {
-    let said = |n: u8, by: u8, at_s: i64, names: &[u8], thread: Option<u8>| Said {
+    let said = |n: u8, by: u8, at_s: i64, names: &[u8], thread: Option<u8>| EarlierPost {
         id: entry(n),
         author: author(by),
         names: names.iter().copied().map(author).collect(),
         thread_root: thread.map(entry),
-        at: Moment::from_millis(at_s * 1_000),
+        at: Timestamp::from_millis(at_s * 1_000),
     };
     // The post asked about comes ten minutes in, in the same scope unless said otherwise.
-    let ask = |thread: Option<u8>, before: &[Said]| {
+    let ask = |thread: Option<u8>, before: &[EarlierPost]| {
         let newest_first = before.iter().rev();
-        let at = Moment::from_millis(600_000);
+        let at = Timestamp::from_millis(600_000);
         is_engaged(author(ADA), at, thread.map(entry), newest_first)
     };
     let named = said(1, PERSON, 0, &[ADA], None);
@@ -198,8 +203,8 @@ const NONE: LimitOverrides = LimitOverrides {
     max_auto_turns_per_hour: None,
 };
 
-fn bounds(own: LimitOverrides, installation: TurnLimits) -> Bounds {
-    Bounds {
+fn bounds(own: LimitOverrides, installation: TurnLimits) -> TurnBounds {
+    TurnBounds {
         own,
         installation,
         total_per_hour: 7,
@@ -208,7 +213,7 @@ fn bounds(own: LimitOverrides, installation: TurnLimits) -> Bounds {
 
 #[test]
 fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
-    let all = Used {
+    let all = TurnCounts {
         depth: 1,
         repeat: 1,
         hour_room: 5,
@@ -229,19 +234,20 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
         turn_limits_enabled: on,
         ..own
     };
-    let rule = |bounds: Bounds, used: Used| bounds.met(&used).map(|(rule, _)| rule);
+    let rule =
+        |bounds: TurnBounds, used: TurnCounts| bounds.reached_limit(&used).map(|(rule, _)| rule);
     for (own, install, used, expected) in [
         (own, install, all, Some(TurnRule::Depth)),
         (
             own,
             install,
-            Used { depth: 0, ..all },
+            TurnCounts { depth: 0, ..all },
             Some(TurnRule::Repeat),
         ),
         (
             own,
             install,
-            Used {
+            TurnCounts {
                 depth: 0,
                 repeat: 0,
                 ..all
@@ -251,7 +257,7 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
         (
             own,
             install,
-            Used {
+            TurnCounts {
                 depth: 0,
                 repeat: 0,
                 hour_global: 6,
@@ -259,12 +265,12 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
             },
             Some(TurnRule::HourRoom),
         ),
-        (own, install, Used::default(), None),
+        (own, install, TurnCounts::default(), None),
         (with(Some(false)), install, all, Some(TurnRule::HourGlobal)),
         (
             with(Some(false)),
             install,
-            Used {
+            TurnCounts {
                 hour_global: 6,
                 ..all
             },
@@ -274,33 +280,37 @@ fn limits_are_met_in_their_order_and_lifted_by_their_switches() {
     ] {
         assert_eq!(rule(bounds(own, install), used), expected, "{used:?}");
     }
-    let (_, met) = bounds(own, install).met(&all).unwrap();
-    let expected = LimitMet {
+    let (_, met) = bounds(own, install).reached_limit(&all).unwrap();
+    let expected = ReachedLimit {
         name: "maxAgentDepth".to_owned(),
         value: 1,
         used: 1,
         source: LimitSource::Room,
     };
     assert_eq!(met, expected);
-    let inherited = Used {
+    let inherited = TurnCounts {
         depth: install.max_agent_depth,
-        ..Used::default()
+        ..TurnCounts::default()
     };
-    let (_, met) = bounds(NONE, install).met(&inherited).unwrap();
+    let (_, met) = bounds(NONE, install).reached_limit(&inherited).unwrap();
     assert_eq!(
         (met.name.as_str(), met.source),
         ("rooms.maxAgentDepth", LimitSource::Install)
     );
-    let run = Used {
+    let run = TurnCounts {
         hour_global: 0,
         hour_room: 0,
         ..all
     };
-    assert_eq!(bounds(own, install).hour_met(&run), None, "a person's run");
+    assert_eq!(
+        bounds(own, install).reached_hourly_limit(&run),
+        None,
+        "a person's run"
+    );
 }
 
 /// How many turns two `always` agents take after one post of a person, answering each other.
-fn cascade(bounds: &Bounds) -> (u32, TurnRule) {
+fn cascade(bounds: &TurnBounds) -> (u32, TurnRule) {
     let mut taken = [0_u32; 2];
     // Posts that wait to be heard: their depth, and which of the two wrote them.
     let mut posts = std::collections::VecDeque::from([(0_u32, None)]);
@@ -310,13 +320,13 @@ fn cascade(bounds: &Bounds) -> (u32, TurnRule) {
             if by == Some(agent) {
                 continue;
             }
-            let used = Used {
+            let used = TurnCounts {
                 depth,
                 repeat: taken[agent],
                 hour_room: taken.iter().sum(),
                 hour_global: taken.iter().sum(),
             };
-            match bounds.met(&used) {
+            match bounds.reached_limit(&used) {
                 Some((rule, _)) => stopped = rule,
                 None => {
                     taken[agent] += 1;
@@ -341,7 +351,7 @@ proptest! {
             max_auto_turns_per_hour: Some(hour),
             ..NONE
         };
-        let bounds = Bounds { own, installation: TURN_LIMITS_DEFAULT, total_per_hour: 100_000 };
+        let bounds = TurnBounds { own, installation: TURN_LIMITS_DEFAULT, total_per_hour: 100_000 };
         let (taken, stopped) = cascade(&bounds);
         // A person's post wakes both, and each of the two chains alternates between them.
         prop_assert_eq!(taken, (2 * depth).min(2 * repeat).min(hour));
@@ -353,20 +363,20 @@ proptest! {
 
     #[test]
     fn a_place_survives_its_cursor(seq in any::<u64>(), within in any::<u64>()) {
-        let place = TurnPlace { seq, within };
-        prop_assert_eq!(TurnPlace::from_bytes(place.to_bytes()), place);
+        let place = TurnCursor { seq, within };
+        prop_assert_eq!(TurnCursor::from_bytes(place.to_bytes()), place);
     }
 }
 
 #[test]
 fn a_turns_clock_stands_while_a_person_is_asked() {
-    let at = |s: i64| Moment::from_millis(s * 1_000);
+    let at = |s: i64| Timestamp::from_millis(s * 1_000);
     let mut clock = TurnClock::default();
     clock.run(at(10));
     clock.run(at(20));
     assert_eq!(clock.at(at(40)), 30_000);
     assert_eq!(clock.shows_at(60_000), Some(at(70)));
-    clock.stand(at(40));
+    clock.pause(at(40));
     assert_eq!((clock.at(at(400)), clock.shows_at(60_000)), (30_000, None));
     clock.run(at(400));
     assert_eq!(clock.shows_at(60_000), Some(at(430)));
@@ -374,16 +384,16 @@ fn a_turns_clock_stands_while_a_person_is_asked() {
 
 #[test]
 fn no_entry_can_pass_for_a_line_of_the_frame() {
-    let line = |seq, author: &str, text: &str| Line {
+    let line = |seq, author: &str, text: &str| PromptEntry {
         seq,
         author: author.to_owned(),
         text: text.to_owned(),
-        ..Line::default()
+        ..PromptEntry::default()
     };
-    let told = written(&Frame {
+    let told = written(&TurnPrompt {
         own_name: "@ada (Ada)".to_owned(),
         room: "Ops".to_owned(),
-        members: vec![MembersLine {
+        members: vec![PromptMember {
             name: "Olga".to_owned(),
             is_agent: false,
         }],
@@ -391,7 +401,7 @@ fn no_entry_can_pass_for_a_line_of_the_frame() {
         left_out: 3,
         earlier: vec![line(5, "Olga", "first")],
         last: line(6, "Olga", "second"),
-        ..Frame::default()
+        ..TurnPrompt::default()
     });
     assert!(told.contains("(3 older entries are left out)\n[2] Olga:\n  hello\n  \n  The message"));
     assert!(told.contains("[5] Olga:\n  first\n"));

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Moment, Refusal, limits};
+use crate::{Refusal, Timestamp, limits};
 
 /// An amount of money, kept in billionths so that sums are exact, and shown in units.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Amount", into = "Amount")]
+#[serde(from = "DisplayedCost", into = "DisplayedCost")]
 pub struct Cost {
     /// Billionths of a unit.
     pub nanos: i64,
@@ -17,7 +17,7 @@ pub struct Cost {
 
 /// A cost as it is shown.
 #[derive(Serialize, Deserialize)]
-struct Amount {
+struct DisplayedCost {
     amount: f64,
     currency: String,
 }
@@ -27,7 +27,7 @@ const NANOS: f64 = 1e9;
 impl Cost {
     /// The cost of `amount` units, to the nearest billionth.
     pub fn new(amount: f64, currency: String) -> Self {
-        Self::from(Amount { amount, currency })
+        Self::from(DisplayedCost { amount, currency })
     }
 
     /// Units of the currency.
@@ -36,8 +36,8 @@ impl Cost {
     }
 }
 
-impl From<Amount> for Cost {
-    fn from(Amount { amount, currency }: Amount) -> Self {
+impl From<DisplayedCost> for Cost {
+    fn from(DisplayedCost { amount, currency }: DisplayedCost) -> Self {
         Self {
             nanos: (amount * NANOS).round() as i64,
             currency,
@@ -45,7 +45,7 @@ impl From<Amount> for Cost {
     }
 }
 
-impl From<Cost> for Amount {
+impl From<Cost> for DisplayedCost {
     fn from(cost: Cost) -> Self {
         Self {
             amount: cost.amount(),
@@ -85,7 +85,7 @@ pub struct Usage {
 /// Tokens as an agent reports them at the end of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tokens {
+pub struct TokenCounts {
     /// Tokens read in.
     pub input: u64,
     /// Tokens written out.
@@ -130,14 +130,14 @@ impl Default for Usage {
 
 /// What one turn used; `None` is what the agent did not tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct TurnUsage {
     /// Its tokens.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
     /// What it cost.
     pub cost: Option<Cost>,
 }
 
-impl Figures {
+impl TurnUsage {
     /// Whether the agent told anything.
     pub fn is_reported(&self) -> bool {
         self.tokens.is_some() || self.cost.is_some()
@@ -161,7 +161,7 @@ impl Figures {
     }
 }
 
-impl Tokens {
+impl TokenCounts {
     /// All tokens: the total the agent told, else the sum of the parts.
     pub fn sum(&self) -> u64 {
         if self.total > 0 {
@@ -194,14 +194,14 @@ impl Tokens {
 /// It is kept with its session, so that a restart counts nothing twice. Source: contract 3.10.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Meter {
+pub struct UsageMeter {
     /// The session's tokens, where the agent counts those; as told last.
-    tokens: Option<Tokens>,
+    tokens: Option<TokenCounts>,
     /// The session's cost as told last.
     cost: Option<Cost>,
 }
 
-impl Meter {
+impl UsageMeter {
     /// What the turn that ends now used: `tokens` as its end tells them, `cost` as it was told
     /// for the session last, both `None` when nothing was told during this turn.
     ///
@@ -209,9 +209,9 @@ impl Meter {
     pub fn turn(
         &mut self,
         scope: UsageScope,
-        tokens: Option<Tokens>,
+        tokens: Option<TokenCounts>,
         cost: Option<Cost>,
-    ) -> Figures {
+    ) -> TurnUsage {
         let tokens = tokens.map(|told| match scope {
             UsageScope::Turn => told,
             UsageScope::Session => {
@@ -229,18 +229,18 @@ impl Meter {
                 currency: told.currency,
             }
         });
-        Figures { tokens, cost }
+        TurnUsage { tokens, cost }
     }
 }
 
 /// What several turns used together, each currency by itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sum {
+pub struct UsageTotal {
     usage: Usage,
     costs: Vec<Cost>,
 }
 
-impl Sum {
+impl UsageTotal {
     /// Adds what further turns used.
     pub fn add(&mut self, more: &Usage) {
         let sum = &mut self.usage;
@@ -286,7 +286,7 @@ impl Sum {
     }
 }
 
-impl<'a> FromIterator<&'a Usage> for Sum {
+impl<'a> FromIterator<&'a Usage> for UsageTotal {
     fn from_iter<I: IntoIterator<Item = &'a Usage>>(all: I) -> Self {
         let mut sum = Self::default();
         all.into_iter().for_each(|usage| sum.add(usage));
@@ -325,14 +325,14 @@ impl GroupBy {
 
 /// A stretch of time, its end not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct TimeRange {
     /// The first moment in it.
-    pub from: Moment,
+    pub from: Timestamp,
     /// The first moment behind it.
-    pub to: Moment,
+    pub to: Timestamp,
 }
 
-impl Span {
+impl TimeRange {
     /// The stretch a caller asks for: up to and with `now` unless it names an end, and
     /// [`limits::USAGE_SPAN_S`] long unless it names a beginning.
     ///
@@ -340,8 +340,12 @@ impl Span {
     /// [`Refusal::Validation`] when it does not begin before it ends.
     ///
     /// Source: contract 3.10.
-    pub fn new(from: Option<Moment>, to: Option<Moment>, now: Moment) -> Result<Self, Refusal> {
-        let to = to.unwrap_or(Moment::from_millis(now.as_millis().saturating_add(1)));
+    pub fn new(
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Result<Self, Refusal> {
+        let to = to.unwrap_or(Timestamp::from_millis(now.as_millis().saturating_add(1)));
         let from = from.unwrap_or(to.plus_seconds(-limits::USAGE_SPAN_S));
         if from >= to {
             return Err(Refusal::field("from", "must be earlier than to"));
@@ -354,7 +358,7 @@ impl Span {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsageReport {
     /// The stretch.
-    pub span: Span,
+    pub span: TimeRange,
     /// One row for each key, in the order of the keys.
     pub rows: Vec<UsageRow>,
 }
@@ -365,12 +369,12 @@ pub struct UsageRow {
     /// The day as `2026-11-21`, or the id, type or name; `""` for turns that have none.
     pub key: String,
     /// What it used.
-    pub sum: Sum,
+    pub sum: UsageTotal,
 }
 
 /// Joins sums under the same key, in the order of the keys.
 pub fn rows(parts: impl IntoIterator<Item = (String, Usage)>) -> Vec<UsageRow> {
-    let mut rows: std::collections::BTreeMap<String, Sum> = Default::default();
+    let mut rows: std::collections::BTreeMap<String, UsageTotal> = Default::default();
     for (key, usage) in parts {
         rows.entry(key).or_default().add(&usage);
     }

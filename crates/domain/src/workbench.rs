@@ -1,23 +1,23 @@
 //! The workbench: what an address of a served folder or of a preview stands for, and how long;
 //! which part of a folder an address asks for, and of which type it is.
-//! Pure: tokens are made and read by `world::grants`, files are opened by `hall::workbench`.
+//! Pure: tokens are made and read by `world::address_tokens`, files are opened by `hall::workbench`.
 
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
     callers::{Caller, Credential},
-    ids::{AuthorId, KeyId, SignInId},
+    ids::{ApiKeyId, AuthorId, SignInId},
     limits,
-    ports::PortRange,
+    port_ranges::PortRange,
 };
 
 /// What an address opens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Target {
+pub enum AddressTarget {
     /// The files beneath one folder.
     Serve {
         /// Its canonical path.
@@ -36,10 +36,10 @@ pub enum Target {
 
 /// What the token in an address says. Source: contract 6.7, "Token".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Grant {
+pub struct AddressClaims {
     /// What it opens.
     #[serde(flatten)]
-    pub target: Target,
+    pub target: AddressTarget,
     /// Who asked for it.
     #[serde(rename = "sub")]
     pub author: AuthorId,
@@ -48,18 +48,18 @@ pub struct Grant {
     pub sign_in: Option<SignInId>,
     /// The API key it was asked for with; it ends with that one.
     #[serde(rename = "key", default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<KeyId>,
+    pub key: Option<ApiKeyId>,
     /// When it was made.
     #[serde(rename = "iat")]
-    pub issued_at: Moment,
+    pub issued_at: Timestamp,
     /// From when on it no longer counts.
     #[serde(rename = "exp")]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
-impl Grant {
+impl AddressClaims {
     /// A grant for `by`, made at `now`: it counts for [`limits::SIGN_TTL_S`] seconds.
-    pub fn new(target: Target, by: &Caller, now: Moment) -> Self {
+    pub fn new(target: AddressTarget, by: &Caller, now: Timestamp) -> Self {
         let (sign_in, key) = match by.credential {
             Credential::Cookie(id) => (Some(id), None),
             Credential::ApiKey(id) => (None, Some(id)),
@@ -79,14 +79,14 @@ impl Grant {
     }
 
     /// Whether it counts at `now`, as far as its own time says.
-    pub fn is_live(&self, now: Moment) -> bool {
+    pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
 }
 
 /// Why a preview cannot be shown where it was asked for. Source: contract 6.7, "unavailable".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unavailable {
+pub enum PreviewUnavailable {
     /// The request came through the public address, which carries one port alone.
     Tunnel,
     /// The page is on https, and a browser shows no plain-http preview in it.
@@ -95,9 +95,9 @@ pub enum Unavailable {
     NoPort,
 }
 
-impl Unavailable {
+impl PreviewUnavailable {
     /// Its word on the wire.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Tunnel => "tunnel",
             Self::Insecure => "insecure",
@@ -163,9 +163,9 @@ impl PreviewPorts {
     /// port: whoever gets the port of another meets it.
     ///
     /// `shown` is in the order of use, the one of longest ago first.
-    pub fn tried(self, port: u16, shown: &[Shown]) -> Vec<u16> {
-        let is_here = |one: &&Shown| self.ports().contains(&one.listen_port);
-        let (own, others): (Vec<&Shown>, Vec<&Shown>) = shown
+    pub fn tried(self, port: u16, shown: &[PreviewPort]) -> Vec<u16> {
+        let is_here = |one: &&PreviewPort| self.ports().contains(&one.listen_port);
+        let (own, others): (Vec<&PreviewPort>, Vec<&PreviewPort>) = shown
             .iter()
             .filter(is_here)
             .partition(|one| one.port == port);
@@ -179,7 +179,7 @@ impl PreviewPorts {
 
 /// Which dev server was shown last on a port of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct PreviewPort {
     /// Our port.
     pub listen_port: u16,
     /// The dev server's.
@@ -188,14 +188,14 @@ pub struct Shown {
 
 /// Which part of a served folder an address asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ServedPath {
     /// Relative to the folder; `""` is the folder itself.
     pub path: String,
     /// Whether a folder is asked for, whose page is shown.
     pub is_folder: bool,
 }
 
-impl Asked {
+impl ServedPath {
     /// Reads what stands behind the token in an address, percent-encoded. Nothing of it is ever
     /// absolute; that dots stay inside the folder is seen when it is opened.
     ///
@@ -237,7 +237,7 @@ impl Asked {
 const INDEX: &str = "index.html";
 
 /// Whether a path leads through the folder of a repository's own files, which is never served.
-pub fn is_repositorys_own(path: &str) -> bool {
+pub fn is_git_internal(path: &str) -> bool {
     path.split('/')
         .any(|name| name.eq_ignore_ascii_case(".git"))
 }

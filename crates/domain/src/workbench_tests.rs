@@ -2,9 +2,9 @@
 
 use super::*;
 
-fn asked(path: &str, is_folder: bool) -> Result<Asked, Refusal> {
+fn asked(path: &str, is_folder: bool) -> Result<ServedPath, Refusal> {
     let path = path.to_owned();
-    Ok(Asked { path, is_folder })
+    Ok(ServedPath { path, is_folder })
 }
 
 #[test]
@@ -30,10 +30,10 @@ fn an_address_asks_for_what_stands_behind_its_token() {
         ("a%+1", Err(Refusal::InvalidPath("EILSEQ"))),
         ("%ff", Err(Refusal::InvalidPath("EILSEQ"))),
     ] {
-        assert_eq!(Asked::read(raw), expected, "{raw}");
+        assert_eq!(ServedPath::read(raw), expected, "{raw}");
     }
     for (raw, file) in [("", "index.html"), ("a/", "a/index.html"), ("a", "a")] {
-        assert_eq!(Asked::read(raw).unwrap().file(), file, "{raw}");
+        assert_eq!(ServedPath::read(raw).unwrap().file(), file, "{raw}");
     }
 }
 
@@ -64,7 +64,7 @@ fn what_is_named_for_the_first_file_is_what_is_asked_for() {
     for path in ["a", "a b", "ü/%2F", "x?y#z", "%00", "a:b@c", "\u{1f600}"] {
         let address = first_file("/", path).unwrap();
         assert!(address.is_ascii() && !address.contains(['?', '#', ' ']));
-        assert_eq!(Asked::read(&address).unwrap().path, path);
+        assert_eq!(ServedPath::read(&address).unwrap().path, path);
     }
 }
 
@@ -78,7 +78,7 @@ fn a_repositorys_own_files_are_known_by_their_folder() {
         ("a.git/x", false),
         ("", false),
     ] {
-        assert_eq!(is_repositorys_own(path), is_own, "{path}");
+        assert_eq!(is_git_internal(path), is_own, "{path}");
     }
 }
 
@@ -104,7 +104,7 @@ fn ports_are_tried_so_that_nobody_gets_anothers_without_need() {
     let tried = |range, port, shown: &[(u16, u16)]| {
         let shown = shown
             .iter()
-            .map(|&(listen_port, port)| Shown { listen_port, port })
+            .map(|&(listen_port, port)| PreviewPort { listen_port, port })
             .collect::<Vec<_>>();
         PreviewPorts::parse(range).unwrap().tried(port, &shown)
     };
@@ -143,17 +143,18 @@ fn ports_are_a_small_range() {
 #[test]
 fn a_grant_counts_for_half_an_hour_and_says_with_what_it_ends() {
     use crate::callers::Identity;
-    let now = Moment::from_millis(1_000);
+    let now = Timestamp::from_millis(1_000);
     let by = |credential| Caller {
         identity: Identity::Owner,
         author: AuthorId::from_bytes([1; 16]),
         credential,
         is_invited: false,
     };
-    let grant = |credential| Grant::new(Target::Proxy { port: 5173 }, &by(credential), now);
+    let grant =
+        |credential| AddressClaims::new(AddressTarget::Proxy { port: 5173 }, &by(credential), now);
     let id = SignInId::from_bytes([2; 16]);
     assert_eq!(grant(Credential::Cookie(id)).sign_in, Some(id));
-    let key = KeyId::from_bytes([3; 16]);
+    let key = ApiKeyId::from_bytes([3; 16]);
     assert_eq!(grant(Credential::ApiKey(key)).key, Some(key));
     let local = grant(Credential::Loopback);
     assert_eq!((local.sign_in, local.key), (None, None));
@@ -169,7 +170,7 @@ fn what_keeps_a_preview_away_is_told_in_order() {
         (false, true, Some("insecure")),
         (false, false, None),
     ] {
-        let found = Unavailable::of(tunnel, secure).map(Unavailable::word);
+        let found = PreviewUnavailable::of(tunnel, secure).map(PreviewUnavailable::as_str);
         assert_eq!(found, expected);
     }
 }

@@ -14,7 +14,7 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// What the client answers to permission requests that come while it waits for something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decide {
+pub enum PermissionReply {
     /// The first option of this kind.
     Kind(&'static str),
     /// `cancelled`.
@@ -30,7 +30,7 @@ pub struct AgentClient {
     /// Lines that were read and not yet wanted.
     unread: VecDeque<Value>,
     /// What is answered to questions on the way.
-    pub decide: Decide,
+    pub decide: PermissionReply,
     /// Every notification and question on the way, in order.
     pub seen: Vec<Value>,
 }
@@ -48,7 +48,7 @@ impl AgentClient {
             child: None,
             last_id: 0,
             unread: VecDeque::new(),
-            decide: Decide::Cancelled,
+            decide: PermissionReply::Cancelled,
             seen: Vec::new(),
         }
     }
@@ -95,7 +95,7 @@ impl AgentClient {
     ///
     /// # Errors
     /// When the agent is gone.
-    pub async fn begin(&mut self, method: &str, params: Value) -> io::Result<u64> {
+    pub async fn send_request(&mut self, method: &str, params: Value) -> io::Result<u64> {
         self.last_id += 1;
         let id = self.last_id;
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
@@ -107,7 +107,7 @@ impl AgentClient {
     ///
     /// # Errors
     /// When the agent is gone.
-    pub async fn tell(&mut self, method: &str, params: Value) -> io::Result<()> {
+    pub async fn notify(&mut self, method: &str, params: Value) -> io::Result<()> {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
             .await
     }
@@ -125,11 +125,11 @@ impl AgentClient {
     ///
     /// # Errors
     /// When the agent is gone.
-    pub async fn choose(&mut self, request: &Value, decide: Decide) -> io::Result<()> {
+    pub async fn choose(&mut self, request: &Value, decide: PermissionReply) -> io::Result<()> {
         let options = request["params"]["options"].as_array();
         let found = options.and_then(|options| match decide {
-            Decide::Kind(kind) => options.iter().find(|option| option["kind"] == kind),
-            Decide::Cancelled => None,
+            PermissionReply::Kind(kind) => options.iter().find(|option| option["kind"] == kind),
+            PermissionReply::Cancelled => None,
         });
         let outcome = match found {
             Some(option) => json!({"outcome": "selected", "optionId": option["optionId"]}),
@@ -205,7 +205,7 @@ impl AgentClient {
     /// # Errors
     /// When the agent is gone or silent, or answers an error.
     pub async fn call(&mut self, method: &str, params: Value) -> io::Result<Value> {
-        let id = self.begin(method, params).await?;
+        let id = self.send_request(method, params).await?;
         self.ended(id)
             .await?
             .map_err(|error| io::Error::other(format!("{method}: {error}")))
@@ -252,7 +252,7 @@ impl AgentClient {
     }
 
     /// The text that the agent said, joined.
-    pub fn said(&self) -> String {
+    pub fn message_text(&self) -> String {
         let pieces = self.updates("agent_message_chunk").into_iter();
         pieces
             .filter_map(|update| update["content"]["text"].as_str())

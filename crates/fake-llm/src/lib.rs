@@ -4,17 +4,17 @@
 //! Source: contract "Testing with coding agents" 3.
 
 pub mod agent_client;
-mod answer;
-mod keys;
-mod log;
+mod api_formats;
+mod api_keys;
+mod model_reply;
+mod model_request;
 pub mod real_agents;
+mod request_log;
 mod schema;
 mod server;
-mod talk;
-mod wires;
 
-pub use log::Logged;
-pub use server::{FakeLlm, Settings};
+pub use request_log::LoggedRequest;
+pub use server::{FakeLlm, FakeLlmOptions};
 
 /// The only model there is.
 pub const MODEL: &str = "fake-model";

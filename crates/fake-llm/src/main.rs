@@ -8,7 +8,7 @@
 
 use std::process::ExitCode;
 
-use guildhall_fake_llm::{FakeLlm, Settings};
+use guildhall_fake_llm::{FakeLlm, FakeLlmOptions};
 
 fn main() -> ExitCode {
     match settings(std::env::args().skip(1)).and_then(serve) {
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 /// Reads `--key KEY`, which may stand any number of times.
-fn settings(mut words: impl Iterator<Item = String>) -> Result<Settings, String> {
+fn settings(mut words: impl Iterator<Item = String>) -> Result<FakeLlmOptions, String> {
     let mut keys = Vec::new();
     while let Some(word) = words.next() {
         match (word.as_str(), words.next()) {
@@ -29,14 +29,14 @@ fn settings(mut words: impl Iterator<Item = String>) -> Result<Settings, String>
             _ => return Err(format!("`{word}` is not understood; say `--key KEY`")),
         }
     }
-    let usual = Settings::default();
-    Ok(Settings {
+    let usual = FakeLlmOptions::default();
+    Ok(FakeLlmOptions {
         keys: if keys.is_empty() { usual.keys } else { keys },
         is_loud: true,
     })
 }
 
-fn serve(settings: Settings) -> Result<(), String> {
+fn serve(settings: FakeLlmOptions) -> Result<(), String> {
     let told = |error: std::io::Error| error.to_string();
     let server = FakeLlm::start_with(settings).map_err(told)?;
     println!("{}", server.port());

@@ -22,11 +22,11 @@ use tokio::sync::oneshot;
 
 use crate::{
     MODEL,
-    answer::{self, Answer, Reply},
-    keys,
-    log::Logged,
-    talk::Talk,
-    wires::{Wire, Wish},
+    api_formats::{ApiFormat, RequestedAnswer},
+    api_keys,
+    model_reply::{self, ModelAnswer, ModelReply},
+    model_request::ModelRequest,
+    request_log::LoggedRequest,
 };
 
 /// The largest body, in bytes, as it comes and unpacked.
@@ -36,14 +36,14 @@ const RESULT_SHOWN_MAX: usize = 2_000;
 
 /// How the server is set up.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct FakeLlmOptions {
     /// The keys of the test; any other key is answered 401.
     pub keys: Vec<String>,
     /// Whether the log is printed as well.
     pub is_loud: bool,
 }
 
-impl Default for Settings {
+impl Default for FakeLlmOptions {
     fn default() -> Self {
         Self {
             keys: vec!["fake".to_owned(), "x".to_owned()],
@@ -55,16 +55,16 @@ impl Default for Settings {
 /// A model server on its own thread; dropping it ends it.
 pub struct FakeLlm {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<FakeLlmState>,
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    settings: Settings,
+struct FakeLlmState {
+    settings: FakeLlmOptions,
     start: Instant,
     // Std mutexes: held for one insertion, never over an await.
-    log: Mutex<Vec<Logged>>,
+    log: Mutex<Vec<LoggedRequest>>,
     failed: Mutex<HashSet<String>>,
 }
 
@@ -74,15 +74,15 @@ impl FakeLlm {
     /// # Errors
     /// When no port or no thread is to be had.
     pub fn start() -> io::Result<Self> {
-        Self::start_with(Settings::default())
+        Self::start_with(FakeLlmOptions::default())
     }
 
     /// Starts one.
     ///
     /// # Errors
     /// When no port or no thread is to be had.
-    pub fn start_with(settings: Settings) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
+    pub fn start_with(settings: FakeLlmOptions) -> io::Result<Self> {
+        let shared = Arc::new(FakeLlmState {
             settings,
             start: Instant::now(),
             log: Mutex::default(),
@@ -132,7 +132,7 @@ impl FakeLlm {
     }
 
     /// Every request so far, in the order of their answers.
-    pub fn requests(&self) -> Vec<Logged> {
+    pub fn requests(&self) -> Vec<LoggedRequest> {
         held(&self.shared.log).clone()
     }
 }
@@ -152,18 +152,18 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+async fn handle(State(shared): State<Arc<FakeLlmState>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let mut log = Logged {
+    let mut log = LoggedRequest {
         method: head.method.to_string(),
         path: head.uri.path().to_owned(),
         key_known: true,
-        ..Logged::default()
+        ..LoggedRequest::default()
     };
     let response = match head.method {
         Method::HEAD => StatusCode::OK.into_response(),
         ref method => {
-            let key = keys::of_request(&head.headers, &head.uri);
+            let key = api_keys::of_request(&head.headers, &head.uri);
             let known = |key: &str| shared.settings.keys.iter().any(|known| known == key);
             // A list of models tells nothing, so it may be read without a key, not with a foreign one.
             log.key_known = key.map_or(*method == Method::GET, known);
@@ -172,7 +172,7 @@ async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response
             } else if *method == Method::GET && log.path.contains("models") {
                 json_body(&models())
             } else if let (true, Some((wire, wish))) =
-                (*method == Method::POST, Wire::of_path(&log.path))
+                (*method == Method::POST, ApiFormat::of_path(&log.path))
             {
                 log.wire = wire.name();
                 match read(&head.headers, body, &mut log).await {
@@ -189,12 +189,12 @@ async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response
     response
 }
 
-impl Shared {
+impl FakeLlmState {
     #[allow(
         clippy::print_stdout,
         reason = "the log of the program `fake-llm` is its output"
     )]
-    fn note(&self, mut log: Logged) {
+    fn note(&self, mut log: LoggedRequest) {
         log.at_ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         if let (true, Ok(line)) = (self.settings.is_loud, serde_json::to_string(&log)) {
             println!("{line}");
@@ -204,7 +204,7 @@ impl Shared {
 }
 
 /// The body as JSON, unpacked.
-async fn read(headers: &HeaderMap, body: Body, log: &mut Logged) -> Result<Value, Response> {
+async fn read(headers: &HeaderMap, body: Body, log: &mut LoggedRequest) -> Result<Value, Response> {
     let unreadable = |why: String| failure(StatusCode::BAD_REQUEST, &why);
     let bytes = body::to_bytes(body, BODY_MAX)
         .await
@@ -235,26 +235,26 @@ async fn read(headers: &HeaderMap, body: Body, log: &mut Logged) -> Result<Value
 }
 
 async fn asked(
-    shared: &Shared,
-    wire: Wire,
-    wish: Wish,
+    shared: &FakeLlmState,
+    wire: ApiFormat,
+    wish: RequestedAnswer,
     body: &Value,
-    log: &mut Logged,
+    log: &mut LoggedRequest,
     query: Option<&str>,
 ) -> Response {
-    if wish == Wish::Count {
+    if wish == RequestedAnswer::Count {
         return json_body(&json!({"input_tokens": 10, "totalTokens": 10}));
     }
     let mut talk = wire.read(body);
-    talk.is_streamed |= wish == Wish::Stream;
+    talk.is_streamed |= wish == RequestedAnswer::Stream;
     if talk.model.is_empty() {
         wire.model_of_path(&log.path).clone_into(&mut talk.model);
     }
     note_talk(&talk, log);
-    let answer = match answer::to(&talk) {
-        Reply::Says(answer) => answer,
-        Reply::Refuses(why) => return failure(StatusCode::UNPROCESSABLE_ENTITY, &why),
-        Reply::Fails { status, otherwise } => {
+    let answer = match model_reply::reply_to(&talk) {
+        ModelReply::Says(answer) => answer,
+        ModelReply::Refuses(why) => return failure(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        ModelReply::Fails { status, otherwise } => {
             let once = format!("{} {}", log.path, conversation(body));
             if held(&shared.failed).insert(once) {
                 let status =
@@ -268,7 +268,7 @@ async fn asked(
         log.picked = call.tool.full_name();
     }
     pause(&answer).await;
-    let is_sse = wire != Wire::Gemini || query.is_some_and(|query| query.contains("alt=sse"));
+    let is_sse = wire != ApiFormat::Gemini || query.is_some_and(|query| query.contains("alt=sse"));
     if talk.is_streamed && is_sse {
         (
             [(header::CONTENT_TYPE, "text/event-stream")],
@@ -276,19 +276,21 @@ async fn asked(
         )
             .into_response()
     } else if talk.is_streamed {
-        json_body(&Value::Array(vec![wire.whole(&answer, &talk.model)]))
+        json_body(&Value::Array(vec![
+            wire.full_response(&answer, &talk.model),
+        ]))
     } else {
-        json_body(&wire.whole(&answer, &talk.model))
+        json_body(&wire.full_response(&answer, &talk.model))
     }
 }
 
-fn note_talk(talk: &Talk, log: &mut Logged) {
+fn note_talk(talk: &ModelRequest, log: &mut LoggedRequest) {
     log.model.clone_from(&talk.model);
     log.stream = talk.is_streamed;
     log.tools = talk
         .tools
         .iter()
-        .map(crate::talk::Offered::full_name)
+        .map(crate::model_request::OfferedTool::full_name)
         .collect();
     log.conversation = talk.pieces.len();
     let results = talk.results();
@@ -311,7 +313,7 @@ fn conversation(body: &Value) -> String {
     clippy::disallowed_methods,
     reason = "pausing is what the directive #slow is for"
 )]
-async fn pause(answer: &Answer) {
+async fn pause(answer: &ModelAnswer) {
     if answer.pause_ms > 0 {
         tokio::time::sleep(Duration::from_millis(answer.pause_ms)).await;
     }

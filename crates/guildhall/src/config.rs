@@ -1,6 +1,6 @@
 //! Configuration: flags over environment over the file `guildhall.toml` over defaults.
 
-mod file;
+mod config_file;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -10,17 +10,17 @@ use std::{
 use clap::{ArgMatches, Args, ValueEnum, parser::ValueSource};
 use guildhall_domain::{
     callers::AuthMode,
-    ports::Reserved,
-    runtimes::Profile,
-    settings::{self, Source, Value},
+    port_ranges::ReservedPorts,
+    runtimes::RuntimeProfile,
+    settings::{self, SettingSource, SettingValue},
 };
-use guildhall_hall::{Configured, Places, streams::StreamLimits};
+use guildhall_hall::{AgentFolders, ConfiguredSettings, streams::StreamLimits};
 use guildhall_http::listener::Limits;
-use guildhall_world::{confined::Confined, data_dir, users};
+use guildhall_world::{confined_fs::ConfinedFs, data_dir, os_users};
 use serde::Deserialize;
 
-use self::file::File;
-use crate::runtimes;
+use self::config_file::ConfigFile;
+use crate::runtime_config;
 
 /// What `guildhall serve` takes on its command line and from the environment.
 #[derive(Clone, Debug, Default, Args)]
@@ -32,14 +32,14 @@ pub(crate) struct ServeArgs {
     /// Ports that no agent reaches, beside 4740-4799; the same for every guildhall on a computer
     /// [default: 61000-64999]
     #[arg(long, env = "GUILDHALL_RESERVED_PORTS", value_name = "FIRST-LAST")]
-    reserved_ports: Option<Reserved>,
+    reserved_ports: Option<ReservedPorts>,
     /// Folder that holds everything this server keeps
     #[arg(long, env = "GUILDHALL_DATA_DIR", value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
     /// How people are told apart: by the user of this computer, or by signing in
     /// [default: local; login where the system cannot tell whose a connection is]
     #[arg(long, env = "GUILDHALL_AUTH", value_enum)]
-    auth: Option<Auth>,
+    auth: Option<AuthArg>,
     /// Whether the kernel is asked which user a connection belongs to [default: auto]
     #[arg(long, env = "GUILDHALL_PEER_CHECK", value_enum)]
     peer_check: Option<PeerCheckMode>,
@@ -103,14 +103,14 @@ impl ServeArgs {
     }
 
     /// The settings that flags and environment name.
-    fn settings(&self) -> Configured {
+    fn settings(&self) -> ConfiguredSettings {
         let source = |argument: &str| match self.flags.iter().any(|flag| flag == argument) {
-            true => Source::Flag,
-            false => Source::Env,
+            true => SettingSource::Flag,
+            false => SettingSource::Env,
         };
         let texts = |setting, argument: &str, texts: &Option<Vec<String>>| {
             let texts = texts.clone()?;
-            Some((setting, source(argument), Value::Texts(texts)))
+            Some((setting, source(argument), SettingValue::Texts(texts)))
         };
         [
             texts(
@@ -131,11 +131,11 @@ impl ServeArgs {
             texts(&settings::FILES_ROOTS, "roots", &self.roots),
             self.preview_ports.clone().map(|ports| {
                 let source = source("preview_ports");
-                (&settings::PREVIEW_PORTS, source, Value::Text(ports))
+                (&settings::PREVIEW_PORTS, source, SettingValue::Text(ports))
             }),
             self.cloud_url.clone().map(|url| {
                 let source = source("cloud_url");
-                (&settings::CLOUD_URL, source, Value::Text(url))
+                (&settings::CLOUD_URL, source, SettingValue::Text(url))
             }),
         ]
         .into_iter()
@@ -147,18 +147,18 @@ impl ServeArgs {
 /// How people are told apart. Source: contract 1.13, "Auth mode".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Auth {
+pub(crate) enum AuthArg {
     /// Whoever runs as your user on this computer is the owner.
     Local,
     /// People have accounts; the first one is the owner's.
     Login,
 }
 
-impl From<Auth> for AuthMode {
-    fn from(auth: Auth) -> Self {
+impl From<AuthArg> for AuthMode {
+    fn from(auth: AuthArg) -> Self {
         match auth {
-            Auth::Local => Self::Local,
-            Auth::Login => Self::Login,
+            AuthArg::Local => Self::Local,
+            AuthArg::Login => Self::Login,
         }
     }
 }
@@ -180,7 +180,7 @@ pub(crate) struct Config {
     /// Where it listens.
     pub(crate) bind: SocketAddr,
     /// The ports that no agent reaches.
-    pub(crate) reserved: Reserved,
+    pub(crate) reserved: ReservedPorts,
     /// How people are told apart.
     pub(crate) mode: AuthMode,
     /// Its data folder.
@@ -188,13 +188,13 @@ pub(crate) struct Config {
     /// When the kernel is asked about connections.
     pub(crate) peer_check: PeerCheckMode,
     /// The settings that file, environment and flags name.
-    pub(crate) configured: Configured,
+    pub(crate) configured: ConfiguredSettings,
     /// The folders agents may work beneath, unless a setting names others.
     pub(crate) roots: Vec<PathBuf>,
     /// The runtimes there can be.
-    pub(crate) runtimes: Vec<Profile>,
+    pub(crate) runtimes: Vec<RuntimeProfile>,
     /// Where agents keep what is theirs.
-    pub(crate) places: Places,
+    pub(crate) places: AgentFolders,
     /// What opens `/metrics` beside the owner.
     pub(crate) metrics_token: Option<String>,
     /// The bounds of the door.
@@ -245,13 +245,13 @@ impl Config {
     /// tell whose a connection is.
     pub(crate) fn load(args: &ServeArgs, is_peer_known: bool) -> Result<Self, ConfigError> {
         let data_dir = data_dir_of(args.data_dir.clone())?;
-        let file = File::read(&data_dir.join(data_dir::CONFIGURATION))?;
+        let file = ConfigFile::read(&data_dir.join(data_dir::CONFIGURATION))?;
         Self::join(args, file, data_dir, is_peer_known)
     }
 
     fn join(
         args: &ServeArgs,
-        mut file: File,
+        mut file: ConfigFile,
         data_dir: PathBuf,
         is_peer_known: bool,
     ) -> Result<Self, ConfigError> {
@@ -267,7 +267,7 @@ impl Config {
         }
         let door = Limits::DEFAULT;
         let streams = StreamLimits::default();
-        let runtimes = runtimes::take(&mut file.runtimes)?;
+        let runtimes = runtime_config::parse_profiles(&mut file.runtimes)?;
         let mut configured = file.settings()?;
         for (setting, source, value) in args.settings() {
             setting
@@ -284,7 +284,7 @@ impl Config {
                 key: "server.reservedPorts".to_owned(),
                 problem,
             })?,
-            None => Reserved::default(),
+            None => ReservedPorts::default(),
         };
         Ok(Self {
             bind,
@@ -296,7 +296,7 @@ impl Config {
                 .or(file.auth.peer_check)
                 .unwrap_or(PeerCheckMode::Auto),
             configured,
-            roots: Confined::default_roots(home(), std::env::current_dir().ok()),
+            roots: ConfinedFs::default_roots(home(), std::env::current_dir().ok()),
             places: places(&runtimes),
             runtimes,
             browser: args.browser.clone().or(file.browser.executable),
@@ -328,7 +328,7 @@ impl Config {
 
 /// Where agents keep what is theirs: where the configuration sends them, else where the
 /// server's own environment does, since they get that too.
-fn places(runtimes: &[Profile]) -> Places {
+fn places(runtimes: &[RuntimeProfile]) -> AgentFolders {
     let of = |kind: &str, variable: &str| {
         let profile = runtimes.iter().find(|profile| profile.kind == kind);
         let set = profile.and_then(|profile| {
@@ -338,7 +338,7 @@ fn places(runtimes: &[Profile]) -> Places {
         set.map(|(_, value)| PathBuf::from(value))
             .or_else(|| folder(variable))
     };
-    Places::new(
+    AgentFolders::new(
         home(),
         of("claude-code", "CLAUDE_CONFIG_DIR"),
         of("codex", "CODEX_HOME"),
@@ -347,7 +347,7 @@ fn places(runtimes: &[Profile]) -> Places {
 
 /// Home, also where the environment does not say it. Source: contract 6.1.
 fn home() -> Option<PathBuf> {
-    folder("HOME").or_else(users::own_home)
+    folder("HOME").or_else(os_users::own_home)
 }
 
 fn folder(variable: &str) -> Option<PathBuf> {

@@ -30,7 +30,7 @@ fn flags_come_before_the_file_and_the_file_before_defaults() {
     assert_eq!(from_file.bind.port(), 1);
     assert_eq!(
         hosts(&from_file),
-        (Source::File, vec!["dev.test".to_owned()])
+        (SettingSource::File, vec!["dev.test".to_owned()])
     );
     assert_eq!(from_file.streams.all, 7);
     let args = ServeArgs {
@@ -41,16 +41,19 @@ fn flags_come_before_the_file_and_the_file_before_defaults() {
     let from_args = join(&args, filed).unwrap();
     assert_eq!(from_args.bind.port(), 2);
     let env = vec!["env.test".to_owned()];
-    assert_eq!(hosts(&from_args), (Source::Env, env.clone()));
+    assert_eq!(hosts(&from_args), (SettingSource::Env, env.clone()));
     let flagged = ServeArgs {
         flags: vec!["allowed_hosts".to_owned()],
         ..args
     };
-    assert_eq!(hosts(&join(&flagged, filed).unwrap()), (Source::Flag, env));
+    assert_eq!(
+        hosts(&join(&flagged, filed).unwrap()),
+        (SettingSource::Flag, env)
+    );
 }
 
 /// The one setting that was configured.
-fn hosts(config: &Config) -> (Source, Vec<String>) {
+fn hosts(config: &Config) -> (SettingSource, Vec<String>) {
     let [(setting, source, value)] = config.configured.as_slice() else {
         panic!("one setting: {:?}", config.configured);
     };
@@ -64,7 +67,11 @@ fn a_file_sets_settings_of_its_own_form_only() {
     let depth = filed("[rooms]\nmaxAgentDepth = 5").unwrap();
     assert_eq!(
         depth,
-        vec![(&settings::MAX_AGENT_DEPTH, Source::File, Value::Number(5))]
+        vec![(
+            &settings::MAX_AGENT_DEPTH,
+            SettingSource::File,
+            SettingValue::Number(5)
+        )]
     );
     for wrong in [
         "[rooms]\nmaxAgentDepth = 500",
@@ -106,7 +113,7 @@ fn with_accounts_any_address_may_be_listened_on() {
     let config = join(&ServeArgs::default(), filed).unwrap();
     assert_eq!((config.mode, config.bind.port()), (AuthMode::Login, 1));
     let args = ServeArgs {
-        auth: Some(Auth::Local),
+        auth: Some(AuthArg::Local),
         ..ServeArgs::default()
     };
     let refused = join(&args, filed);
@@ -119,7 +126,7 @@ fn with_accounts_any_address_may_be_listened_on() {
 fn where_connections_cannot_be_told_apart_people_sign_in_unless_somebody_chose_otherwise() {
     let none = ServeArgs::default();
     let local = ServeArgs {
-        auth: Some(Auth::Local),
+        auth: Some(AuthArg::Local),
         ..ServeArgs::default()
     };
     let filed = "[auth]\nmode = \"local\"";
@@ -143,13 +150,13 @@ fn the_ports_of_previews_are_configured_like_other_settings() {
     };
     let filed = "[workbench]\npreviewPorts = \"5000-5010\"";
     let from_file = ports(&ServeArgs::default(), filed).unwrap();
-    assert_eq!(from_file, (Source::File, "5000-5010".to_owned()));
+    assert_eq!(from_file, (SettingSource::File, "5000-5010".to_owned()));
     let args = |text: &str| ServeArgs {
         preview_ports: Some(text.to_owned()),
         ..ServeArgs::default()
     };
     let from_env = ports(&args("6000-6001"), filed).unwrap();
-    assert_eq!(from_env, (Source::Env, "6000-6001".to_owned()));
+    assert_eq!(from_env, (SettingSource::Env, "6000-6001".to_owned()));
     for wrong in ["6001-6000", "x", "1-1000"] {
         let refused = ports(&args(wrong), "");
         assert!(
@@ -165,10 +172,18 @@ fn the_browser_is_configured_by_settings_and_a_program() {
                  agentOrigins = [\"https://example.org\"]";
     let config = join(&ServeArgs::default(), filed).unwrap();
     assert_eq!(config.browser, Some(PathBuf::from("/c")));
-    let origins = Value::Texts(vec!["https://example.org".to_owned()]);
+    let origins = SettingValue::Texts(vec!["https://example.org".to_owned()]);
     let expected = [
-        (&settings::BROWSER_AGENT_ORIGINS, Source::File, origins),
-        (&settings::BROWSER_ENABLED, Source::File, Value::Flag(false)),
+        (
+            &settings::BROWSER_AGENT_ORIGINS,
+            SettingSource::File,
+            origins,
+        ),
+        (
+            &settings::BROWSER_ENABLED,
+            SettingSource::File,
+            SettingValue::Flag(false),
+        ),
     ];
     assert_eq!(config.configured, expected);
     let wrong = "[browser]\nagentOrigins = [\"https://example.org/path\"]";
@@ -178,7 +193,7 @@ fn the_browser_is_configured_by_settings_and_a_program() {
 
 #[test]
 fn an_unknown_key_is_named() {
-    let error = toml::from_str::<File>("[server]\nbindd = 1").unwrap_err();
+    let error = toml::from_str::<ConfigFile>("[server]\nbindd = 1").unwrap_err();
     assert!(error.to_string().contains("bindd"));
 }
 
@@ -225,22 +240,23 @@ fn every_documented_key_can_stand_in_the_file() {
         let value = match (sample, settings::find(&key)) {
             (Some((_, sample)), _) => (*sample).to_owned(),
             (None, Some(setting)) => match setting.default() {
-                Value::Flag(flag) => flag.to_string(),
-                Value::Number(number) => number.to_string(),
-                Value::Text(text) => format!("\"{text}\""),
-                Value::Texts(texts) => format!("{texts:?}"),
+                SettingValue::Flag(flag) => flag.to_string(),
+                SettingValue::Number(number) => number.to_string(),
+                SettingValue::Text(text) => format!("\"{text}\""),
+                SettingValue::Texts(texts) => format!("{texts:?}"),
             },
             (None, None) => "7".to_owned(),
         };
         let file = format!("[{table}]\n{name} = {value}");
-        let file: File = toml::from_str(&file).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let file: ConfigFile =
+            toml::from_str(&file).unwrap_or_else(|error| panic!("{key}: {error}"));
         let config = Config::join(&ServeArgs::default(), file, PathBuf::from("/data"), true);
         let config = config.unwrap_or_else(|error| panic!("{key}: {error}"));
         if settings::find(&key).is_some() {
             let [(setting, source, _)] = config.configured.as_slice() else {
                 panic!("{key}: {:?}", config.configured);
             };
-            assert_eq!((setting.key, *source), (key.as_str(), Source::File));
+            assert_eq!((setting.key, *source), (key.as_str(), SettingSource::File));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The guildhall binary: the server and every verb of its command line.
 
-mod bridge;
 mod cli;
 mod config;
-mod runtimes;
+mod runtime_config;
 mod serve;
+mod stdio_relay;
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode, time::Duration};
 
@@ -13,8 +13,8 @@ use clap::{
     builder::{OsStringValueParser, TypedValueParser},
 };
 use guildhall_world::{
-    enclosure::{self, KnownFolder, OwnWalls},
-    keeper::{Keep, keep},
+    enclosure::{self, FolderIdentity, GuardRestrictions},
+    process_guard::{GuardOptions, run_guard},
 };
 
 /// A local server for a workspace in which people and coding agents work together.
@@ -25,7 +25,7 @@ use guildhall_world::{
     args_conflicts_with_subcommands = true,
     after_help = "Example:\n  guildhall --data-dir ~/house"
 )]
-struct Guildhall {
+struct Cli {
     #[command(subcommand)]
     verb: Option<Verb>,
     #[command(flatten)]
@@ -42,29 +42,29 @@ enum Verb {
     /// Says what this computer has for a server, also while none runs; exit code 1 when something
     /// is missing
     #[command(after_help = "Example:\n  guildhall doctor --json")]
-    Doctor(cli::Doctor),
+    Doctor(cli::DoctorArgs),
     /// Goes back to a backup while no server runs; what was there is set aside
     #[command(
         after_help = "Examples:\n  guildhall restore\n  guildhall restore latest\n  guildhall restore 0192f0c1-2d3e-7abc-8def-0123456789ab\n  guildhall restore --from /media/backups latest"
     )]
-    Restore(cli::Restore),
+    Restore(cli::RestoreArgs),
     /// Prints completions for a shell
     #[command(
         after_help = "Example:\n  guildhall completions bash > /etc/bash_completion.d/guildhall"
     )]
-    Completions(cli::Completions),
+    Completions(cli::CompletionsArgs),
     /// Writes the manual pages into a folder
     #[command(after_help = "Example:\n  guildhall man ~/.local/share/man/man1")]
-    Man(cli::Man),
+    Man(cli::ManArgs),
     /// Serves as the scripted agent over standard input and output; started by the server
     #[command(hide = true)]
     RehearsalAgent,
     /// Serves as one tool server of an agent's session; agents call it
-    #[command(name = guildhall_hall::launching::BRIDGE, hide = true)]
-    Bridge(Bridge),
+    #[command(name = guildhall_hall::launch_config::BRIDGE, hide = true)]
+    Bridge(StdioRelayArgs),
     /// Keeps one agent's process; the server calls it
-    #[command(name = guildhall_world::keeper::SUBCOMMAND, hide = true)]
-    Keeper(Keeper),
+    #[command(name = guildhall_world::process_guard::SUBCOMMAND, hide = true)]
+    Keeper(GuardArgs),
     /// Tries what encloses agents; the server calls it
     #[command(name = guildhall_world::enclosure::CHECK, hide = true)]
     EnclosureCheck,
@@ -72,14 +72,14 @@ enum Verb {
 
 /// Which tool server a bridge leads to.
 #[derive(Debug, Args)]
-struct Bridge {
+struct StdioRelayArgs {
     /// Its name; `guildhall` is the house's own
     name: String,
 }
 
 /// What a keeper keeps.
 #[derive(Debug, Args)]
-struct Keeper {
+struct GuardArgs {
     /// Seconds between the steps of ending it
     #[arg(long, default_value_t = guildhall_domain::limits::STOP_GRACE_S)]
     grace_s: u64,
@@ -90,8 +90,8 @@ struct Keeper {
     #[arg(long)]
     pipes: bool,
     /// The data folder that it sees as empty
-    #[arg(long, value_name = "DEVICE:INODE:PATH", value_parser = OsStringValueParser::new().try_map(KnownFolder::try_from))]
-    hide_data: Option<KnownFolder>,
+    #[arg(long, value_name = "DEVICE:INODE:PATH", value_parser = OsStringValueParser::new().try_map(FolderIdentity::try_from))]
+    hide_data: Option<FolderIdentity>,
     /// Other folders and sockets that it does
     #[arg(long)]
     hide: Vec<PathBuf>,
@@ -104,9 +104,8 @@ struct Keeper {
 }
 
 fn main() -> ExitCode {
-    let matches = Guildhall::command().get_matches();
-    let Guildhall { verb, serve } =
-        Guildhall::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = Cli::command().get_matches();
+    let Cli { verb, serve } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match verb {
         None => serve::run(&serve.read_from(&matches)),
         Some(Verb::Serve(args)) => {
@@ -116,12 +115,12 @@ fn main() -> ExitCode {
         Some(Verb::Ask(command)) => cli::run(command),
         Some(Verb::Doctor(ask)) => cli::doctor(ask),
         Some(Verb::Restore(ask)) => cli::restore(&ask),
-        Some(Verb::Completions(ask)) => cli::completions(Guildhall::command(), ask),
-        Some(Verb::Man(ask)) => cli::man(Guildhall::command(), &ask),
+        Some(Verb::Completions(ask)) => cli::completions(Cli::command(), ask),
+        Some(Verb::Man(ask)) => cli::man(Cli::command(), &ask),
         Some(Verb::RehearsalAgent) => guildhall_rehearsal::main(),
-        Some(Verb::Bridge(Bridge { name })) => bridge::run(&name),
+        Some(Verb::Bridge(StdioRelayArgs { name })) => stdio_relay::run(&name),
         Some(Verb::EnclosureCheck) => check_enclosure(),
-        Some(Verb::Keeper(Keeper {
+        Some(Verb::Keeper(GuardArgs {
             grace_s,
             name,
             pipes,
@@ -129,8 +128,8 @@ fn main() -> ExitCode {
             hide,
             filter_calls,
             command,
-        })) => ExitCode::from(keep(&Keep {
-            walls: &OwnWalls {
+        })) => ExitCode::from(run_guard(&GuardOptions {
+            walls: &GuardRestrictions {
                 data: hide_data,
                 hidden: hide,
                 filters_calls: filter_calls,

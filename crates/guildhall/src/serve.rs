@@ -16,39 +16,39 @@ use std::{
 use guildhall_domain::{
     Error, Fault,
     callers::AuthMode,
-    ports::Reserved,
+    port_ranges::ReservedPorts,
     settings::{ALLOWED_HOSTS, ALLOWED_ORIGINS, TRUSTED_PROXIES},
     trusted_proxies::TrustedProxies,
 };
 use guildhall_hall::{
-    Auth, Clock, Hall, Opening, PreviewDoors,
-    browser::LocalBrowser,
-    launching::Launching,
-    peers::{self, Peers},
+    AuthConfig, Clock, Hall, HallConfig, PreviewListenerConfig,
+    browser::BrowserConfig,
+    launch_config::LaunchConfig,
+    peer_lookup::{self, PeerLookup},
     restore,
-    retention::Retention,
+    retention::EventRetention,
 };
 use guildhall_http::{
     guards::Guards,
-    listener::{CountsOfAgents, Listener},
+    listener::{AgentListenerMetrics, Listener},
     metrics::Metrics,
-    origin::Allowed,
+    origin::AllowedSources,
     rate_limit::RateLimit,
     routes,
-    state::{About, State},
+    state::{AboutServer, ServerState},
 };
 use guildhall_wire::health::PeerCheck;
 use guildhall_world::{
-    control_group,
+    cgroup,
     data_dir::{self, DataDir, DataDirError},
-    enclosure::{Around, Enclosure},
-    environment,
-    keeper::KeeperCommand,
-    outgoing::OwnPorts,
-    reserved,
+    enclosure::{Enclosure, ProtectedServer},
+    http_client::ListenerPorts,
+    process_environment,
+    process_guard::GuardCommand,
+    reserved_ports,
     restores::RestoreRequest,
+    secret_tokens::{self, SecretToken},
     setup_code,
-    tokens::{self, Secret},
 };
 use serde::Serialize;
 use tokio::{
@@ -60,13 +60,13 @@ use tokio::{
 use self::error::ServeError;
 use crate::{
     config::{Config, PeerCheckMode, ServeArgs},
-    runtimes,
+    runtime_config,
 };
 
 /// Runs the server until it is asked to stop.
 #[expect(clippy::print_stderr, reason = "a terminal program says why it ends")]
 pub(crate) fn run(args: &ServeArgs) -> ExitCode {
-    let is_peer_known = peers::available();
+    let is_peer_known = peer_lookup::available();
     let outcome = Config::load(args, is_peer_known)
         .map_err(ServeError::from)
         .and_then(|config| run_configured(config, is_peer_known))
@@ -177,26 +177,26 @@ async fn serve(
     let agent_url = format!("http://{}", for_agents.local_addr()?);
     let local_token = match config.mode {
         AuthMode::Local => None,
-        AuthMode::Login => Some(tokens::mint(tokens::LOCAL_PREFIX)?),
+        AuthMode::Login => Some(secret_tokens::mint(secret_tokens::LOCAL_PREFIX)?),
     };
-    let (keeper, environment) = (KeeperCommand::own(), environment::of_server());
-    let around = Around {
+    let (keeper, environment) = (GuardCommand::own(), process_environment::of_server());
+    let around = ProtectedServer {
         data_dir: data_dir.path().to_owned(),
         port: address.port(),
         reserved,
     };
     let enclosure = Enclosure::new(&keeper, around, &environment).await;
-    let own_ports = OwnPorts::default();
+    let own_ports = ListenerPorts::default();
     own_ports.add(address.port());
     own_ports.add(for_agents.local_addr()?.port());
-    let hall = Hall::open(Opening {
+    let hall = Hall::open(HallConfig {
         data_dir: data_dir.path().to_owned(),
         database: data_dir.database(),
         clock: Clock::System,
         roots: config.roots,
         runtimes: config.runtimes,
-        programs: runtimes::programs()?,
-        launching: Launching {
+        programs: runtime_config::programs()?,
+        launching: LaunchConfig {
             url: format!("http://{}", here(address)),
             agent_url: agent_url.clone(),
             environment,
@@ -207,22 +207,22 @@ async fn serve(
         },
         places: config.places,
         auth: match &local_token {
-            None => Auth::Local,
-            Some(token) => Auth::Login {
+            None => AuthConfig::Local,
+            Some(token) => AuthConfig::Login {
                 local_token: token.digest(),
             },
         },
         configured: config.configured,
         streams: config.streams,
-        retention: Retention::default(),
-        previews: PreviewDoors::new(addresses(&listeners)?, address.port()),
+        retention: EventRetention::default(),
+        previews: PreviewListenerConfig::new(addresses(&listeners)?, address.port()),
         own_ports,
-        browser: LocalBrowser {
+        browser: BrowserConfig {
             executable: config.browser,
             is_unsandboxed: std::env::var_os("GUILDHALL_BROWSER_NO_SANDBOX")
                 .is_some_and(|said| said == "1"),
             walled_port: (peer_check != PeerCheck::On).then(|| address.port()),
-            ..LocalBrowser::default()
+            ..BrowserConfig::default()
         },
     })
     .await?;
@@ -232,7 +232,7 @@ async fn serve(
     for problem in hall.enclosure_checks().await.problems() {
         tracing::warn!("{problem}");
     }
-    if peers::own_uid() == 0 {
+    if peer_lookup::own_uid() == 0 {
         tracing::warn!(
             "this server runs as root, and so do its agents: they can change root's files, and \
              get around what keeps them from this server; run it as a user"
@@ -240,7 +240,7 @@ async fn serve(
     }
     hall.tasks()
         .spawn("enclosure", hall.started_at(), async move {
-            control_group::remove_left();
+            cgroup::remove_leftover();
             if let Err(error) = enclosure.prepare().await {
                 tracing::warn!(%error, "the enclosure of agents could not be prepared");
             }
@@ -248,9 +248,9 @@ async fn serve(
     let allowed = allowed(&hall, bind).await?;
     let metrics = Arc::new(Metrics::new().map_err(std::io::Error::other)?);
     let guards = Guards::new(allowed, new_request_id);
-    let state = State {
+    let state = ServerState {
         hall: hall.clone(),
-        about: Arc::new(About {
+        about: Arc::new(AboutServer {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             port: address.port(),
             peer_check,
@@ -262,16 +262,16 @@ async fn serve(
         running: Arc::default(),
     };
     let peers = match peer_check {
-        PeerCheck::On => Peers::Kernel(hall.process_trees().clone()),
-        PeerCheck::Off | PeerCheck::Unavailable => Peers::Off,
+        PeerCheck::On => PeerLookup::Kernel(hall.process_trees().clone()),
+        PeerCheck::Off | PeerCheck::Unavailable => PeerLookup::Off,
     };
     let routers = routes::routers(state);
     let agents = Listener {
         router: routers.agents,
         guards: guards.clone(),
         limits: config.limits.clone(),
-        peers: Peers::AgentListener(Box::new(peers.clone())),
-        metrics: Arc::new(CountsOfAgents(Arc::clone(&metrics))),
+        peers: PeerLookup::AgentListener(Box::new(peers.clone())),
+        metrics: Arc::new(AgentListenerMetrics(Arc::clone(&metrics))),
         tasks: hall.tasks().clone(),
     };
     let main = Listener {
@@ -283,8 +283,8 @@ async fn serve(
         tasks: hall.tasks().clone(),
     };
     let grace = main.limits.shutdown_grace;
-    let local_token = local_token.map(Secret::reveal);
-    data_dir.announce(&announcement(&hall, address, agent_url, local_token)?)?;
+    let local_token = local_token.map(SecretToken::reveal);
+    data_dir.write_discovery_file(&announcement(&hall, address, agent_url, local_token)?)?;
     say_hello(&hello(config.mode, address, data_dir.path()));
     let mut stopping = hall.tasks().stopping();
     join!(
@@ -298,8 +298,8 @@ async fn serve(
     if !hall.tasks().ended(grace).await {
         tracing::warn!("some tasks did not end in time");
     }
-    hall.note_good_end();
-    data_dir.withdraw();
+    hall.record_clean_shutdown();
+    data_dir.remove_discovery_file();
     // Whoever asks the server to stop meanwhile wants no other one.
     if !hall.is_restart_asked() || signals.came().await {
         return Ok(Served {
@@ -318,7 +318,7 @@ async fn serve(
 /// its own programs find the server.
 ///
 /// Port 0 is one of those that no agent reaches.
-async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>, ServeError> {
+async fn listen(bind: SocketAddr, reserved: ReservedPorts) -> Result<Vec<TcpListener>, ServeError> {
     let failed = |bind: SocketAddr| {
         move |source: std::io::Error| match source.kind() {
             // Ports below 1024 take rights everywhere.
@@ -328,7 +328,7 @@ async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>
             _ => ServeError::Bind { bind, source },
         }
     };
-    let first = reserved::listen(bind, reserved)
+    let first = reserved_ports::listen(bind, reserved)
         .await
         .map_err(failed(bind))?;
     let address = first.local_addr()?;
@@ -343,7 +343,7 @@ async fn listen(bind: SocketAddr, reserved: Reserved) -> Result<Vec<TcpListener>
 /// Listens for agents, on this computer alone; where it did before, unless somebody else does now.
 async fn listen_for_agents(
     data_dir: &DataDir,
-    reserved: Reserved,
+    reserved: ReservedPorts,
 ) -> Result<TcpListener, ServeError> {
     let before = data_dir.agent_port();
     let before = match before.filter(|port| !reserved.contains(*port)) {
@@ -358,9 +358,9 @@ async fn listen_for_agents(
     };
     let listener = match before {
         Some(listener) => listener,
-        None => reserved::listen_outside(reserved).await?,
+        None => reserved_ports::listen_outside(reserved).await?,
     };
-    data_dir.keep_agent_port(listener.local_addr()?.port())?;
+    data_dir.save_agent_port(listener.local_addr()?.port())?;
     Ok(listener)
 }
 
@@ -381,7 +381,7 @@ fn here(address: SocketAddr) -> SocketAddr {
 }
 
 /// Which hosts and origins the server answers: where it listens, and what the settings name.
-async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
+async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<AllowedSources, ServeError> {
     let texts = async |setting| -> Result<Vec<String>, ServeError> {
         let value = hall.setting(setting).await.map_err(refused)?;
         Ok(value.texts().to_vec())
@@ -392,7 +392,7 @@ async fn allowed(hall: &Hall, bind: SocketAddr) -> Result<Allowed, ServeError> {
         SocketAddr::V6(address) => format!("[{}]", address.ip()),
     });
     let proxies = texts(&TRUSTED_PROXIES).await?;
-    Ok(Allowed {
+    Ok(AllowedSources {
         hosts,
         origins: texts(&ALLOWED_ORIGINS).await?,
         // Settings are checked before they are kept.
@@ -450,7 +450,7 @@ impl StopSignals {
 fn open_data_dir(path: &Path) -> Result<DataDir, ServeError> {
     DataDir::open(path).map_err(|error| match error {
         DataDirError::InUse(_) => {
-            let known = data_dir::discover(path)
+            let known = data_dir::read_discovery_file(path)
                 .and_then(|json| serde_json::from_str::<serde_json::Value>(&json).ok())
                 .and_then(|server| server.get("url")?.as_str().map(str::to_owned));
             let place = known.map(|url| format!(" at {url}")).unwrap_or_default();
@@ -505,7 +505,7 @@ fn announcement(
         pid: std::process::id(),
         started_at: hall.started_at().to_string(),
         version: env!("CARGO_PKG_VERSION"),
-        mode: hall.mode().word(),
+        mode: hall.mode().as_str(),
         log_id: hall.log_id().to_string(),
         local_token,
     };

@@ -3,29 +3,31 @@
 use std::net::IpAddr;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
-    accounts::{self as rules, Account, Email, Registering, Registration, Role},
+    Refusal, Result, Timestamp,
+    accounts::{self as rules, Account, Email, RegistrationRequest, Role, ValidRegistration},
     authors::{Author, AuthorKind},
     callers::{AuthMode, Caller, Gate, Owner},
+    errors::ResourceKind,
     events::Event,
     ids::{AccountId, AuthorId},
     limits,
-    outcome::Thing,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, accounts, authors, installation, keys as key_rows, members as member_rows, rooms,
-    sign_ins as sign_in_rows,
+    ReadSnapshot, ReadTx, Tx, accounts, api_keys as key_rows, authors, installation,
+    members as member_rows, rooms, sign_ins as sign_in_rows,
 };
 use guildhall_world::{
-    passwords, setup_code,
-    tokens::{self as secrets, Secret},
+    passwords,
+    secret_tokens::{self as secrets, SecretToken},
+    setup_code,
 };
 
 use crate::{
-    Hall, callers, members,
-    repeats::Once,
-    sign_ins::{self, SignedIn},
-    start::Door,
+    Hall, callers,
+    idempotency::IdempotentWrite,
+    members,
+    sign_ins::{self, StartedSignIn},
+    start::AuthState,
 };
 
 /// One page of accounts.
@@ -70,9 +72,9 @@ impl Hall {
     /// which counts as a try of `from`.
     ///
     /// Source: contract 1.4, "Accounts, sessions, keys".
-    pub async fn register(&self, from: IpAddr, ask: Registration) -> Result<SignedIn> {
+    pub async fn register(&self, from: IpAddr, ask: RegistrationRequest) -> Result<StartedSignIn> {
         let ask = ask.check()?;
-        let Door::Login { setup_code, .. } = self.inner.door else {
+        let AuthState::Login { setup_code, .. } = self.inner.door else {
             return Err(Refusal::AuthModeLocal.into());
         };
         let code = setup_code.ok_or(Refusal::RegistrationClosed)?;
@@ -89,8 +91,8 @@ impl Hall {
         let password = self.inner.passwords.hash(ask.password.clone()).await?;
         let id = Self::new_id(AccountId::from_bytes);
         let new_author = Self::new_id(AuthorId::from_bytes);
-        let session = sign_ins::Session::new(id, now)?;
-        let kept = session.kept();
+        let session = sign_ins::NewSignIn::new(id, now)?;
+        let kept = session.row();
         let account = self
             .store()
             .write(move |tx| {
@@ -98,7 +100,7 @@ impl Hall {
                     return Err(Refusal::RegistrationClosed.into());
                 }
                 let author = owners_author(tx, new_author, &ask, now)?;
-                let account = found(tx, author, id, ask.email, &password, false, now)?;
+                let account = insert_account(tx, author, id, ask.email, &password, false, now)?;
                 sign_in_rows::insert(tx, &kept.sign_in, &kept.digest)?;
                 Ok(account)
             })
@@ -106,7 +108,7 @@ impl Hall {
         if let Err(error) = setup_code::remove(&self.inner.data_dir) {
             tracing::warn!(%error, "the file of the setup code, which is worthless now, stays");
         }
-        Ok(SignedIn {
+        Ok(StartedSignIn {
             account,
             cookie: session.cookie,
         })
@@ -121,7 +123,7 @@ impl Hall {
         _by: &Owner,
         after: Option<AccountId>,
         limit: u32,
-    ) -> Result<Seen<AccountsPage>> {
+    ) -> Result<ReadSnapshot<AccountsPage>> {
         self.require_accounts()?;
         self.store()
             .read(move |db| {
@@ -144,9 +146,9 @@ impl Hall {
         by: &Owner,
         email: &str,
         display_name: &str,
-        once: Once<Account>,
-    ) -> Result<(Account, Secret)> {
-        let (email, display_name) = rules::invited(email, display_name)?;
+        once: IdempotentWrite<Account>,
+    ) -> Result<(Account, SecretToken)> {
+        let (email, display_name) = rules::check_invitation(email, display_name)?;
         self.require_accounts()?;
         let (by, now) = (*by.caller(), self.now());
         let actor = by.author;
@@ -158,7 +160,7 @@ impl Hall {
         let account = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if accounts::by_email(tx, &email)?.is_some() {
                         return Err(Refusal::EmailTaken.into());
@@ -166,8 +168,8 @@ impl Hall {
                     if accounts::count_all(tx)? >= limits::ACCOUNTS_MAX {
                         return Err(Refusal::LimitReached("accounts").into());
                     }
-                    appear(tx, actor, &author, now)?;
-                    found(tx, author, id, email, &password, true, now)
+                    create_person_author(tx, actor, &author, now)?;
+                    insert_account(tx, author, id, email, &password, true, now)
                 })
             })
             .await?;
@@ -184,7 +186,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 remove(tx, by.author, id, now)
             })
             .await
@@ -203,7 +205,12 @@ impl Hall {
 }
 
 /// The owner's author under its new name: the one of mode `local`, or a new one.
-fn owners_author(tx: &mut Tx<'_>, new: AuthorId, ask: &Registering, now: Moment) -> Result<Author> {
+fn owners_author(
+    tx: &mut Tx<'_>,
+    new: AuthorId,
+    ask: &ValidRegistration,
+    now: Timestamp,
+) -> Result<Author> {
     let known = match installation::owner(tx)? {
         Some(owner) => authors::by_id(tx, owner)?,
         None => None,
@@ -211,7 +218,7 @@ fn owners_author(tx: &mut Tx<'_>, new: AuthorId, ask: &Registering, now: Moment)
     let Some(before) = known else {
         let author = Author::new(new, AuthorKind::Human, ask.display_name.clone());
         installation::set_owner(tx, author.id)?;
-        appear(tx, author.id, &author, now)?;
+        create_person_author(tx, author.id, &author, now)?;
         return Ok(author);
     };
     let author = Author {
@@ -220,13 +227,18 @@ fn owners_author(tx: &mut Tx<'_>, new: AuthorId, ask: &Registering, now: Moment)
     };
     if author != before {
         authors::update(tx, &author)?;
-        crate::authors::tell_renamed(tx, now, author.id, &author)?;
+        crate::authors::append_renamed_events(tx, now, author.id, &author)?;
     }
     Ok(author)
 }
 
 /// Makes a person's author, a member of `team`.
-fn appear(tx: &mut Tx<'_>, actor: AuthorId, author: &Author, now: Moment) -> Result<()> {
+fn create_person_author(
+    tx: &mut Tx<'_>,
+    actor: AuthorId,
+    author: &Author,
+    now: Timestamp,
+) -> Result<()> {
     authors::insert(tx, author)?;
     let event = Event::AuthorUpdated {
         author: author.clone(),
@@ -238,14 +250,14 @@ fn appear(tx: &mut Tx<'_>, actor: AuthorId, author: &Author, now: Moment) -> Res
 }
 
 /// Makes the account of an author that exists, and tells of it.
-fn found(
+fn insert_account(
     tx: &mut Tx<'_>,
     author: Author,
     id: AccountId,
     email: Email,
     password: &str,
     is_invited: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Account> {
     let is_owner = installation::owner(tx)? == Some(author.id);
     let account = Account {
@@ -263,7 +275,12 @@ fn found(
 }
 
 /// Removes the account of a person who is not the owner, with everything that speaks for it.
-pub(crate) fn remove(tx: &mut Tx<'_>, actor: AuthorId, id: AccountId, now: Moment) -> Result<()> {
+pub(crate) fn remove(
+    tx: &mut Tx<'_>,
+    actor: AuthorId,
+    id: AccountId,
+    now: Timestamp,
+) -> Result<()> {
     let Account {
         role, author_id, ..
     } = existing(tx, id)?;
@@ -281,7 +298,7 @@ pub(crate) fn remove(tx: &mut Tx<'_>, actor: AuthorId, id: AccountId, now: Momen
     Ok(())
 }
 
-fn existing(db: &Rx<'_>, id: AccountId) -> Result<Account> {
-    let known = accounts::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Account))?;
+fn existing(db: &ReadTx<'_>, id: AccountId) -> Result<Account> {
+    let known = accounts::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Account))?;
     Ok(known.account)
 }

@@ -3,29 +3,29 @@
 use std::{collections::HashSet, sync::Arc};
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::{Agent, AgentPatch, AgentState, NewAgent, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Caller, Decider, Gate, Owner, OwnerDecider},
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, AuthorId},
-    outcome::Thing,
     revisions::{Precondition, Revised},
-    runtimes::{Mode, may_use},
-    sessions::Acknowledgement,
+    runtimes::{PermissionMode, may_use},
+    sessions::AutonomyConsent,
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, members as member_rows, sessions as session_rows, settings,
-    tokens as token_rows,
+    ReadSnapshot, ReadTx, Tx, agent_tokens as token_rows, agents, authors, members as member_rows,
+    sessions as session_rows, settings,
 };
 
 use crate::{
-    Hall, approvals, mcp_servers, members,
-    repeats::Once,
-    rooms,
+    Hall, agent_tokens, approvals,
+    idempotency::IdempotentWrite,
+    mcp_servers, members, rooms,
     runtimes::{Registry, capabilities_of, require_offered},
-    sessions, tokens, turns,
+    sessions, turns,
 };
 
 impl Hall {
@@ -33,9 +33,13 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn agents(&self, by: &AnyCaller, include_retired: bool) -> Result<Seen<Registered>> {
-        self.look_for_runtimes().await?;
-        let (own, now_true) = (by.caller().agent(), self.now_true());
+    pub async fn agents(
+        &self,
+        by: &AnyCaller,
+        include_retired: bool,
+    ) -> Result<ReadSnapshot<AgentList>> {
+        self.rescan_runtimes().await?;
+        let (own, now_true) = (by.caller().agent(), self.live_status());
         self.store()
             .read(move |db| {
                 let mut agents = agents::list(db, include_retired)?;
@@ -45,7 +49,7 @@ impl Hall {
                     .map(|agent| now_true.complete(agent))
                     .collect();
                 let warnings = now_true.warnings(&agents);
-                Ok(Registered { agents, warnings })
+                Ok(AgentList { agents, warnings })
             })
             .await
     }
@@ -58,9 +62,9 @@ impl Hall {
         &self,
         by: &AnyCaller,
         id: AgentId,
-    ) -> Result<Seen<Revised<Agent>>> {
-        self.look_for_runtimes().await?;
-        let (by, now_true) = (*by.caller(), self.now_true());
+    ) -> Result<ReadSnapshot<Revised<Agent>>> {
+        self.rescan_runtimes().await?;
+        let (by, now_true) = (*by.caller(), self.live_status());
         self.store()
             .read(move |db| {
                 let agent = visible(db, &by, id)?;
@@ -83,13 +87,13 @@ impl Hall {
         &self,
         by: &Owner,
         ask: NewAgent,
-        once: Once<Agent>,
+        once: IdempotentWrite<Agent>,
     ) -> Result<Agent> {
         ask.check()?;
         // A repeat is answered as before, whatever became of runtime and folder.
-        let place = self.place_asked_for(&ask).await;
+        let place = self.resolve_placement(&ask).await;
         let (by, now) = (*by.caller(), self.now());
-        let now_true = self.now_true();
+        let now_true = self.live_status();
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
@@ -123,9 +127,9 @@ impl Hall {
         patch: AgentPatch,
     ) -> Result<Revised<Agent>> {
         patch.check()?;
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let (by, now) = (*by.caller(), self.now());
-        let now_true = self.now_true();
+        let now_true = self.live_status();
         self.store()
             .write(move |tx| {
                 let actor = by.author;
@@ -140,7 +144,7 @@ impl Hall {
                 let standing = agents::acknowledgements(tx, id)?;
                 let is_said = patch.acknowledged_autonomy;
                 let word = match &mode {
-                    Some(mode) => consent(&by, mode, is_said, &standing, now)?,
+                    Some(mode) => new_autonomy_consent(&by, mode, is_said, &standing, now)?,
                     None => None,
                 };
                 precondition.check(agents::rev(tx, id)?)?;
@@ -174,7 +178,7 @@ impl Hall {
         precondition: Precondition,
     ) -> Result<Revised<Agent>> {
         let (actor, now) = (by.caller().author, self.now());
-        let now_true = self.now_true();
+        let now_true = self.live_status();
         let (retired, ended) = self
             .store()
             .write(move |tx| {
@@ -189,7 +193,7 @@ impl Hall {
                     ended.push((session.id, asks));
                 }
                 for token in token_rows::of_agent(tx, id)? {
-                    tokens::revoke(tx, Some(actor), id, token.id, now)?;
+                    agent_tokens::revoke(tx, Some(actor), id, token.id, now)?;
                 }
                 approvals::withdraw_about(tx, id, before.author_id, Some(actor), now)?;
                 mcp_servers::remove_all(tx, id, actor, now)?;
@@ -199,7 +203,7 @@ impl Hall {
                 }
                 let team = rooms::existing(tx, guildhall_store::rooms::team(tx)?)?;
                 agents::retire(tx, id, now)?;
-                rooms::tell_if_changed(tx, now, Some(actor), &team)?;
+                rooms::append_if_changed(tx, now, Some(actor), &team)?;
                 crate::authors::retire(tx, actor, before.author_id, now)?;
                 let agent = now_true.complete(existing(tx, id)?);
                 let event = Event::AgentRetired {
@@ -215,22 +219,22 @@ impl Hall {
             self.unshare_browser_of(session).await;
         }
         self.inner.processes.stop(id);
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         self.wake_turns();
         Ok(retired)
     }
 
     /// What is true of agents only now.
-    fn now_true(&self) -> NowTrue {
-        NowTrue {
+    fn live_status(&self) -> LiveStatus {
+        LiveStatus {
             registry: Arc::clone(self.runtimes()),
             live: self.inner.processes.live(),
         }
     }
 
     /// The runtime, the mode and the folder of a registration, with their defaults.
-    async fn place_asked_for(&self, ask: &NewAgent) -> Result<Place> {
-        self.look_for_runtimes().await?;
+    async fn resolve_placement(&self, ask: &NewAgent) -> Result<AgentPlacement> {
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (runtime, mode) = (ask.runtime.clone(), ask.permission_mode.clone());
         let (model, effort) = (ask.model.clone(), ask.effort.clone());
@@ -249,7 +253,7 @@ impl Hall {
             .await?;
         let (runtime, mode) = seen.value;
         let cwd = self.working_folder(ask.cwd.clone()).await?;
-        Ok(Place { runtime, mode, cwd })
+        Ok(AgentPlacement { runtime, mode, cwd })
     }
 
     /// The canonical form of an agent's folder; the file system is asked off the async threads.
@@ -260,11 +264,11 @@ impl Hall {
 }
 
 /// Where a new agent works, and how.
-pub(crate) struct Place {
+pub(crate) struct AgentPlacement {
     /// The runtime's type.
     pub(crate) runtime: String,
     /// The mode of its sessions.
-    pub(crate) mode: Mode,
+    pub(crate) mode: PermissionMode,
     /// Its folder, in its canonical form.
     pub(crate) cwd: String,
 }
@@ -277,16 +281,16 @@ pub(crate) fn register(
     tx: &mut Tx<'_>,
     by: &Caller,
     ask: NewAgent,
-    place: Place,
-    now: Moment,
+    place: AgentPlacement,
+    now: Timestamp,
 ) -> Result<Agent> {
-    let Place { runtime, mode, cwd } = place;
-    let word = consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
+    let AgentPlacement { runtime, mode, cwd } = place;
+    let word = new_autonomy_consent(by, &mode, ask.acknowledged_autonomy, &[], now)?;
     let name = ask.name.trim().to_owned();
     let id = Hall::new_id(AgentId::from_bytes);
     let new_author = Hall::new_id(AuthorId::from_bytes);
     let revived = agents::retired_author(tx, &cwd, &runtime)?;
-    let author = appear(tx, revived, new_author, id, &name, now)?;
+    let author = create_or_revive_author(tx, revived, new_author, id, &name, now)?;
     let agent = Agent {
         id,
         author_id: author.id,
@@ -305,7 +309,7 @@ pub(crate) fn register(
         created_at: now,
         updated_at: now,
     };
-    settle(tx, by.author, &agent, &author, ask.join_team)?;
+    insert_agent(tx, by.author, &agent, &author, ask.join_team)?;
     if let Some(word) = &word {
         agents::acknowledge(tx, agent.id, word)?;
     }
@@ -314,7 +318,7 @@ pub(crate) fn register(
 
 /// The registry, as a caller sees it.
 #[derive(Clone, Debug)]
-pub struct Registered {
+pub struct AgentList {
     /// In the order of registration.
     pub agents: Vec<Agent>,
     /// What is wrong with single runtimes; empty when all is well.
@@ -322,12 +326,12 @@ pub struct Registered {
 }
 
 /// What is true of agents only now, and stands in no row.
-struct NowTrue {
+struct LiveStatus {
     registry: Arc<Registry>,
     live: HashSet<AgentId>,
 }
 
-impl NowTrue {
+impl LiveStatus {
     fn complete(&self, agent: Agent) -> Agent {
         self.registry.complete(agent, &self.live)
     }
@@ -350,11 +354,11 @@ impl NowTrue {
 
 /// The mode a change asks for; a bare word of consent is about the mode the agent has.
 fn mode_to_use(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     registry: &Registry,
     agent: &Agent,
     patch: &AgentPatch,
-) -> Result<Option<Mode>> {
+) -> Result<Option<PermissionMode>> {
     let asked = patch.permission_mode.as_deref();
     let own = patch
         .acknowledged_autonomy
@@ -377,18 +381,18 @@ fn mode_to_use(
 /// # Errors
 /// [`Refusal::AutonomyNotAcknowledged`], and the refusals of the gate `decider` for a caller
 /// that cannot give it. Source: contract 3.1, 3.6.4.
-pub(crate) fn consent(
+pub(crate) fn new_autonomy_consent(
     by: &Caller,
-    mode: &Mode,
+    mode: &PermissionMode,
     is_said: bool,
-    standing: &[Acknowledgement],
-    now: Moment,
-) -> Result<Option<Acknowledgement>, Refusal> {
+    standing: &[AutonomyConsent],
+    now: Timestamp,
+) -> Result<Option<AutonomyConsent>, Refusal> {
     if !may_use(mode, is_said, standing)? {
         return Ok(None);
     }
     let decider = Decider::admit(*by)?;
-    Ok(Some(Acknowledgement {
+    Ok(Some(AutonomyConsent {
         mode: mode.id.clone(),
         width: mode.width,
         by: decider.caller().author,
@@ -397,7 +401,7 @@ pub(crate) fn consent(
 }
 
 /// Writes a new agent, tells of it and its author, and gives it its seat in `team`.
-fn settle(
+fn insert_agent(
     tx: &mut Tx<'_>,
     actor: AuthorId,
     agent: &Agent,
@@ -418,17 +422,17 @@ fn settle(
     if join_team {
         members::join(tx, actor, team.id, author, None, now)?;
     }
-    rooms::tell_if_changed(tx, now, actor, &team)
+    rooms::append_if_changed(tx, now, actor, &team)
 }
 
 /// Makes the author of a new agent, or revives the one that worked here before.
-fn appear(
+fn create_or_revive_author(
     tx: &mut Tx<'_>,
     revived: Option<AuthorId>,
     new: AuthorId,
     agent: AgentId,
     name: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Author> {
     let mut author = match revived {
         Some(known) => existing_author(tx, known)?,
@@ -450,7 +454,7 @@ fn rename_author(
     actor: AuthorId,
     before: &Agent,
     after: &Agent,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let author = existing_author(tx, after.author_id)?;
     if after.name == before.name || author.display_name != before.name {
@@ -461,27 +465,27 @@ fn rename_author(
         ..author
     };
     authors::update(tx, &author)?;
-    crate::authors::tell_renamed(tx, now, actor, &author)
+    crate::authors::append_renamed_events(tx, now, actor, &author)
 }
 
-fn revised(db: &Rx<'_>, agent: Agent) -> Result<Revised<Agent>> {
+fn revised(db: &ReadTx<'_>, agent: Agent) -> Result<Revised<Agent>> {
     Ok(Revised {
         rev: agents::rev(db, agent.id)?,
         value: agent,
     })
 }
 
-fn existing(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
-    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?)
+fn existing(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
+    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
-fn existing_author(db: &Rx<'_>, id: AuthorId) -> Result<Author> {
-    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Author))?)
+fn existing_author(db: &ReadTx<'_>, id: AuthorId) -> Result<Author> {
+    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Author))?)
 }
 
-fn visible(db: &Rx<'_>, by: &Caller, id: AgentId) -> Result<Agent> {
+fn visible(db: &ReadTx<'_>, by: &Caller, id: AgentId) -> Result<Agent> {
     match by.agent() {
-        Some(own) if own != id => Err(Refusal::NotFound(Thing::Agent).into()),
+        Some(own) if own != id => Err(Refusal::NotFound(ResourceKind::Agent).into()),
         _ => existing(db, id),
     }
 }

@@ -40,7 +40,9 @@ impl Hall {
     pub async fn check_attachments(&self) -> Result<()> {
         let mut damaged = Vec::new();
         for first in 0..=u8::MAX {
-            let shelved = self.with_blobs(move |blobs| blobs.shelved(first)).await;
+            let shelved = self
+                .with_blobs(move |blobs| blobs.list_digests(first))
+                .await;
             let mut all: BTreeSet<Digest> = match shelved {
                 Ok(shelved) => shelved.into_iter().collect(),
                 Err(error) => {
@@ -79,7 +81,7 @@ impl Hall {
         }
         damaged.truncate(DAMAGED_TOLD_MAX);
         let now = self.now();
-        self.change_record(|state| {
+        self.update_health(|state| {
             state.attachments_checked_at_ms = now.as_millis();
             state.attachments_damaged = damaged;
         });

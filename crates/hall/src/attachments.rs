@@ -4,20 +4,20 @@
 use std::{ops::Range, sync::Arc};
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
-    attachments::{Attachment, AttachmentLimits, Picture, kept_media_type, kept_name},
+    Error, Fault, Refusal, Result, Timestamp,
+    attachments::{Attachment, AttachmentLimits, ImageFormat, stored_media_type, stored_name},
     callers::{AnyCaller, Caller, Gate},
+    errors::ResourceKind,
     ids::{AttachmentId, RoomId},
-    outcome::Thing,
 };
 use guildhall_store::{
-    Rx, Tx,
-    attachments::{self, Known, NewAttachment},
+    ReadTx, Tx,
+    attachments::{self, AttachmentRow, NewAttachment},
     settings,
 };
-use guildhall_world::blobs::{Blob, Blobs, Draft, Kept};
+use guildhall_world::blobs::{BlobDraft, Blobs, OpenBlob, StoredBlob};
 
-use crate::{Hall, callers, repeats::Once, sight};
+use crate::{Hall, callers, idempotency::IdempotentWrite, visibility};
 
 /// Files on their way into a room: all of them arrive, or none. Dropping it forgets them.
 pub struct Upload {
@@ -25,24 +25,24 @@ pub struct Upload {
     by: Caller,
     room: RoomId,
     limits: AttachmentLimits,
-    files: Vec<Arriving>,
+    files: Vec<IncomingFile>,
 }
 
-struct Arriving {
+struct IncomingFile {
     name: String,
     mime_type: String,
-    draft: Draft,
+    draft: BlobDraft,
 }
 
 /// A stored file, open for reading.
 #[derive(Clone)]
-pub struct Stored {
+pub struct StoredAttachment {
     hall: Hall,
     /// What it is.
     pub attachment: Attachment,
     /// What its bytes are, when they are a picture.
-    pub picture: Option<Picture>,
-    blob: Arc<Blob>,
+    pub picture: Option<ImageFormat>,
+    blob: Arc<OpenBlob>,
 }
 
 impl Hall {
@@ -53,7 +53,7 @@ impl Hall {
     pub async fn begin_upload(&self, by: &AnyCaller, room: RoomId) -> Result<Upload> {
         let by = *by.caller();
         let read = self.store().read(move |db| {
-            sight::room(db, &by, room)?.writable()?;
+            visibility::room(db, &by, room)?.require_writable()?;
             settings::attachment_limits(db)
         });
         let limits = read.await?.value;
@@ -78,15 +78,15 @@ impl Hall {
         by: &AnyCaller,
         room: RoomId,
         id: AttachmentId,
-    ) -> Result<Stored> {
+    ) -> Result<StoredAttachment> {
         let by = *by.caller();
         let read = self.store().read(move |db| visible(db, &by, room, id));
-        let known = read.await.map_err(hidden)?.value;
+        let known = read.await.map_err(as_missing_attachment)?.value;
         let digest = known.attachment.sha256;
         let blob = self.with_blobs(move |blobs| blobs.read(digest)).await?;
         // Its entry may have been redacted since the row was read.
-        let blob = blob.ok_or(Refusal::NotFound(Thing::Attachment))?;
-        Ok(Stored {
+        let blob = blob.ok_or(Refusal::NotFound(ResourceKind::Attachment))?;
+        Ok(StoredAttachment {
             hall: self.clone(),
             attachment: known.attachment,
             picture: known.picture,
@@ -116,9 +116,9 @@ impl Upload {
             blobs.draft()
         });
         let draft = begin.await?;
-        self.files.push(Arriving {
-            name: kept_name(name),
-            mime_type: kept_media_type(media_type),
+        self.files.push(IncomingFile {
+            name: stored_name(name),
+            mime_type: stored_media_type(media_type),
             draft,
         });
         Ok(())
@@ -148,7 +148,7 @@ impl Upload {
     /// # Errors
     /// [`Refusal::AttachmentMissing`], [`Refusal::AttachmentStoreFull`], and again the refusals
     /// of [`Hall::begin_upload`], because the room may have changed meanwhile.
-    pub async fn finish(self, once: Once<Vec<Attachment>>) -> Result<Vec<Attachment>> {
+    pub async fn finish(self, once: IdempotentWrite<Vec<Attachment>>) -> Result<Vec<Attachment>> {
         let Self {
             hall,
             by,
@@ -159,7 +159,7 @@ impl Upload {
         if files.is_empty() {
             return Err(Refusal::AttachmentMissing.into());
         }
-        let keep = hall.with_blobs(move |blobs| Ok(keep_all(blobs, files)));
+        let keep = hall.with_blobs(move |blobs| Ok(store_all(blobs, files)));
         let (kept, failure) = keep.await?;
         let digests = kept.iter().map(|(kept, _)| kept.digest).collect();
         if let Some(fault) = failure {
@@ -169,12 +169,12 @@ impl Upload {
         }
         let now = hall.now();
         let noted = hall.store().write(move |tx| {
-            callers::require(tx, &by, now)?;
+            callers::require_live_credential(tx, &by, now)?;
             let noted = once.run(tx, now, |tx| {
-                sight::room(tx, &by, room)?.writable()?;
+                visibility::room(tx, &by, room)?.require_writable()?;
                 let mut noted = Vec::with_capacity(kept.len());
                 for (blob, file) in &kept {
-                    noted.push(note(tx, &by, room, blob, file, now)?);
+                    noted.push(insert_attachment(tx, &by, room, blob, file, now)?);
                 }
                 if attachments::bytes_stored(tx)? > limits.store_bytes_max {
                     return Err(Refusal::AttachmentStoreFull(limits.store_bytes_max).into());
@@ -195,7 +195,7 @@ impl Upload {
     }
 }
 
-impl Stored {
+impl StoredAttachment {
     /// Reads `length` bytes from `offset`, which must lie in the file.
     ///
     /// # Errors
@@ -212,10 +212,13 @@ impl Stored {
 }
 
 /// Puts files in their places, as many as the disk takes.
-fn keep_all(blobs: &Arc<Blobs>, files: Vec<Arriving>) -> (Vec<(Kept, Arriving)>, Option<Fault>) {
+fn store_all(
+    blobs: &Arc<Blobs>,
+    files: Vec<IncomingFile>,
+) -> (Vec<(StoredBlob, IncomingFile)>, Option<Fault>) {
     let mut kept = Vec::with_capacity(files.len());
     for file in files {
-        match blobs.keep(&file.draft) {
+        match blobs.store(&file.draft) {
             Ok(blob) => kept.push((blob, file)),
             Err(fault) => return (kept, Some(fault)),
         }
@@ -223,13 +226,13 @@ fn keep_all(blobs: &Arc<Blobs>, files: Vec<Arriving>) -> (Vec<(Kept, Arriving)>,
     (kept, None)
 }
 
-fn note(
+fn insert_attachment(
     tx: &mut Tx<'_>,
     by: &Caller,
     room: RoomId,
-    blob: &Kept,
-    file: &Arriving,
-    now: Moment,
+    blob: &StoredBlob,
+    file: &IncomingFile,
+    now: Timestamp,
 ) -> Result<Attachment> {
     let new = NewAttachment {
         id: Hall::new_id(AttachmentId::from_bytes),
@@ -245,20 +248,20 @@ fn note(
     attachments::insert(tx, new)
 }
 
-fn visible(db: &Rx<'_>, by: &Caller, room: RoomId, id: AttachmentId) -> Result<Known> {
-    let floor = sight::room(db, by, room)?.floor;
+fn visible(db: &ReadTx<'_>, by: &Caller, room: RoomId, id: AttachmentId) -> Result<AttachmentRow> {
+    let floor = visibility::room(db, by, room)?.floor;
     let known = attachments::find(db, room, id)?;
     let known = known.filter(|known| match known.entry_seq {
         Some(seq) => seq > floor,
         None => known.uploader == by.author,
     });
-    Ok(known.ok_or(Refusal::NotFound(Thing::Attachment))?)
+    Ok(known.ok_or(Refusal::NotFound(ResourceKind::Attachment))?)
 }
 
 /// A room that is missing or hidden reads as a missing attachment: one answer for all of it.
-fn hidden(error: Error) -> Error {
+fn as_missing_attachment(error: Error) -> Error {
     match error {
-        Error::Refusal(Refusal::NotFound(_)) => Refusal::NotFound(Thing::Attachment).into(),
+        Error::Refusal(Refusal::NotFound(_)) => Refusal::NotFound(ResourceKind::Attachment).into(),
         other => other,
     }
 }
@@ -267,7 +270,7 @@ fn hidden(error: Error) -> Error {
 ///
 /// # Errors
 /// [`Refusal::Validation`] on `attachmentIds`.
-pub(crate) fn require_few(db: &Rx<'_>, ids: &[AttachmentId]) -> Result<()> {
+pub(crate) fn require_count_allowed(db: &ReadTx<'_>, ids: &[AttachmentId]) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -282,17 +285,17 @@ pub(crate) fn require_few(db: &Rx<'_>, ids: &[AttachmentId]) -> Result<()> {
 ///
 /// # Errors
 /// `NotFound` for one that is not in this room or not the caller's own.
-pub(crate) fn to_post(
-    db: &Rx<'_>,
+pub(crate) fn attachments_to_post(
+    db: &ReadTx<'_>,
     by: &Caller,
     room: RoomId,
     ids: &[AttachmentId],
-) -> Result<Vec<Known>> {
+) -> Result<Vec<AttachmentRow>> {
     let mut files = Vec::with_capacity(ids.len());
     for id in ids {
         let known = attachments::find(db, room, *id)?;
         let own = known.filter(|known| known.uploader == by.author);
-        files.push(own.ok_or(Refusal::NotFound(Thing::Attachment))?);
+        files.push(own.ok_or(Refusal::NotFound(ResourceKind::Attachment))?);
     }
     Ok(files)
 }
@@ -301,7 +304,7 @@ pub(crate) fn to_post(
 ///
 /// # Errors
 /// [`Refusal::AttachmentAlreadyPosted`].
-pub(crate) fn unposted(files: Vec<Known>) -> Result<Vec<Attachment>, Refusal> {
+pub(crate) fn unposted(files: Vec<AttachmentRow>) -> Result<Vec<Attachment>, Refusal> {
     if files.iter().any(|known| known.entry_seq.is_some()) {
         return Err(Refusal::AttachmentAlreadyPosted);
     }

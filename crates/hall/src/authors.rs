@@ -1,23 +1,23 @@
 //! Authors: listing them, changing their look, taking and releasing handles.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     authors::{self as rules, Author, AuthorKind, AuthorPatch, Handle, ReservedHandle},
     callers::{AnyCaller, Caller, Gate, Human},
+    errors::ResourceKind,
     events::Event,
+    field_validation::FieldValidator,
     ids::AuthorId,
     limits,
-    outcome::Thing,
     revisions::{Precondition, Revised},
-    text::Check,
 };
-use guildhall_store::{Rx, Seen, Tx, authors, rooms};
+use guildhall_store::{ReadSnapshot, ReadTx, Tx, authors, rooms};
 
 use crate::Hall;
 
 /// Which authors are asked for.
 #[derive(Clone, Debug)]
-pub struct AuthorsAsk {
+pub struct AuthorsQuery {
     /// Part of the name or handle.
     pub q: Option<String>,
     /// Only this kind.
@@ -44,8 +44,12 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn authors(&self, by: &AnyCaller, ask: AuthorsAsk) -> Result<Seen<AuthorsPage>> {
-        let ask = authors::AuthorsAsk {
+    pub async fn authors(
+        &self,
+        by: &AnyCaller,
+        ask: AuthorsQuery,
+    ) -> Result<ReadSnapshot<AuthorsPage>> {
+        let ask = authors::AuthorsQuery {
             seen_by: (!by.caller().is_human()).then_some(by.caller().author),
             q: ask.q,
             kind: ask.kind,
@@ -67,7 +71,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn own_author(&self, by: &AnyCaller) -> Result<Seen<Revised<Author>>> {
+    pub async fn own_author(&self, by: &AnyCaller) -> Result<ReadSnapshot<Revised<Author>>> {
         self.author(by, by.caller().author).await
     }
 
@@ -75,7 +79,11 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
-    pub async fn author(&self, by: &AnyCaller, id: AuthorId) -> Result<Seen<Revised<Author>>> {
+    pub async fn author(
+        &self,
+        by: &AnyCaller,
+        id: AuthorId,
+    ) -> Result<ReadSnapshot<Revised<Author>>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
@@ -115,7 +123,7 @@ impl Hall {
                     };
                     tx.append(now, Some(actor), &event)?;
                 } else {
-                    tell_renamed(tx, now, actor, &author)?;
+                    append_renamed_events(tx, now, actor, &author)?;
                 }
                 revised(tx, author)
             })
@@ -130,7 +138,7 @@ impl Hall {
         &self,
         _by: &Human,
         id: AuthorId,
-    ) -> Result<Seen<(Author, Vec<ReservedHandle>)>> {
+    ) -> Result<ReadSnapshot<(Author, Vec<ReservedHandle>)>> {
         self.store()
             .read(move |db| Ok((existing(db, id)?, authors::reserved(db, id)?)))
             .await
@@ -153,9 +161,9 @@ impl Hall {
         precondition: Precondition,
         raw: &str,
     ) -> Result<Revised<Author>> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.chars("handle", raw, 0, limits::HANDLE_ASK_CHARS_MAX);
-        check.done()?;
+        check.finish()?;
         let handle = Handle::parse(raw)?;
         let (actor, now) = (by.caller().author, self.now());
         self.store()
@@ -184,7 +192,7 @@ impl Hall {
     }
 }
 
-fn revised(db: &Rx<'_>, author: Author) -> Result<Revised<Author>> {
+fn revised(db: &ReadTx<'_>, author: Author) -> Result<Revised<Author>> {
     Ok(Revised {
         rev: authors::rev(db, author.id)?,
         value: author,
@@ -192,9 +200,9 @@ fn revised(db: &Rx<'_>, author: Author) -> Result<Revised<Author>> {
 }
 
 /// Tells of an author's new name, and of the rooms whose titles follow it.
-pub(crate) fn tell_renamed(
+pub(crate) fn append_renamed_events(
     tx: &mut Tx<'_>,
-    now: Moment,
+    now: Timestamp,
     actor: AuthorId,
     author: &Author,
 ) -> Result<()> {
@@ -206,13 +214,13 @@ pub(crate) fn tell_renamed(
         },
     )?;
     for room in rooms::untitled_with(tx, author.id)? {
-        crate::rooms::tell(tx, now, Some(actor), room)?;
+        crate::rooms::append_changed(tx, now, Some(actor), room)?;
     }
     Ok(())
 }
 
 /// Retires an author and keeps its handle for it.
-pub(crate) fn retire(tx: &mut Tx<'_>, actor: AuthorId, id: AuthorId, now: Moment) -> Result<()> {
+pub(crate) fn retire(tx: &mut Tx<'_>, actor: AuthorId, id: AuthorId, now: Timestamp) -> Result<()> {
     authors::release_handle(tx, id, now)?;
     let author = Author {
         retired: true,
@@ -229,7 +237,7 @@ pub(crate) fn derive_handle(
     tx: &mut Tx<'_>,
     author: AuthorId,
     name: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<Handle>> {
     let Some(first) = Handle::derive(name) else {
         return Ok(None);
@@ -246,13 +254,13 @@ pub(crate) fn derive_handle(
     Ok(None)
 }
 
-fn existing(db: &Rx<'_>, id: AuthorId) -> Result<Author> {
-    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Author))?)
+fn existing(db: &ReadTx<'_>, id: AuthorId) -> Result<Author> {
+    Ok(authors::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Author))?)
 }
 
-fn visible(db: &Rx<'_>, by: &Caller, id: AuthorId) -> Result<Author> {
-    if !by.is_human() && !authors::is_seen_by(db, id, by.author)? {
-        return Err(Refusal::NotFound(Thing::Author).into());
+fn visible(db: &ReadTx<'_>, by: &Caller, id: AuthorId) -> Result<Author> {
+    if !by.is_human() && !authors::is_visible_to(db, id, by.author)? {
+        return Err(Refusal::NotFound(ResourceKind::Author).into());
     }
     existing(db, id)
 }

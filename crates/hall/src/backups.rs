@@ -14,15 +14,15 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     backups::{self as rules, Backup, BackupReason, VerifiedBackup},
     callers::{Owner, OwnerInteractive},
+    errors::{FaultKind, ResourceKind},
     ids::BackupId,
-    outcome::{FaultKind, Thing},
     settings::BACKUP_BYTES_MAX,
 };
 use guildhall_store::backups::{self as copies, StoreCopy};
-use guildhall_world::backups::{BackupFiles, PackedFile};
+use guildhall_world::backups::{BackupFiles, OpenArchive};
 use tokio::sync::Semaphore;
 
 pub use self::second_folder::SecondBackupFolder;
@@ -38,7 +38,7 @@ pub(crate) struct Backups {
     /// One is made, verified or removed at a time.
     turn: Semaphore,
     /// A std mutex: held for single look-ups and never over an await.
-    last: Mutex<Last>,
+    last: Mutex<LastBackup>,
     second_folder: second_folder::Copying,
     /// Whether the server is to start again from a backup.
     restart_asked: AtomicBool,
@@ -48,7 +48,7 @@ pub(crate) struct Backups {
 
 /// What the last backup of this run came to.
 #[derive(Clone, Debug, Default)]
-struct Last {
+struct LastBackup {
     /// Changes written when it was begun.
     changes: u64,
     outcome: Option<BackupOutcome>,
@@ -58,7 +58,7 @@ struct Last {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupOutcome {
     /// When it was begun.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Why there is none; `None` when it was made.
     pub problem: Option<String>,
 }
@@ -80,7 +80,7 @@ pub struct BackupList {
 pub struct BackupFile {
     /// The backup.
     pub backup: Backup,
-    file: Arc<PackedFile>,
+    file: Arc<OpenArchive>,
     /// How far it was read.
     offset: u64,
 }
@@ -119,14 +119,14 @@ impl Backups {
         self.restart_asked.load(Ordering::Acquire)
     }
 
-    fn last(&self) -> Last {
+    fn last(&self) -> LastBackup {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.clone()
     }
 
     fn set_last(&self, changes: u64, outcome: BackupOutcome) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Last {
+        *last = LastBackup {
             changes,
             outcome: Some(outcome),
         };
@@ -172,7 +172,7 @@ impl Hall {
         let backup = self.backup(id).await?;
         // It is unpacked; how large it was is not noted, and the store is about as large.
         self.disk_has_room_for(self.store_bytes()?)?;
-        let _turn = self.backup_turn().await?;
+        let _turn = self.backup_permit().await?;
         let check_id = Hall::new_id(BackupId::from_bytes);
         let verified = self
             .with_backups(move |files| {
@@ -206,11 +206,11 @@ impl Hall {
     async fn backup(&self, id: BackupId) -> Result<Backup> {
         let all = self.with_backups(|files| files.list()).await?;
         let found = all.into_iter().find(|backup| backup.id == id);
-        Ok(found.ok_or(Refusal::NotFound(Thing::Backup))?)
+        Ok(found.ok_or(Refusal::NotFound(ResourceKind::Backup))?)
     }
 
     async fn make_backup(&self, reason: BackupReason) -> Result<Backup> {
-        let _turn = self.backup_turn().await?;
+        let _turn = self.backup_permit().await?;
         let (at, changes) = (self.now(), self.written().changes);
         let made = self.try_make_backup(reason, at).await;
         let problem = match &made {
@@ -223,8 +223,8 @@ impl Hall {
         made
     }
 
-    async fn try_make_backup(&self, reason: BackupReason, at: Moment) -> Result<Backup> {
-        self.store_is_whole()?;
+    async fn try_make_backup(&self, reason: BackupReason, at: Timestamp) -> Result<Backup> {
+        self.require_undamaged_store()?;
         let newest = self.with_backups(|files| files.list()).await?;
         let store = self.store_bytes()?;
         // The first one may be as large as the store.
@@ -235,7 +235,7 @@ impl Hall {
         let copied = self.store().copy_to(draft).await;
         let made = match copied {
             Ok(copy) => {
-                let keep = move |files: &BackupFiles| keep(files, id, at, reason, &copy);
+                let keep = move |files: &BackupFiles| pack_backup(files, id, at, reason, &copy);
                 self.with_backups(keep).await
             }
             Err(fault) => Err(fault.into()),
@@ -267,7 +267,7 @@ impl Hall {
         files.map_err(|error| Fault::broken("measuring the store", error))
     }
 
-    async fn backup_turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
+    async fn backup_permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
         let turn = self.inner.backups.turn.acquire().await;
         Ok(turn.map_err(|_| Refusal::ShuttingDown)?)
     }
@@ -311,9 +311,9 @@ fn verify_files(
 }
 
 /// Removes the backups that are not kept any more.
-fn drop_old(files: &BackupFiles, now: Moment, bytes_max: u64) -> Result<(), Fault> {
+fn drop_old(files: &BackupFiles, now: Timestamp, bytes_max: u64) -> Result<(), Fault> {
     let all = files.list()?;
-    let kept = rules::kept(&all, now, bytes_max);
+    let kept = rules::backups_to_keep(&all, now, bytes_max);
     let ids = all.iter().map(|backup| backup.id);
     let old: Vec<BackupId> = ids.filter(|id| !kept.contains(id)).collect();
     match old.is_empty() {
@@ -323,14 +323,14 @@ fn drop_old(files: &BackupFiles, now: Moment, bytes_max: u64) -> Result<(), Faul
 }
 
 /// Makes a backup of a checked copy of the store, which lies where the draft of `id` does.
-fn keep(
+fn pack_backup(
     files: &BackupFiles,
     id: BackupId,
-    at: Moment,
+    at: Timestamp,
     reason: BackupReason,
     copy: &StoreCopy,
 ) -> Result<Backup, Fault> {
-    let packed = files.pack(id)?;
+    let packed = files.compress(id)?;
     let missing = files.keep_attachments(&copy.attachments)?;
     if !missing.is_empty() {
         // Removed from the store since the copy, or lost before.
@@ -356,14 +356,15 @@ fn keep(
 pub(crate) fn before_migration(
     files: &BackupFiles,
     database: &Path,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(), Fault> {
     if !copies::awaits_migration(database)? {
         return Ok(());
     }
     let id = Hall::new_id(BackupId::from_bytes);
     let copied = copies::copy_closed(database, &files.draft(id));
-    let kept = copied.and_then(|copy| keep(files, id, now, BackupReason::BeforeMigration, &copy));
+    let kept =
+        copied.and_then(|copy| pack_backup(files, id, now, BackupReason::BeforeMigration, &copy));
     files.drop_draft(id);
     let backup = kept?;
     tracing::info!(backup = %backup.id, "a backup was made before the schema changes");
@@ -383,7 +384,7 @@ pub(crate) fn start(hall: &Hall) {
                 _ = stopping.wait_for(|stop| *stop) => return,
             }
             let is_written = job.written().changes > job.inner.backups.last().changes;
-            if !is_written || job.store_is_whole().is_err() {
+            if !is_written || job.require_undamaged_store().is_err() {
                 continue;
             }
             let made = tokio::select! {

@@ -32,7 +32,7 @@ impl Hall {
     }
 
     async fn try_drop_blobs(&self, digests: Vec<Digest>) -> Result<()> {
-        let doom = self.inner.blobs.doom(digests);
+        let doom = self.inner.blobs.schedule_removal(digests);
         let asked = doom.digests().to_vec();
         let needed = self
             .store()

@@ -2,26 +2,26 @@
 //! A credential that was shown and failed never falls through to a weaker rule.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::AgentState,
     callers::{AuthMode, Caller, Credential, Identity},
-    ids::{AgentId, TokenId},
+    ids::{AgentId, AgentTokenId},
 };
 use guildhall_store::{
-    Rx, Tx,
-    accounts::{self, Holder},
-    agents, keys, sign_ins, tokens,
+    ReadTx, Tx,
+    accounts::{self, CredentialHolder},
+    agent_tokens, agents, api_keys, sign_ins,
 };
 use guildhall_world::{
-    peers::{self, PeerWord},
-    tokens as secrets,
+    peer_lookup::{self, PeerOwner},
+    secret_tokens as secrets,
 };
 
-use crate::{Hall, start::Door};
+use crate::{Hall, start::AuthState};
 
 /// What is known of the socket a request came through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub enum PeerIdentity {
     /// This computer, and the server's own OS user, or nobody checks which user it is.
     OwnUser,
     /// This computer, and whoever it is may be an agent.
@@ -45,7 +45,7 @@ pub enum Peer {
     Elsewhere,
 }
 
-impl Peer {
+impl PeerIdentity {
     /// Refuses agents, and whoever may be one.
     pub(crate) fn require_no_agent(self) -> Result<(), Refusal> {
         match self {
@@ -59,31 +59,31 @@ impl Peer {
     }
 
     /// What the kernel's `word` on a connection means for who may be behind it.
-    pub fn of(word: PeerWord) -> Self {
+    pub fn of(word: PeerOwner) -> Self {
         match word {
-            PeerWord::Elsewhere => Self::Elsewhere,
-            PeerWord::Agent(agent) => Self::Agent(agent),
+            PeerOwner::Elsewhere => Self::Elsewhere,
+            PeerOwner::Agent(agent) => Self::Agent(agent),
             // A page is nobody; only served folders are asked for by one at all.
-            PeerWord::Browser | PeerWord::Stray => Self::Stray,
-            PeerWord::AgentListener(agent) => Self::AgentListener(agent),
-            PeerWord::User { uid, .. } if uid == peers::own_uid() => Self::OwnUser,
-            PeerWord::InDoubt {
+            PeerOwner::Browser | PeerOwner::Stray => Self::Stray,
+            PeerOwner::AgentListener(agent) => Self::AgentListener(agent),
+            PeerOwner::User { uid, .. } if uid == peer_lookup::own_uid() => Self::OwnUser,
+            PeerOwner::InDoubt {
                 uid,
                 can_be_settled,
             } => Self::InDoubt {
-                is_own_user: uid == peers::own_uid(),
+                is_own_user: uid == peer_lookup::own_uid(),
                 can_be_settled,
             },
-            PeerWord::User { .. } => Self::OtherUser,
-            PeerWord::Unknown => Self::Unanswered,
-            PeerWord::NotAsked => Self::OwnUser,
+            PeerOwner::User { .. } => Self::OtherUser,
+            PeerOwner::Unknown => Self::Unanswered,
+            PeerOwner::NotAsked => Self::OwnUser,
         }
     }
 }
 
 /// A header that may hold a credential.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum CredentialHeader {
     /// Not there.
     Absent,
     /// There once, as text.
@@ -94,13 +94,13 @@ pub enum Shown {
 
 /// Everything a request shows of its caller; without `Debug`, because it holds secrets.
 #[derive(Clone)]
-pub struct Approach {
+pub struct RequestCredentials {
     /// The socket.
-    pub peer: Peer,
+    pub peer: PeerIdentity,
     /// The header `X-Service-Agent`.
-    pub service_agent: Shown,
+    pub service_agent: CredentialHeader,
     /// The header `Authorization`.
-    pub authorization: Shown,
+    pub authorization: CredentialHeader,
     /// What cookies of a sign-in hold, by their two names; those of the second count where none of
     /// the first is a sign-in's. Without meaning in mode `local`.
     pub cookies: [Vec<String>; 2],
@@ -123,15 +123,15 @@ impl Hall {
     /// [`Refusal::AuthRequired`] or [`Refusal::SetupRequired`], each for "nobody".
     ///
     /// Source: contract 1.4, "Resolution".
-    pub async fn caller(&self, approach: &Approach) -> Result<Caller> {
-        let peer = self.peer_beyond_doubt(approach).await?;
+    pub async fn caller(&self, approach: &RequestCredentials) -> Result<Caller> {
+        let peer = self.trusted_peer(approach).await?;
         let holder = match peer {
-            Peer::AgentListener(holder) => return self.by_token(approach, holder).await,
-            Peer::Agent(agent) => Some(agent),
-            Peer::Stray => return Err(Refusal::AgentIdentityUnverified.into()),
-            Peer::Unanswered => return Err(Refusal::NotTheOwner.into()),
-            Peer::InDoubt { .. } => return Err(Refusal::CallerInDoubt.into()),
-            Peer::OwnUser | Peer::OtherUser | Peer::Elsewhere => None,
+            PeerIdentity::AgentListener(holder) => return self.by_token(approach, holder).await,
+            PeerIdentity::Agent(agent) => Some(agent),
+            PeerIdentity::Stray => return Err(Refusal::AgentIdentityUnverified.into()),
+            PeerIdentity::Unanswered => return Err(Refusal::NotTheOwner.into()),
+            PeerIdentity::InDoubt { .. } => return Err(Refusal::CallerInDoubt.into()),
+            PeerIdentity::OwnUser | PeerIdentity::OtherUser | PeerIdentity::Elsewhere => None,
         };
         match (agent_credential(approach), holder) {
             (AgentCredential::Unverifiable, _) => {
@@ -143,40 +143,40 @@ impl Hall {
             (AgentCredential::Absent, None) => {}
         }
         match &approach.authorization {
-            Shown::Text(text) => return self.bearer(text, peer).await,
-            Shown::Unreadable => return Err(Refusal::AuthRequired.into()),
-            Shown::Absent => {}
+            CredentialHeader::Text(text) => return self.bearer(text, peer).await,
+            CredentialHeader::Unreadable => return Err(Refusal::AuthRequired.into()),
+            CredentialHeader::Absent => {}
         }
         match (&self.inner.door, peer) {
-            (Door::Local { owner }, Peer::OwnUser) => Ok(Caller {
+            (AuthState::Local { owner }, PeerIdentity::OwnUser) => Ok(Caller {
                 identity: Identity::Owner,
                 author: *owner,
                 credential: Credential::Loopback,
                 is_invited: false,
             }),
             (
-                Door::Local { .. },
-                Peer::OtherUser
-                | Peer::Agent(_)
-                | Peer::Stray
-                | Peer::AgentListener(_)
-                | Peer::InDoubt { .. }
-                | Peer::Unanswered
-                | Peer::Elsewhere,
+                AuthState::Local { .. },
+                PeerIdentity::OtherUser
+                | PeerIdentity::Agent(_)
+                | PeerIdentity::Stray
+                | PeerIdentity::AgentListener(_)
+                | PeerIdentity::InDoubt { .. }
+                | PeerIdentity::Unanswered
+                | PeerIdentity::Elsewhere,
             ) => Err(Refusal::NotTheOwner.into()),
-            (Door::Login { .. }, _) => self.signed_in(&approach.cookies).await,
+            (AuthState::Login { .. }, _) => self.signed_in(&approach.cookies).await,
         }
     }
 
     /// The other end of the connection; a trusted browser is in no doubt.
-    pub(crate) async fn peer_beyond_doubt(&self, approach: &Approach) -> Result<Peer> {
+    pub(crate) async fn trusted_peer(&self, approach: &RequestCredentials) -> Result<PeerIdentity> {
         match approach.peer {
-            Peer::InDoubt {
+            PeerIdentity::InDoubt {
                 is_own_user,
                 can_be_settled: true,
             } if self.is_trusted(&approach.trusted).await? => Ok(match is_own_user {
-                true => Peer::OwnUser,
-                false => Peer::OtherUser,
+                true => PeerIdentity::OwnUser,
+                false => PeerIdentity::OtherUser,
             }),
             peer => Ok(peer),
         }
@@ -184,7 +184,11 @@ impl Hall {
 
     /// The agent whose token is shown, and nobody else: neither a process nor another credential
     /// makes anybody known. The token of another agent than `holder` counts for nothing.
-    async fn by_token(&self, approach: &Approach, holder: Option<AgentId>) -> Result<Caller> {
+    async fn by_token(
+        &self,
+        approach: &RequestCredentials,
+        holder: Option<AgentId>,
+    ) -> Result<Caller> {
         let AgentCredential::Token(token) = agent_credential(approach) else {
             return Err(Refusal::AgentIdentityUnverified.into());
         };
@@ -199,7 +203,7 @@ impl Hall {
     }
 
     /// Whoever shows an API key or the token of the discovery file.
-    async fn bearer(&self, authorization: &str, peer: Peer) -> Result<Caller> {
+    async fn bearer(&self, authorization: &str, peer: PeerIdentity) -> Result<Caller> {
         let token = bearer_token(authorization).ok_or(Refusal::AuthRequired)?;
         let digest = secrets::digest(token);
         if token.starts_with(secrets::KEY_PREFIX) {
@@ -207,28 +211,31 @@ impl Hall {
         }
         match self.inner.door {
             // Digests are compared, so that time tells nothing of the token.
-            Door::Login { local_token, .. } if local_token == digest && peer == Peer::OwnUser => {
+            AuthState::Login { local_token, .. }
+                if local_token == digest && peer == PeerIdentity::OwnUser =>
+            {
                 let owner = self.store().read(accounts::owner).await?.value;
                 let caller =
                     owner.and_then(|owner| person(&owner, AuthMode::Login, Credential::LocalToken));
                 Ok(caller.ok_or(Refusal::SetupRequired)?)
             }
-            Door::Login { .. } | Door::Local { .. } => Err(Refusal::AuthRequired.into()),
+            AuthState::Login { .. } | AuthState::Local { .. } => Err(Refusal::AuthRequired.into()),
         }
     }
 
     async fn key(&self, digest: [u8; 32]) -> Result<Caller> {
         let found = self
             .store()
-            .read(move |db| keys::by_digest(db, &digest))
+            .read(move |db| api_keys::by_digest(db, &digest))
             .await?
             .value;
         let bearer = found.ok_or(Refusal::AuthRequired)?;
         let (id, now) = (bearer.key.id, self.now());
         let caller = person(&bearer.holder, self.mode(), Credential::ApiKey(id))
             .ok_or(Refusal::AuthRequired)?;
-        if bearer.key.wants_touch(now) {
-            self.note_use(move |tx| keys::touch(tx, id, now)).await;
+        if bearer.key.needs_last_used_update(now) {
+            self.record_use(move |tx| api_keys::touch(tx, id, now))
+                .await;
         }
         Ok(caller)
     }
@@ -241,9 +248,9 @@ impl Hall {
         };
         let digests = cookies.each_ref().map(digests_of);
         let now = self.now();
-        let find = move |db: &Rx<'_>| {
+        let find = move |db: &ReadTx<'_>| {
             for digests in &digests {
-                let mut found: Option<sign_ins::Bearer> = None;
+                let mut found: Option<sign_ins::SignInWithHolder> = None;
                 for digest in digests {
                     let bearer = sign_ins::by_digest(db, digest)?;
                     let Some(bearer) = bearer.filter(|bearer| bearer.sign_in.is_live(now)) else {
@@ -264,9 +271,9 @@ impl Hall {
                 false => Err(Refusal::SetupRequired.into()),
             }
         };
-        let sign_ins::Bearer { sign_in, holder } = self.store().read(find).await?.value;
-        if sign_in.wants_touch(now) {
-            self.note_use(move |tx| sign_ins::touch(tx, sign_in.id, now))
+        let sign_ins::SignInWithHolder { sign_in, holder } = self.store().read(find).await?.value;
+        if sign_in.needs_last_used_update(now) {
+            self.record_use(move |tx| sign_ins::touch(tx, sign_in.id, now))
                 .await;
         }
         let cookie = Credential::Cookie(sign_in.id);
@@ -277,7 +284,7 @@ impl Hall {
         let digest = secrets::digest(token);
         let found = self
             .store()
-            .read(move |db| tokens::by_digest(db, &digest))
+            .read(move |db| agent_tokens::by_digest(db, &digest))
             .await?
             .value;
         let now = self.now();
@@ -285,8 +292,9 @@ impl Hall {
             .filter(|bearer| bearer.registered && bearer.token.is_live(now))
             .ok_or(Refusal::AgentIdentityUnverified)?;
         let id = bearer.token.id;
-        if bearer.token.wants_touch(now) {
-            self.note_use(move |tx| tokens::touch(tx, id, now)).await;
+        if bearer.token.needs_last_used_update(now) {
+            self.record_use(move |tx| agent_tokens::touch(tx, id, now))
+                .await;
         }
         Ok(Caller {
             identity: Identity::Agent(bearer.token.agent_id),
@@ -315,7 +323,7 @@ impl Hall {
     }
 
     /// Notes the use of a credential.
-    async fn note_use(&self, touch: impl FnOnce(&mut Tx<'_>) -> Result<()> + Send + 'static) {
+    async fn record_use(&self, touch: impl FnOnce(&mut Tx<'_>) -> Result<()> + Send + 'static) {
         // A full disk or queue keeps nobody from reading: the use is noted next time.
         if let Err(error) = self.store().write(touch).await {
             tracing::warn!(?error, "a credential's use could not be noted");
@@ -325,7 +333,7 @@ impl Hall {
 
 /// The person behind a credential; `None` when it stands for nobody in this mode: a person
 /// without account in mode `login`, anybody but the owner in mode `local`.
-fn person(holder: &Holder, mode: AuthMode, credential: Credential) -> Option<Caller> {
+fn person(holder: &CredentialHolder, mode: AuthMode, credential: Credential) -> Option<Caller> {
     let identity = match (mode, holder.is_owner, holder.account) {
         (AuthMode::Local, true, _) | (AuthMode::Login, true, Some(_)) => Identity::Owner,
         (AuthMode::Login, false, Some(account)) => Identity::Person(account),
@@ -340,14 +348,14 @@ fn person(holder: &Holder, mode: AuthMode, credential: Credential) -> Option<Cal
 }
 
 /// Whether a caller's credential still counts at `now`.
-pub(crate) fn still_counts(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<bool> {
+pub(crate) fn is_live(db: &ReadTx<'_>, caller: &Caller, now: Timestamp) -> Result<bool> {
     match caller.credential {
         Credential::Loopback | Credential::LocalToken => Ok(true),
         Credential::Cookie(id) => {
             Ok(sign_ins::by_id(db, id)?.is_some_and(|sign_in| sign_in.is_live(now)))
         }
-        Credential::ApiKey(id) => Ok(keys::by_id(db, id)?.is_some()),
-        Credential::AgentToken(token) => token_counts(db, token, now),
+        Credential::ApiKey(id) => Ok(api_keys::by_id(db, id)?.is_some()),
+        Credential::AgentToken(token) => is_token_live(db, token, now),
         Credential::Process => match caller.agent() {
             Some(agent) => {
                 Ok(agents::by_id(db, agent)?.is_some_and(|it| it.state != AgentState::Retired))
@@ -362,8 +370,12 @@ pub(crate) fn still_counts(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<
 ///
 /// # Errors
 /// [`Refusal::AgentIdentityUnverified`] for an agent, else [`Refusal::AuthRequired`].
-pub(crate) fn require(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<()> {
-    if still_counts(db, caller, now)? {
+pub(crate) fn require_live_credential(
+    db: &ReadTx<'_>,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<()> {
+    if is_live(db, caller, now)? {
         return Ok(());
     }
     Err(match caller.agent() {
@@ -373,29 +385,33 @@ pub(crate) fn require(db: &Rx<'_>, caller: &Caller, now: Moment) -> Result<()> {
     .into())
 }
 
-fn token_counts(db: &Rx<'_>, token: TokenId, now: Moment) -> Result<bool> {
-    let found = tokens::by_id(db, token)?;
+fn is_token_live(db: &ReadTx<'_>, token: AgentTokenId, now: Timestamp) -> Result<bool> {
+    let found = agent_tokens::by_id(db, token)?;
     Ok(found.is_some_and(|bearer| bearer.registered && bearer.token.is_live(now)))
 }
 
 /// The agent credential shown in either header; two that differ name nobody.
-fn agent_credential(approach: &Approach) -> AgentCredential<'_> {
+fn agent_credential(approach: &RequestCredentials) -> AgentCredential<'_> {
     let bearer = match &approach.authorization {
-        Shown::Text(text) => {
+        CredentialHeader::Text(text) => {
             bearer_token(text).filter(|token| token.starts_with(secrets::AGENT_PREFIX))
         }
-        Shown::Absent | Shown::Unreadable => None,
+        CredentialHeader::Absent | CredentialHeader::Unreadable => None,
     };
     match (&approach.service_agent, bearer) {
-        (Shown::Absent, None) => AgentCredential::Absent,
-        (Shown::Absent, Some(token)) => AgentCredential::Token(token),
-        (Shown::Text(header), None) => AgentCredential::Token(header),
-        (Shown::Text(header), Some(token)) if header == token => AgentCredential::Token(token),
-        (Shown::Text(_), Some(_)) | (Shown::Unreadable, _) => AgentCredential::Unverifiable,
+        (CredentialHeader::Absent, None) => AgentCredential::Absent,
+        (CredentialHeader::Absent, Some(token)) => AgentCredential::Token(token),
+        (CredentialHeader::Text(header), None) => AgentCredential::Token(header),
+        (CredentialHeader::Text(header), Some(token)) if header == token => {
+            AgentCredential::Token(token)
+        }
+        (CredentialHeader::Text(_), Some(_)) | (CredentialHeader::Unreadable, _) => {
+            AgentCredential::Unverifiable
+        }
     }
 }
 
-/// The token behind the scheme `Bearer`, whose name has no case (RFC 9110 §11.1).
+/// The token behind the scheme `SignInWithHolder`, whose name has no case (RFC 9110 §11.1).
 pub fn bearer_token(authorization: &str) -> Option<&str> {
     let (scheme, token) = authorization.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())

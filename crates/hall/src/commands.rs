@@ -10,26 +10,26 @@ use std::{
 };
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Gate},
     commands::{self as rules, AgentCommand, CommandListing, SlashCommand},
     events::Event,
     ids::SessionId,
     limits,
 };
-use guildhall_store::Seen;
+use guildhall_store::ReadSnapshot;
 use guildhall_world::{
+    agent_folders::AgentFolders,
     clock::Clock,
-    commands::{Scan, Watched},
-    places::Places,
-    watching::{Changed, Watching},
+    command_files::{CommandScan, WatchedPaths},
+    folder_watcher::{ChangedPaths, FolderWatcher},
 };
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 /// Which commands are asked for.
 #[derive(Clone, Debug, Default)]
-pub struct CommandsAsk {
+pub struct CommandsQuery {
     /// The working folder; without one, the user's own commands alone.
     pub cwd: Option<String>,
     /// Only what agents of this runtime report; absent is every runtime.
@@ -44,7 +44,7 @@ pub struct Commands {
     /// What there is, shared with what is kept.
     pub listing: Arc<CommandListing>,
     /// When the look began that found it.
-    pub last_scanned: Moment,
+    pub last_scanned: Timestamp,
 }
 
 impl Hall {
@@ -57,7 +57,11 @@ impl Hall {
     /// [`Refusal::NotADirectory`].
     ///
     /// Source: contract 3.9.
-    pub async fn commands(&self, by: &AnyCaller, ask: CommandsAsk) -> Result<Seen<Commands>> {
+    pub async fn commands(
+        &self,
+        by: &AnyCaller,
+        ask: CommandsQuery,
+    ) -> Result<ReadSnapshot<Commands>> {
         let by = *by.caller();
         let path = match &ask.cwd {
             Some(cwd) => Some(self.absolute(cwd)?),
@@ -66,7 +70,11 @@ impl Hall {
         let is_asked = path.is_some();
         let reach = self
             .store()
-            .read(move |db| is_asked.then(|| sight::reach(db, &by)).transpose())
+            .read(move |db| {
+                is_asked
+                    .then(|| visibility::file_scope(db, &by))
+                    .transpose()
+            })
             .await?;
         let seq = reach.seq;
         let folder = match (path, reach.value) {
@@ -79,7 +87,7 @@ impl Hall {
         let mut commands = match self.inner.commands.fresh(&folder, self.now()) {
             Some(fresh) if !ask.refresh => fresh,
             Some(_) | None => {
-                let look = Look::new(self, folder.clone(), ask.refresh);
+                let look = FolderScan::new(self, folder.clone(), ask.refresh);
                 self.with_files(move |_, _| Ok(look.run())).await?
             }
         };
@@ -92,7 +100,7 @@ impl Hall {
                 });
             }
         }
-        Ok(Seen {
+        Ok(ReadSnapshot {
             value: commands,
             seq,
         })
@@ -103,14 +111,14 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn note_agent_commands(
+    pub async fn record_agent_commands(
         &self,
         session: SessionId,
         runtime: &str,
         cwd: &str,
         commands: Vec<AgentCommand>,
     ) -> Result<()> {
-        if !self.inner.commands.note(runtime, cwd, &commands) {
+        if !self.inner.commands.record_report(runtime, cwd, &commands) {
             return Ok(());
         }
         let now = self.now();
@@ -126,7 +134,7 @@ impl Hall {
 
     /// Forgets what agents of `runtime` report for the folder `cwd`: none of them lives any more.
     pub fn forget_agent_commands(&self, runtime: &str, cwd: &str) {
-        self.inner.commands.note(runtime, cwd, &[]);
+        self.inner.commands.record_report(runtime, cwd, &[]);
     }
 
     /// The absolute path that a caller means by `path`, where `~` is home.
@@ -153,9 +161,9 @@ impl Hall {
 
 /// What is kept about commands.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct CommandCache {
     /// A std mutex: held for single look-ups.
-    folders: Mutex<Folders>,
+    folders: Mutex<CachedFolders>,
     /// Tells looks and asks apart in time.
     tickets: AtomicU64,
     /// By folder and runtime. A std mutex: held for single look-ups.
@@ -163,26 +171,26 @@ pub(crate) struct Kept {
 }
 
 #[derive(Default)]
-struct Folders {
+struct CachedFolders {
     /// `None` is the user's own commands alone.
-    by_path: HashMap<Option<PathBuf>, Arc<Slot>>,
+    by_path: HashMap<Option<PathBuf>, Arc<CachedFolder>>,
     uses: u64,
 }
 
 /// What is kept about one folder.
 #[derive(Default)]
-struct Slot {
+struct CachedFolder {
     used: AtomicU64,
     /// Held while somebody looks, on a thread that may wait; others then take what it found.
     looking: Mutex<()>,
     /// A std mutex: held for single look-ups.
-    state: Mutex<State>,
+    state: Mutex<FolderState>,
 }
 
 #[derive(Default)]
-struct State {
-    found: Option<Found>,
-    watched: Watched,
+struct FolderState {
+    found: Option<ScannedCommands>,
+    watched: WatchedPaths,
     /// Folders joined at the watcher.
     joined: Vec<PathBuf>,
     /// Whether something changed since the look began.
@@ -192,14 +200,14 @@ struct State {
 }
 
 #[derive(Clone)]
-struct Found {
+struct ScannedCommands {
     commands: Commands,
     ticket: u64,
 }
 
-impl Kept {
+impl CommandCache {
     /// What is kept about a folder, while it holds.
-    fn fresh(&self, folder: &Option<PathBuf>, now: Moment) -> Option<Commands> {
+    fn fresh(&self, folder: &Option<PathBuf>, now: Timestamp) -> Option<Commands> {
         let slot = {
             let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
             folders.uses += 1;
@@ -211,13 +219,13 @@ impl Kept {
     }
 
     /// The slot of a folder; the one not asked for longest makes room for a new one.
-    fn slot(&self, folder: &Option<PathBuf>, watching: &Watching) -> Arc<Slot> {
+    fn slot(&self, folder: &Option<PathBuf>, watching: &FolderWatcher) -> Arc<CachedFolder> {
         let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(slot) = folders.by_path.get(folder) {
             return Arc::clone(slot);
         }
         if folders.by_path.len() >= limits::COMMAND_FOLDERS_KEPT_MAX {
-            let used = |slot: &Slot| slot.used.load(Ordering::Relaxed);
+            let used = |slot: &CachedFolder| slot.used.load(Ordering::Relaxed);
             let oldest = folders.by_path.iter().min_by_key(|(_, slot)| used(slot));
             let oldest = oldest.map(|(path, _)| path.clone());
             if let Some(slot) = oldest.and_then(|path| folders.by_path.remove(&path)) {
@@ -225,14 +233,14 @@ impl Kept {
             }
         }
         folders.uses += 1;
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(CachedFolder::default());
         slot.used.store(folders.uses, Ordering::Relaxed);
         folders.by_path.insert(folder.clone(), Arc::clone(&slot));
         slot
     }
 
     /// Marks what no longer holds.
-    pub(crate) fn forget(&self, changed: &Changed) {
+    pub(crate) fn invalidate(&self, changed: &ChangedPaths) {
         let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         for slot in folders.by_path.values() {
             let mut state = slot.state();
@@ -253,7 +261,7 @@ impl Kept {
     }
 
     /// Takes over a report; answers whether it is news.
-    fn note(&self, runtime: &str, cwd: &str, commands: &[AgentCommand]) -> bool {
+    fn record_report(&self, runtime: &str, cwd: &str, commands: &[AgentCommand]) -> bool {
         let commands = commands.iter().take(limits::COMMANDS_REPORTED_MAX);
         let commands: Vec<SlashCommand> = commands.map(SlashCommand::from).collect();
         let key = (PathBuf::from(cwd), runtime.to_owned());
@@ -269,12 +277,12 @@ impl Kept {
     }
 }
 
-impl Slot {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+impl CachedFolder {
+    fn state(&self) -> std::sync::MutexGuard<'_, FolderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn fresh(&self, now: Moment) -> Option<Commands> {
+    fn fresh(&self, now: Timestamp) -> Option<Commands> {
         let state = self.state();
         let commands = &state.found.as_ref()?.commands;
         let ends = commands
@@ -285,9 +293,9 @@ impl Slot {
 
     /// Watches these places instead of those before, and holds what happens there from now on
     /// against the look that follows.
-    fn watch(&self, watched: Watched, watching: &Watching) {
+    fn watch(&self, watched: WatchedPaths, watching: &FolderWatcher) {
         let folders = watched.to_watch().into_iter();
-        let joined = folders.filter(|folder| watching.join(folder));
+        let joined = folders.filter(|folder| watching.add_watch(folder));
         let joined: Vec<PathBuf> = joined.map(Path::to_owned).collect();
         let mut state = self.state();
         let before = std::mem::replace(&mut state.joined, joined);
@@ -299,27 +307,27 @@ impl Slot {
         };
         drop(state);
         for folder in before.into_iter().chain(leaving) {
-            watching.leave(&folder);
+            watching.remove_watch(&folder);
         }
     }
 
-    fn drop_watch(&self, watching: &Watching) {
+    fn drop_watch(&self, watching: &FolderWatcher) {
         let mut state = self.state();
         state.is_dropped = true;
         let joined = std::mem::take(&mut state.joined);
         drop(state);
         for folder in joined {
-            watching.leave(&folder);
+            watching.remove_watch(&folder);
         }
     }
 }
 
 /// A look at the files of a folder, to be taken on a thread that may wait.
-struct Look {
-    kept: Arc<Kept>,
-    watching: Arc<Watching>,
+struct FolderScan {
+    kept: Arc<CommandCache>,
+    watching: Arc<FolderWatcher>,
     clock: Clock,
-    places: Places,
+    places: AgentFolders,
     data_dir: PathBuf,
     folder: Option<PathBuf>,
     is_refresh: bool,
@@ -327,7 +335,7 @@ struct Look {
     ticket: u64,
 }
 
-impl Look {
+impl FolderScan {
     fn new(hall: &Hall, folder: Option<PathBuf>, is_refresh: bool) -> Self {
         let kept = Arc::clone(&hall.inner.commands);
         Self {
@@ -345,12 +353,12 @@ impl Look {
     fn run(self) -> Commands {
         let slot = self.kept.slot(&self.folder, &self.watching);
         let _alone = slot.looking.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = self.found_meanwhile(&slot) {
+        if let Some(found) = self.found_since(&slot) {
             return found;
         }
         let ticket = self.kept.tickets.fetch_add(1, Ordering::SeqCst);
         let shunned = self.data_dir.canonicalize().unwrap_or(self.data_dir);
-        let scan = Scan {
+        let scan = CommandScan {
             cwd: self.folder.as_deref(),
             home: self.places.home.as_deref(),
             shunned: &shunned,
@@ -361,7 +369,7 @@ impl Look {
             listing: Arc::new(scan.run().listing),
             last_scanned,
         };
-        slot.state().found = Some(Found {
+        slot.state().found = Some(ScannedCommands {
             commands: commands.clone(),
             ticket,
         });
@@ -369,7 +377,7 @@ impl Look {
     }
 
     /// What another look found that began after this one was asked for.
-    fn found_meanwhile(&self, slot: &Slot) -> Option<Commands> {
+    fn found_since(&self, slot: &CachedFolder) -> Option<Commands> {
         let found = slot.state().found.clone()?;
         if found.ticket > self.ticket {
             return Some(found.commands);

@@ -7,16 +7,16 @@ use guildhall_domain::{
     events::Event,
     settings::DEFAULT_DIRECTORY,
 };
-use guildhall_store::Rx;
+use guildhall_store::ReadTx;
 use guildhall_world::{
-    confined::{Confined, Reach},
+    confined_fs::{ConfinedFs, FileScope},
     directories,
 };
 
 /// Which of the things in a folder are listed.
-pub use guildhall_world::directories::Listed;
+pub use guildhall_world::directories::ListFilter;
 
-use crate::{Hall, repeats::Once, sight};
+use crate::{Hall, idempotency::IdempotentWrite, visibility};
 
 impl Hall {
     /// What lies in the folder at `path`, an absolute path or one that begins with `~`; absent is
@@ -30,9 +30,9 @@ impl Hall {
         &self,
         by: &AnyCaller,
         path: Option<String>,
-        listed: Listed,
+        listed: ListFilter,
     ) -> Result<Directory> {
-        let reach = self.directory_reach(*by.caller()).await?;
+        let reach = self.directory_scope(*by.caller()).await?;
         self.with_files(move |confined, _| {
             directories::list(confined, &reach, path.as_deref(), listed)
         })
@@ -48,17 +48,17 @@ impl Hall {
     /// Source: contract 6.2, neighbours.
     pub async fn default_directory(&self, by: &AnyCaller) -> Result<String> {
         let by = *by.caller();
-        let reach = self.directory_reach(by).await?;
+        let reach = self.directory_scope(by).await?;
         let setting = self.setting(&DEFAULT_DIRECTORY).await?;
         self.with_files(move |confined, _| {
             let configured = setting.text();
-            if reach == Reach::Home
+            if reach == FileScope::Home
                 && !configured.is_empty()
                 && let Ok(folder) = confined.folder(&reach, configured)
             {
                 return Ok(folder);
             }
-            Ok(confined.reached(&reach)?.path().to_owned())
+            Ok(confined.open_scope(&reach)?.path().to_owned())
         })
         .await
     }
@@ -75,20 +75,22 @@ impl Hall {
         by: &AnyCaller,
         parent: String,
         name: &str,
-        once: Once<String>,
+        once: IdempotentWrite<String>,
     ) -> Result<String> {
         let name = FolderName::parse(name)?;
-        let (by, now, peek) = (*by.caller(), self.now(), once.peek());
+        let (by, now, peek) = (*by.caller(), self.now(), once.replay_check());
         let reach = self.store().read(move |db| {
             peek.check(db, now)?;
-            sight::new_folder_reach(db, &by)
+            visibility::new_folder_scope(db, &by)
         });
         let reach = reach.await?.value;
         let hall = self.clone();
         // A folder that was made is told of, also when nobody waits for the answer any more.
         let work = async move {
             let path = hall
-                .change_names(move |confined| directories::make(confined, &reach, &parent, &name))
+                .with_exclusive_names(move |confined| {
+                    directories::make(confined, &reach, &parent, &name)
+                })
                 .await?;
             hall.store()
                 .write(move |tx| {
@@ -105,21 +107,21 @@ impl Hall {
     }
 
     /// Does something that changes names beneath the roots, while nobody saves a file.
-    async fn change_names<T: Send + 'static>(
+    async fn with_exclusive_names<T: Send + 'static>(
         &self,
-        deed: impl FnOnce(&Confined) -> Result<T> + Send + 'static,
+        deed: impl FnOnce(&ConfinedFs) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let stopping = self.tasks().stopping();
-        let _names = self.inner.gate.alone(stopping).await?;
+        let _names = self.inner.gate.exclusive(stopping).await?;
         self.with_files(move |confined, _| deed(confined)).await
     }
 
     /// How far a caller looks into folders; the store is asked for those alone who need it.
-    async fn directory_reach(&self, by: Caller) -> Result<Reach> {
+    async fn directory_scope(&self, by: Caller) -> Result<FileScope> {
         match by.identity {
-            Identity::Owner => Ok(Reach::Home),
+            Identity::Owner => Ok(FileScope::Home),
             Identity::Person(_) | Identity::Agent(_) => {
-                let read = move |db: &Rx<'_>| sight::directory_reach(db, &by);
+                let read = move |db: &ReadTx<'_>| visibility::directory_scope(db, &by);
                 Ok(self.store().read(read).await?.value)
             }
         }

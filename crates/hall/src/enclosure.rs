@@ -7,23 +7,23 @@ use std::{collections::BTreeSet, path::PathBuf};
 use guildhall_domain::{
     Error, Fault,
     ids::AgentId,
-    ports::PortRange,
+    port_ranges::PortRange,
     settings::{
         AGENTS_ENCLOSURE, AGENTS_HIDDEN_FOLDERS, AGENTS_REACH_CONTAINERS, AGENTS_REACH_TERMINALS,
-        AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting, Value,
+        AGENTS_REACH_USER_SERVICES, PREVIEW_PORTS, Setting, SettingValue,
     },
     workbench::PreviewPorts,
 };
-use guildhall_store::{Rx, agents, settings};
-use guildhall_world::enclosure::{Enclosure, Part, REQUIRED, Starter};
+use guildhall_store::{ReadTx, agents, settings};
+use guildhall_world::enclosure::{Enclosure, Mechanism, ProcessLauncher, REQUIRED};
 
 use crate::Hall;
 
 /// What an agent may ask to start programs, by the setting that lets it.
-const REACHED: [(&Setting, Starter); 3] = [
-    (&AGENTS_REACH_CONTAINERS, Starter::Containers),
-    (&AGENTS_REACH_TERMINALS, Starter::Terminals),
-    (&AGENTS_REACH_USER_SERVICES, Starter::UserServices),
+const REACHED: [(&Setting, ProcessLauncher); 3] = [
+    (&AGENTS_REACH_CONTAINERS, ProcessLauncher::Containers),
+    (&AGENTS_REACH_TERMINALS, ProcessLauncher::Terminals),
+    (&AGENTS_REACH_USER_SERVICES, ProcessLauncher::UserServices),
 ];
 
 /// For each mechanism, whether it is in force; else what follows, in a sentence.
@@ -50,7 +50,9 @@ impl EnclosureChecks {
 }
 
 /// The setting `agents.enclosure`, and where previews are listened for.
-fn word_and_previews(db: &Rx<'_>) -> Result<(Value, Result<PreviewPorts, String>), Error> {
+fn setting_and_preview_ports(
+    db: &ReadTx<'_>,
+) -> Result<(SettingValue, Result<PreviewPorts, String>), Error> {
     let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
     let previews = settings::get(db, &PREVIEW_PORTS)?.value;
     Ok((word, PreviewPorts::parse(previews.text())))
@@ -63,7 +65,7 @@ impl Hall {
     /// # Errors
     /// Faults alone.
     pub(crate) async fn enclosure(&self, agent: Option<AgentId>) -> Result<Enclosure, Fault> {
-        let read = move |db: &Rx<'_>| {
+        let read = move |db: &ReadTx<'_>| {
             let word = settings::get(db, &AGENTS_ENCLOSURE)?.value;
             let mut reached = Vec::new();
             for (setting, starter) in REACHED {
@@ -82,22 +84,22 @@ impl Hall {
             let is_open = agent.is_some_and(|agent| !agent.enclosed);
             Ok((word, hidden, reached, is_open))
         };
-        let (word, hidden, reached, is_open) = self.settled(read).await?;
+        let (word, hidden, reached, is_open) = self.read_settings(read).await?;
         let enclosure = self.inner.launching.enclosure.clone();
         let enclosure = enclosure.hiding(hidden).reaching(reached);
         Ok(match word.text() {
-            "off" => Enclosure::off(),
-            "required" if is_open => Enclosure::off().required(),
+            "off" => Enclosure::disabled(),
+            "required" if is_open => Enclosure::disabled().required(),
             "required" => enclosure.required(),
-            _ if is_open => Enclosure::off(),
+            _ if is_open => Enclosure::disabled(),
             _ => enclosure,
         })
     }
 
     /// What a local browser is kept from that starts now: agents drive its pages.
     pub(crate) async fn enclosure_of_browser(&self) -> Enclosure {
-        match self.settled(word_and_previews).await {
-            Ok((word, _)) if word.text() == "off" => Enclosure::off(),
+        match self.read_settings(setting_and_preview_ports).await {
+            Ok((word, _)) if word.text() == "off" => Enclosure::disabled(),
             Ok((_, Ok(previews))) => {
                 let own = &self.inner.launching.enclosure;
                 own.of_browser(previews.ports())
@@ -114,7 +116,7 @@ impl Hall {
     /// What agents that start now are kept from. When the settings cannot be read, every check
     /// says that.
     pub async fn enclosure_checks(&self) -> EnclosureChecks {
-        let (word, previews) = match self.settled(word_and_previews).await {
+        let (word, previews) = match self.read_settings(setting_and_preview_ports).await {
             Ok(settled) => settled,
             Err(fault) => {
                 let unknown = || Err(fault.to_string());
@@ -129,13 +131,13 @@ impl Hall {
         let own = &self.inner.launching.enclosure;
         let is_off = own.is_off() || word.text() == "off";
         let off = "Agents on this computer are not enclosed: agents.enclosure is off.";
-        let check = |part| match (word.text(), own.parts().has(part)) {
+        let check = |part| match (word.text(), own.parts().has_mechanism(part)) {
             _ if is_off => Err(off.to_owned()),
-            ("required", false) => Err(format!("{REQUIRED} {}", part.takes())),
-            (_, false) => Err(format!("{} {}", part.without(), part.takes())),
+            ("required", false) => Err(format!("{REQUIRED} {}", part.requirement())),
+            (_, false) => Err(format!("{} {}", part.without(), part.requirement())),
             (_, true) => Ok(()),
         };
-        let ports = check(Part::Ports).and_then(|()| {
+        let ports = check(Mechanism::Ports).and_then(|()| {
             let mut previews = previews.ok().into_iter().flat_map(PreviewPorts::ports);
             let preview = previews.find(|port| !own.reserves(*port));
             match (own.overlapping_range(), own.unreserved_port(), preview) {
@@ -157,16 +159,16 @@ impl Hall {
         });
         EnclosureChecks {
             ports,
-            files: check(Part::Files),
-            scopes: check(Part::Scopes),
-            calls: check(Part::Calls),
+            files: check(Mechanism::Files),
+            scopes: check(Mechanism::Scopes),
+            calls: check(Mechanism::Calls),
         }
     }
 
     /// What the settings say; they refuse nothing.
-    async fn settled<T: Send + 'static>(
+    async fn read_settings<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Rx<'_>) -> Result<T, Error> + Send + 'static,
+        read: impl FnOnce(&ReadTx<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Fault> {
         match self.store().read(read).await {
             Ok(seen) => Ok(seen.value),

@@ -1,27 +1,27 @@
 //! Entries: posting in a room, reading what was posted, and taking its text out.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     attachments::Attachment,
     callers::{AnyCaller, Caller, Gate, Human},
-    entries::{EntriesAsk, EntriesPage, Entry, Notice, Posted, Posting, may_redact},
+    entries::{EntriesPage, EntriesQuery, Entry, Notice, PostDraft, PostedEntry, may_redact},
+    errors::ResourceKind,
     events::Event,
     ids::{EntryId, RoomId},
     mentions::{self, MentionSpan},
-    outcome::Thing,
     threads::may_be_root,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, attachments as file_rows, authors,
+    ReadSnapshot, ReadTx, Tx, attachments as file_rows, authors,
     entries::{self, Cascade, NewNotice, NewPost},
     members, settings,
 };
 
 use crate::{
     Hall, attachments,
-    repeats::Once,
-    sight::{self, Sight},
+    idempotency::IdempotentWrite,
     turns,
+    visibility::{self, RoomAccess},
 };
 
 impl Hall {
@@ -37,9 +37,9 @@ impl Hall {
         &self,
         by: &AnyCaller,
         room: RoomId,
-        posting: Posting,
-        once: Once<Posted>,
-    ) -> Result<Posted> {
+        posting: PostDraft,
+        once: IdempotentWrite<PostedEntry>,
+    ) -> Result<PostedEntry> {
         self.may_add()?;
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(EntryId::from_bytes);
@@ -47,14 +47,14 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    attachments::require_few(tx, &posting.files)?;
-                    let sight = sight::room(tx, &by, room)?;
+                    attachments::require_count_allowed(tx, &posting.files)?;
+                    let sight = visibility::room(tx, &by, room)?;
                     let root = match posting.thread_root {
                         Some(root) => Some(visible(tx, room, &sight, root)?),
                         None => None,
                     };
-                    let files = attachments::to_post(tx, &by, room, &posting.files)?;
-                    sight.writable()?;
+                    let files = attachments::attachments_to_post(tx, &by, room, &posting.files)?;
+                    sight.require_writable()?;
                     root.as_ref().map_or(Ok(()), may_be_root)?;
                     let files = attachments::unposted(files)?;
                     let text = posting.text;
@@ -62,13 +62,13 @@ impl Hall {
                         id,
                         room,
                         author: by.author,
-                        mention_spans: resolve(tx, room, text.as_str())?,
+                        mention_spans: resolve_mentions(tx, room, text.as_str())?,
                         text: text.into_string(),
                         thread_root: root,
                         cascade: cascade(tx, &by, &sight)?,
                         now,
                     };
-                    say(tx, post, files)
+                    publish_post(tx, post, files)
                 })
             })
             .await?;
@@ -86,12 +86,12 @@ impl Hall {
         &self,
         by: &AnyCaller,
         room: RoomId,
-        ask: EntriesAsk,
-    ) -> Result<Seen<EntriesPage>> {
+        ask: EntriesQuery,
+    ) -> Result<ReadSnapshot<EntriesPage>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 entries::page(db, room, floor, ask)
             })
             .await
@@ -101,11 +101,16 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for room or entry.
-    pub async fn entry(&self, by: &AnyCaller, room: RoomId, id: EntryId) -> Result<Seen<Entry>> {
+    pub async fn entry(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        id: EntryId,
+    ) -> Result<ReadSnapshot<Entry>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let sight = sight::room(db, &by, room)?;
+                let sight = visibility::room(db, &by, room)?;
                 visible(db, room, &sight, id)
             })
             .await
@@ -124,7 +129,7 @@ impl Hall {
         let (entry, files) = self
             .store()
             .write(move |tx| {
-                let sight = sight::room(tx, &by, room)?;
+                let sight = visibility::room(tx, &by, room)?;
                 let mut entry = visible(tx, room, &sight, id)?;
                 may_redact(&by, entry.author_id)?;
                 if entry.redacted_at.is_some() {
@@ -144,20 +149,24 @@ impl Hall {
 }
 
 /// Writes a post with its files, tells of it, and has the room's agents hear it.
-pub(crate) fn say(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Posted> {
+pub(crate) fn publish_post(
+    tx: &mut Tx<'_>,
+    post: NewPost,
+    files: Vec<Attachment>,
+) -> Result<PostedEntry> {
     let now = post.now;
-    let entry = write(tx, post, files)?;
-    let turns = turns::consider(tx, &entry, now)?;
-    Ok(Posted { entry, turns })
+    let entry = insert_post(tx, post, files)?;
+    let turns = turns::record_addressed_turns(tx, &entry, now)?;
+    Ok(PostedEntry { entry, turns })
 }
 
 /// Writes a notice of the house, and tells of it.
-pub(crate) fn notify(
+pub(crate) fn insert_notice(
     tx: &mut Tx<'_>,
     room: RoomId,
     text: String,
     notice: Notice,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let author = authors::system(tx)?;
     let id = Hall::new_id(EntryId::from_bytes);
@@ -175,7 +184,7 @@ pub(crate) fn notify(
 }
 
 /// Writes a post with its files, and tells of it; nobody is considered for a turn.
-pub(crate) fn write(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Entry> {
+pub(crate) fn insert_post(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> Result<Entry> {
     let (now, author) = (post.now, post.author);
     let mut entry = entries::insert(tx, post)?;
     file_rows::post(tx, &mut entry, files)?;
@@ -187,13 +196,17 @@ pub(crate) fn write(tx: &mut Tx<'_>, post: NewPost, files: Vec<Attachment>) -> R
 }
 
 /// An entry that the caller may read.
-fn visible(db: &Rx<'_>, room: RoomId, sight: &Sight, id: EntryId) -> Result<Entry> {
+fn visible(db: &ReadTx<'_>, room: RoomId, sight: &RoomAccess, id: EntryId) -> Result<Entry> {
     let entry = entries::find(db, room, sight.floor, id)?;
-    Ok(entry.ok_or(Refusal::NotFound(Thing::Entry))?)
+    Ok(entry.ok_or(Refusal::NotFound(ResourceKind::Entry))?)
 }
 
 /// Whom the text names among the room's members.
-pub(crate) fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<MentionSpan>> {
+pub(crate) fn resolve_mentions(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    text: &str,
+) -> Result<Vec<MentionSpan>> {
     if !text.contains('@') {
         return Ok(Vec::new());
     }
@@ -210,11 +223,11 @@ pub(crate) fn resolve(db: &Rx<'_>, room: RoomId, text: &str) -> Result<Vec<Menti
 ///
 /// # Errors
 /// [`Refusal::TurnWasStopped`], [`Refusal::TooManyPostsThisTurn`].
-pub(crate) fn cascade(tx: &mut Tx<'_>, by: &Caller, sight: &Sight) -> Result<Cascade> {
+pub(crate) fn cascade(tx: &mut Tx<'_>, by: &Caller, sight: &RoomAccess) -> Result<Cascade> {
     if by.is_human() {
         return Ok(Cascade::default());
     }
-    if let Some(joined) = turns::join_post(tx, by)? {
+    if let Some(joined) = turns::attribute_post(tx, by)? {
         return Ok(joined);
     }
     let depth = match sight.standing.max_agent_depth {

@@ -5,28 +5,28 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     callers::{Caller, Gate, Human},
     canvas::CanvasScope,
-    entries::EntriesAsk,
-    export::{Line, Summary},
+    entries::EntriesQuery,
+    errors::ResourceKind,
+    export::{ExportLine, ExportSummary},
     ids::RoomId,
     limits,
-    outcome::Thing,
     rooms::Room,
 };
-use guildhall_store::{Apart, Rx, canvas, entries, members, rooms};
-use guildhall_world::digests::Digesting;
+use guildhall_store::{DetachedRead, ReadTx, canvas, entries, members, rooms};
+use guildhall_world::digests::DigestBuilder;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
     time::{Instant, timeout_at},
 };
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 /// Writes a line's form on the wire, with its line feed.
-pub type Write = fn(Line, &mut Vec<u8>) -> std::io::Result<()>;
+pub type WriteLine = fn(ExportLine, &mut Vec<u8>) -> std::io::Result<()>;
 
 /// A room on its way out.
 #[derive(Debug)]
@@ -34,10 +34,10 @@ pub struct Export {
     /// The room as it was read.
     pub room: Room,
     /// When it was read.
-    pub exported_at: Moment,
+    pub exported_at: Timestamp,
     chunks: mpsc::Receiver<Vec<u8>>,
     /// `None` once it has told its end.
-    reading: Option<Apart>,
+    reading: Option<DetachedRead>,
 }
 
 impl Hall {
@@ -47,26 +47,26 @@ impl Hall {
     /// `NotFound`; [`Refusal::Overloaded`] when as many exports run as may.
     ///
     /// Source: contract 2.3, "Export".
-    pub async fn export(&self, by: &Human, room: RoomId, write: Write) -> Result<Export> {
+    pub async fn export(&self, by: &Human, room: RoomId, write: WriteLine) -> Result<Export> {
         let (by, now) = (*by.caller(), self.now());
         let (begun, beginning) = oneshot::channel();
         let (sender, chunks) = mpsc::channel(limits::EXPORT_CHUNKS_AHEAD);
-        let mut sheet = Sheet {
+        let mut sheet = ExportWriter {
             write,
             runtime: Handle::current(),
             sender,
-            digesting: Digesting::default(),
+            digesting: DigestBuilder::default(),
             chunk: Vec::new(),
             until: Instant::now() + Duration::from_secs(limits::EXPORT_TOTAL_S),
         };
-        let reading = self.store().read_apart(move |db| {
+        let reading = self.store().read_detached(move |db| {
             let (room, head) = head(db, &by, room, now)?;
             // Whoever no longer waits takes no chunk either.
             let _ = begun.send(room.clone());
             sheet.line(head)?;
             let entries = sheet.entries(db, room.id)?;
             for document in canvas::list(db, CanvasScope::Room(room.id), now)? {
-                sheet.line(Line::Canvas(Box::new(document)))?;
+                sheet.line(ExportLine::Canvas(Box::new(document)))?;
             }
             sheet.end(entries)
         })?;
@@ -99,10 +99,15 @@ impl Export {
     }
 }
 
-fn head(db: &Rx<'_>, by: &Caller, room: RoomId, exported_at: Moment) -> Result<(Room, Line)> {
-    sight::room(db, by, room)?;
-    let room = rooms::by_id(db, room)?.ok_or(Refusal::NotFound(Thing::Room))?;
-    let head = Line::Head {
+fn head(
+    db: &ReadTx<'_>,
+    by: &Caller,
+    room: RoomId,
+    exported_at: Timestamp,
+) -> Result<(Room, ExportLine)> {
+    visibility::room(db, by, room)?;
+    let room = rooms::by_id(db, room)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
+    let head = ExportLine::Head {
         exported_at,
         room: Box::new(room.clone()),
         members: members::of_room(db, room.id)?,
@@ -111,11 +116,11 @@ fn head(db: &Rx<'_>, by: &Caller, room: RoomId, exported_at: Moment) -> Result<(
 }
 
 /// What the lines are written on, chunk after chunk.
-struct Sheet {
-    write: Write,
+struct ExportWriter {
+    write: WriteLine,
     runtime: Handle,
     sender: mpsc::Sender<Vec<u8>>,
-    digesting: Digesting,
+    digesting: DigestBuilder,
     chunk: Vec<u8>,
     /// When it ends whatever its reader does, because its snapshot keeps old pages alive.
     until: Instant,
@@ -123,18 +128,18 @@ struct Sheet {
 
 /// The entries an export holds.
 #[derive(Clone, Copy, Debug, Default)]
-struct Run {
+struct ExportedRange {
     count: u64,
     first: Option<u64>,
     last: Option<u64>,
 }
 
-impl Sheet {
+impl ExportWriter {
     /// Every entry of the room, a page at a time.
-    fn entries(&mut self, db: &Rx<'_>, room: RoomId) -> Result<Run> {
-        let mut run = Run::default();
+    fn entries(&mut self, db: &ReadTx<'_>, room: RoomId) -> Result<ExportedRange> {
+        let mut run = ExportedRange::default();
         loop {
-            let ask = EntriesAsk {
+            let ask = EntriesQuery {
                 before: None,
                 after: Some(run.last.unwrap_or(0)),
                 limit: limits::EXPORT_PAGE,
@@ -144,7 +149,7 @@ impl Sheet {
                 run.first.get_or_insert(entry.seq);
                 run.last = Some(entry.seq);
                 run.count += 1;
-                self.line(Line::Entry(Box::new(entry)))?;
+                self.line(ExportLine::Entry(Box::new(entry)))?;
             }
             if !page.has_more {
                 return Ok(run);
@@ -152,34 +157,34 @@ impl Sheet {
         }
     }
 
-    fn end(mut self, run: Run) -> Result<()> {
+    fn end(mut self, run: ExportedRange) -> Result<()> {
         self.digesting.add(&self.chunk);
-        let summary = Summary {
+        let summary = ExportSummary {
             entry_count: run.count,
             first_seq: run.first,
             last_seq: run.last,
             sha256: self.digesting.clone().finish(),
         };
-        self.append(Line::Summary(summary))?;
-        self.hand_on()
+        self.append(ExportLine::Summary(summary))?;
+        self.send_chunk()
     }
 
-    fn line(&mut self, line: Line) -> Result<()> {
+    fn line(&mut self, line: ExportLine) -> Result<()> {
         self.append(line)?;
         if self.chunk.len() < limits::EXPORT_CHUNK_BYTES {
             return Ok(());
         }
         self.digesting.add(&self.chunk);
-        self.hand_on()
+        self.send_chunk()
     }
 
-    fn append(&mut self, line: Line) -> Result<()> {
+    fn append(&mut self, line: ExportLine) -> Result<()> {
         (self.write)(line, &mut self.chunk)
             .map_err(|error| Fault::broken("writing an export", error).into())
     }
 
     /// Waits until there is place for the chunk.
-    fn hand_on(&mut self) -> Result<()> {
+    fn send_chunk(&mut self) -> Result<()> {
         let room_for_next = limits::EXPORT_CHUNK_BYTES + limits::EXPORT_CHUNK_BYTES / 4;
         let chunk = std::mem::replace(&mut self.chunk, Vec::with_capacity(room_for_next));
         let rested = Instant::now() + Duration::from_secs(limits::EXPORT_STALL_S);

@@ -3,35 +3,35 @@
 use guildhall_domain::{
     Result,
     callers::{AnyCaller, Gate, Identity},
-    file_reads::{FileContent, ShownType, Tree},
+    file_reads::{FileContent, FileTree, RawMediaType},
 };
 use guildhall_world::{
-    confined::{Confined, Folder},
-    file_reads::{self, TreeAsk},
+    confined_fs::{ConfinedFs, Folder},
+    file_reads::{self, TreeQuery},
 };
 
 use crate::{
     Hall,
-    reaching::{OpenBytes, TextPlace},
-    sight,
+    file_io_pool::{FileReader, TextReadSlot},
+    visibility,
 };
 
 /// The text of a file on its way to a client.
 #[derive(Debug)]
-pub struct Text {
+pub struct FileText {
     /// The text, with what a save needs to know of it.
     pub content: FileContent,
     /// To be kept until the client has it.
-    pub place: TextPlace,
+    pub place: TextReadSlot,
 }
 
 /// A file that is shown as it is.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct RawFile {
     /// Its bytes.
-    pub bytes: OpenBytes,
+    pub bytes: FileReader,
     /// What it is shown as.
-    pub kind: ShownType,
+    pub kind: RawMediaType,
 }
 
 impl Hall {
@@ -42,12 +42,14 @@ impl Hall {
     /// [`guildhall_domain::Refusal::OwnerOnly`] for people to whom the owner's are not opened.
     ///
     /// Source: contract 1.3, row 6, and 6.1.
-    pub async fn may_name_files(&self, by: &AnyCaller) -> Result<()> {
+    pub async fn require_file_access(&self, by: &AnyCaller) -> Result<()> {
         let by = *by.caller();
         match by.identity {
             Identity::Owner | Identity::Agent(_) => Ok(()),
             Identity::Person(_) => {
-                let asked = self.store().read(move |db| sight::names_files(db, &by));
+                let asked = self
+                    .store()
+                    .read(move |db| visibility::require_file_access(db, &by));
                 asked.await.map(|asked| asked.value)
             }
         }
@@ -61,12 +63,17 @@ impl Hall {
     /// [`guildhall_domain::Refusal::Overloaded`].
     ///
     /// Source: contract 6.3.
-    pub async fn file_content(&self, by: &AnyCaller, cwd: String, path: String) -> Result<Text> {
-        let place = self.text_place().await?;
+    pub async fn file_content(
+        &self,
+        by: &AnyCaller,
+        cwd: String,
+        path: String,
+    ) -> Result<FileText> {
+        let place = self.text_read_slot().await?;
         let content = self.in_folder(by, cwd, move |confined, cwd| {
             file_reads::content(confined, cwd, &path)
         });
-        Ok(Text {
+        Ok(FileText {
             content: content.await?,
             place,
         })
@@ -78,11 +85,12 @@ impl Hall {
     /// As [`Hall::file_content`] up to `NotAFile`; then `UnsupportedType`.
     ///
     /// Source: contract 6.3.
-    pub async fn shown_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<Shown> {
-        let find = move |_: &Confined, cwd: &Folder| Ok((cwd.file(&path)?, ShownType::of(&path)?));
+    pub async fn raw_file(&self, by: &AnyCaller, cwd: String, path: String) -> Result<RawFile> {
+        let find =
+            move |_: &ConfinedFs, cwd: &Folder| Ok((cwd.file(&path)?, RawMediaType::of(&path)?));
         let (file, kind) = self.in_folder(by, cwd, find).await?;
-        Ok(Shown {
-            bytes: self.open_bytes(file),
+        Ok(RawFile {
+            bytes: self.file_reader(file),
             kind,
         })
     }
@@ -93,7 +101,7 @@ impl Hall {
     /// As [`Hall::file_content`] up to `NotADirectory`.
     ///
     /// Source: contract 6.3.
-    pub async fn file_tree(&self, by: &AnyCaller, cwd: String, ask: TreeAsk) -> Result<Tree> {
+    pub async fn file_tree(&self, by: &AnyCaller, cwd: String, ask: TreeQuery) -> Result<FileTree> {
         self.in_folder(by, cwd, move |_, cwd| file_reads::tree(cwd, &ask))
             .await
     }
@@ -103,10 +111,13 @@ impl Hall {
         &self,
         by: &AnyCaller,
         cwd: String,
-        deed: impl FnOnce(&Confined, &Folder) -> Result<T> + Send + 'static,
+        deed: impl FnOnce(&ConfinedFs, &Folder) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let by = *by.caller();
-        let reach = self.store().read(move |db| sight::reach(db, &by)).await?;
+        let reach = self
+            .store()
+            .read(move |db| visibility::file_scope(db, &by))
+            .await?;
         self.with_files(move |confined, _| {
             let cwd = confined.open_folder(&reach.value, &cwd)?;
             deed(confined, &cwd)

@@ -3,7 +3,9 @@
 //! transaction. It knows nothing of HTTP.
 
 pub mod accounts;
+pub mod agent_tokens;
 pub mod agents;
+pub mod api_keys;
 pub mod approvals;
 mod attachment_checks;
 pub mod attachments;
@@ -20,21 +22,22 @@ pub mod directories;
 pub mod enclosure;
 pub mod entries;
 pub mod export;
+mod file_changes;
+pub mod file_io_pool;
 pub mod file_reads;
 pub mod files;
+mod garbage_collection;
+pub mod idempotency;
 pub mod interactions;
-pub mod keys;
-pub mod launching;
+pub mod launch_config;
 pub mod mcp_gateway;
 pub mod mcp_servers;
-pub mod mcp_signin;
+pub mod mcp_signins;
 pub mod members;
-pub mod oauth_landing;
+pub mod oauth_callback;
 mod passwords;
-pub mod reaching;
 pub mod reactions;
 pub mod read_cursors;
-pub mod repeats;
 pub mod restore;
 pub mod retention;
 pub mod revived;
@@ -44,65 +47,62 @@ pub mod search;
 pub mod session_tasks;
 pub mod sessions;
 pub mod settings;
-mod sight;
 pub mod sign_ins;
 pub mod signals;
 mod start;
 pub mod storage;
 mod store_checks;
 pub mod streams;
-mod sweep;
 pub mod tasks;
 pub mod threads;
-pub mod tokens;
 mod trusted_browsers;
 pub mod turns;
 pub mod usage;
-mod watch;
+mod visibility;
 pub mod workbench;
 
 use std::{path::PathBuf, sync::Arc};
 
 use guildhall_domain::{
-    Moment, Result, attempts::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
+    Result, Timestamp, attempt_limiter::AttemptLimiter, callers::AuthMode, ids::LogId, limits,
     signals::Signal,
 };
 use guildhall_store::Store;
 use guildhall_world::{
+    address_tokens::AddressTokens,
     blobs::Blobs,
-    connectors::Services,
-    digests::Digests,
-    grants::Grants,
-    outgoing::{Outgoing, OwnPorts},
+    connectors::ServiceClients,
+    digests::ApprovalDigests,
+    folder_watcher::FolderWatcher,
+    http_client::{HttpClient, ListenerPorts},
     process_tree::ProcessTrees,
-    programs::Hashes,
     seal::Seal,
-    watching::Watching,
+    server_programs::HashCache,
 };
 use tokio::sync::{Notify, OnceCell, broadcast};
 
-pub use guildhall_store::{Seen, Written, settings::Configured};
+pub use guildhall_store::{ReadSnapshot, WriteCounts, settings::ConfiguredSettings};
+pub use guildhall_world::agent_folders::AgentFolders;
 pub use guildhall_world::clock::Clock;
+/// The way to a dev server; previews ask there.
+pub use guildhall_world::dev_server;
 /// Which tree of files is asked for.
-pub use guildhall_world::file_reads::TreeAsk;
-/// Connections whose other side is gone; the listener has them ended as well.
-pub use guildhall_world::keepalive;
-pub use guildhall_world::outgoing;
+pub use guildhall_world::file_reads::TreeQuery;
+pub use guildhall_world::http_client;
 /// Who is behind a connection; the listener asks, [`callers`] decides.
-pub use guildhall_world::peers;
-pub use guildhall_world::places::Places;
+pub use guildhall_world::peer_lookup;
 /// What the last restore came to.
 pub use guildhall_world::restores::RestoreRecord;
 /// Where the programs of runtimes are looked for.
-pub use guildhall_world::runtimes::Programs;
-/// The way to a dev server; previews ask there.
-pub use guildhall_world::upstream;
-pub use start::{Auth, Opening, PreviewDoors};
+pub use guildhall_world::runtime_programs::ProgramSearch;
+/// Connections whose other side is gone; the listener has them ended as well.
+pub use guildhall_world::tcp_keepalive;
+pub use start::{AuthConfig, HallConfig, PreviewListenerConfig};
 
 use crate::{
-    backups::Backups, interactions::Waiting, launching::Launching, passwords::Passwords,
-    reaching::Reaching, runtimes::Registry, start::Door, storage::Storage,
-    store_checks::StoreRecord, streams::StreamLimits, tasks::Tasks,
+    backups::Backups, file_io_pool::FileIoPool, interactions::ResponseWaiters,
+    launch_config::LaunchConfig, passwords::PasswordHasher, runtimes::Registry, start::AuthState,
+    storage::Storage, store_checks::StoreHealth, streams::StreamLimits, tasks::Tasks,
 };
 
 /// The whole installation: built complete, shared by cloning.
@@ -114,73 +114,73 @@ pub struct Hall {
 struct Inner {
     store: Store,
     /// What is known of the store beside it.
-    store_record: StoreRecord,
+    store_record: StoreHealth,
     /// Its backups.
     backups: Backups,
     /// What is kept of the disk.
     storage: Storage,
     clock: Clock,
     /// The way to people's files.
-    reaching: Reaching,
+    reaching: FileIoPool,
     blobs: Arc<Blobs>,
     /// Who may change which file at a time.
-    gate: files::Gate,
+    gate: files::FileLocks,
     runtimes: Arc<Registry>,
-    launching: Launching,
+    launching: LaunchConfig,
     /// Agents' processes that run.
-    processes: sessions::Processes,
+    processes: sessions::AgentProcesses,
     /// Sessions with something to do.
-    live: sessions::Live,
+    live: sessions::LiveSessions,
     data_dir: PathBuf,
     /// Where agents keep what is theirs.
-    places: Places,
-    watching: Arc<Watching>,
+    places: AgentFolders,
+    watching: Arc<FolderWatcher>,
     /// The local browser.
-    browser: browser::Browser,
-    commands: Arc<commands::Kept>,
-    followed: Arc<session_tasks::Followed>,
+    browser: browser::BrowserHandle,
+    commands: Arc<commands::CommandCache>,
+    followed: Arc<session_tasks::FollowedSessions>,
     log_id: LogId,
     /// How people are told apart, with what the mode needs for it.
-    door: Door,
-    passwords: Passwords,
+    door: AuthState,
+    passwords: PasswordHasher,
     attempts: AttemptLimiter,
-    started_at: Moment,
+    started_at: Timestamp,
     signals: broadcast::Sender<Signal>,
-    streams: streams::Open,
+    streams: streams::OpenStreams,
     /// The keepers of the agents that run, by which connections are told to be an agent's.
     trees: ProcessTrees,
     /// Tells the chore of canvas locks that somebody edits.
     editing: Notify,
     /// Makes the digests of what people decide on.
-    digests: Digests,
+    digests: ApprovalDigests,
     /// Keeps the secrets of tool servers.
     seal: Seal,
     /// Makes and reads the tokens in addresses of served folders and previews.
-    grants: Arc<Grants>,
+    grants: Arc<AddressTokens>,
     /// The dev servers that can be looked at.
     previews: workbench::previews::Previews,
     /// What the files of tool servers hold.
-    hashes: Arc<Hashes>,
+    hashes: Arc<HashCache>,
     /// The way to other servers, once it was needed.
-    outgoing: OnceCell<Outgoing>,
+    outgoing: OnceCell<HttpClient>,
     /// Where it never leads.
-    own_ports: OwnPorts,
+    own_ports: ListenerPorts,
     /// The way to the cloud link.
-    cloud: cloud::Cloud,
+    cloud: cloud::CloudLinkHandle,
     /// The ways to the services of connectors, once they were needed.
-    services: OnceCell<Services>,
+    services: OnceCell<ServiceClients>,
     /// Who waits for the test of a tool server.
-    testing: mcp_servers::Queues,
+    testing: mcp_servers::TestQueues,
     /// The connections to tool servers.
-    gateways: mcp_gateway::Gateways,
+    gateways: mcp_gateway::McpConnections,
     /// Which tokens of tool servers are being replaced.
-    refreshing: mcp_signin::Refreshing,
+    refreshing: mcp_signins::TokenRefreshes,
     /// Which credentials of connections are being renewed.
-    renewing: connectors::Renewing,
+    renewing: connectors::CredentialRenewals,
     /// The agents that wait for a person's answer.
-    waiting: Waiting,
+    waiting: ResponseWaiters,
     /// The gated requests that wait for a person's word.
-    holds: approvals::Holds,
+    holds: approvals::HeldRequests,
     /// Tells the dispatcher of turns that something may be due.
     turning: Notify,
     tasks: Tasks,
@@ -193,15 +193,15 @@ impl Hall {
     }
 
     /// When this server started.
-    pub fn started_at(&self) -> Moment {
+    pub fn started_at(&self) -> Timestamp {
         self.inner.started_at
     }
 
     /// How the owner and other people are told apart.
     pub fn mode(&self) -> AuthMode {
         match self.inner.door {
-            Door::Local { .. } => AuthMode::Local,
-            Door::Login { .. } => AuthMode::Login,
+            AuthState::Local { .. } => AuthMode::Local,
+            AuthState::Login { .. } => AuthMode::Login,
         }
     }
 
@@ -221,8 +221,8 @@ impl Hall {
     }
 
     /// How much was written since the start.
-    pub fn written(&self) -> Written {
-        self.inner.store.written()
+    pub fn written(&self) -> WriteCounts {
+        self.inner.store.write_counts()
     }
 
     /// Reads nothing from the store, to see that it answers; a damaged one counts as none.
@@ -230,7 +230,7 @@ impl Hall {
     /// # Errors
     /// Why it does not.
     pub async fn store_answers(&self) -> Result<()> {
-        self.store_is_whole()?;
+        self.require_undamaged_store()?;
         self.store().read(|_| Ok(())).await.map(|_| ())
     }
 
@@ -238,7 +238,7 @@ impl Hall {
         &self.inner.store
     }
 
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
@@ -246,7 +246,7 @@ impl Hall {
         make(guildhall_world::ids::new().into_bytes())
     }
 
-    fn assemble(parts: start::Parts, limits: StreamLimits) -> Self {
+    fn assemble(parts: start::HallParts, limits: StreamLimits) -> Self {
         let (signals, _) = broadcast::channel(limits::SIGNALS_PER_READER);
         let trees = ProcessTrees::recorded_in(&parts.data_dir);
         let was_released = parts.store_record.state().is_reserve_released;
@@ -257,13 +257,13 @@ impl Hall {
                 backups: Backups::new(parts.backups),
                 storage: Storage::new(&parts.data_dir, was_released),
                 clock: parts.clock,
-                reaching: Reaching::new(parts.confined, parts.journals),
+                reaching: FileIoPool::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),
-                gate: files::Gate::default(),
+                gate: files::FileLocks::default(),
                 runtimes: Arc::new(parts.runtimes),
                 launching: parts.launching,
-                processes: sessions::Processes::default(),
-                live: sessions::Live::default(),
+                processes: sessions::AgentProcesses::default(),
+                live: sessions::LiveSessions::default(),
                 data_dir: parts.data_dir,
                 places: parts.places,
                 watching: Arc::default(),
@@ -272,11 +272,11 @@ impl Hall {
                 followed: Arc::default(),
                 log_id: parts.log_id,
                 door: parts.door,
-                passwords: Passwords::new(),
+                passwords: PasswordHasher::new(),
                 attempts: AttemptLimiter::default(),
                 started_at: parts.started_at,
                 signals,
-                streams: streams::Open::new(limits),
+                streams: streams::OpenStreams::new(limits),
                 trees,
                 editing: Notify::new(),
                 digests: parts.digests,
@@ -291,12 +291,12 @@ impl Hall {
                 own_ports: parts.own_ports,
                 cloud: parts.cloud,
                 services: OnceCell::new(),
-                testing: mcp_servers::Queues::default(),
-                gateways: mcp_gateway::Gateways::default(),
-                refreshing: mcp_signin::Refreshing::default(),
-                renewing: connectors::Renewing::default(),
-                waiting: Waiting::default(),
-                holds: approvals::Holds::default(),
+                testing: mcp_servers::TestQueues::default(),
+                gateways: mcp_gateway::McpConnections::default(),
+                refreshing: mcp_signins::TokenRefreshes::default(),
+                renewing: connectors::CredentialRenewals::default(),
+                waiting: ResponseWaiters::default(),
+                holds: approvals::HeldRequests::default(),
                 turning: Notify::new(),
                 tasks: Tasks::default(),
             }),

@@ -1,32 +1,32 @@
 //! Members: who belongs to a room; joining, answering modes, leaving.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::{AgentState, ResponseMode},
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Gate, Human},
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, AuthorId, RoomId},
     limits,
     members::{self as rules, Member},
-    outcome::Thing,
     rooms::RoomKind,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, installation,
-    members::{self, Joining},
+    ReadSnapshot, ReadTx, Tx, agents, authors, installation,
+    members::{self, NewMember},
 };
 
 use crate::{
     Hall,
-    repeats::Once,
-    sight::{self, Sight},
+    idempotency::IdempotentWrite,
     turns,
+    visibility::{self, RoomAccess},
 };
 
 /// Whom a request names: an author, or an agent by its registry id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Named {
+pub enum AuthorOrAgent {
     /// An author.
     Author(AuthorId),
     /// An agent.
@@ -35,7 +35,7 @@ pub enum Named {
 
 /// The member an ask led to, and whether the ask made it.
 #[derive(Clone, Debug)]
-pub struct Joined {
+pub struct AddedMember {
     /// The member.
     pub member: Member,
     /// False when it belonged to the room already.
@@ -47,11 +47,11 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn members(&self, by: &AnyCaller, room: RoomId) -> Result<Seen<Vec<Member>>> {
+    pub async fn members(&self, by: &AnyCaller, room: RoomId) -> Result<ReadSnapshot<Vec<Member>>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, room)?;
+                visibility::room(db, &by, room)?;
                 members::of_room(db, room)
             })
             .await
@@ -66,18 +66,18 @@ impl Hall {
         &self,
         by: &Human,
         room: RoomId,
-        named: Named,
+        named: AuthorOrAgent,
         mode: Option<ResponseMode>,
-        once: Once<Joined>,
-    ) -> Result<Joined> {
+        once: IdempotentWrite<AddedMember>,
+    ) -> Result<AddedMember> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let sight = sight::room(tx, &by, room)?;
-                    let author = named_author(tx, named)?;
+                    let sight = visibility::room(tx, &by, room)?;
+                    let author = resolve_author(tx, named)?;
                     if let Some(member) = members::find(tx, room, author.id)? {
-                        return Ok(Joined {
+                        return Ok(AddedMember {
                             member,
                             is_new: false,
                         });
@@ -85,8 +85,8 @@ impl Hall {
                     require_room_for(tx, room, &author, &sight)?;
                     let before = crate::rooms::existing(tx, room)?;
                     let member = join(tx, Some(by.author), room, &author, mode, now)?;
-                    crate::rooms::tell_if_changed(tx, now, Some(by.author), &before)?;
-                    Ok(Joined {
+                    crate::rooms::append_if_changed(tx, now, Some(by.author), &before)?;
+                    Ok(AddedMember {
                         member,
                         is_new: true,
                     })
@@ -109,14 +109,14 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                sight::room(tx, &by, room)?;
+                visibility::room(tx, &by, room)?;
                 let before = existing(tx, room, author)?;
                 if before.response_mode == mode {
                     return Ok(before);
                 }
                 members::set_response_mode(tx, room, author, mode)?;
                 if mode == ResponseMode::Silent {
-                    turns::quiet(tx, room, author, now)?;
+                    turns::drop_silenced(tx, room, author, now)?;
                 }
                 let member = Member {
                     response_mode: mode,
@@ -140,7 +140,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                let standing = sight::room(tx, &by, room)?.standing;
+                let standing = visibility::room(tx, &by, room)?.standing;
                 existing(tx, room, author)?;
                 if installation::owner(tx)? == Some(author) {
                     if standing.is_team {
@@ -158,7 +158,12 @@ impl Hall {
 }
 
 /// Holds back authors that may not join the room as it is.
-fn require_room_for(db: &Rx<'_>, room: RoomId, author: &Author, sight: &Sight) -> Result<()> {
+fn require_room_for(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    author: &Author,
+    sight: &RoomAccess,
+) -> Result<()> {
     if author.retired {
         return Err(Refusal::AuthorRetired.into());
     }
@@ -180,19 +185,19 @@ fn require_room_for(db: &Rx<'_>, room: RoomId, author: &Author, sight: &Sight) -
 ///
 /// # Errors
 /// `NotFound` for an unknown or system author, and for an unknown or retired agent.
-pub(crate) fn named_author(db: &Rx<'_>, named: Named) -> Result<Author> {
+pub(crate) fn resolve_author(db: &ReadTx<'_>, named: AuthorOrAgent) -> Result<Author> {
     let id = match named {
-        Named::Author(id) => id,
-        Named::Agent(agent) => {
+        AuthorOrAgent::Author(id) => id,
+        AuthorOrAgent::Agent(agent) => {
             let agent = agents::by_id(db, agent)?
                 .filter(|agent| agent.state != AgentState::Retired)
-                .ok_or(Refusal::NotFound(Thing::Agent))?;
+                .ok_or(Refusal::NotFound(ResourceKind::Agent))?;
             agent.author_id
         }
     };
     let author = authors::by_id(db, id)?
         .filter(|author| author.kind != AuthorKind::System)
-        .ok_or(Refusal::NotFound(Thing::Author))?;
+        .ok_or(Refusal::NotFound(ResourceKind::Author))?;
     Ok(author)
 }
 
@@ -203,12 +208,12 @@ pub(crate) fn join(
     room: RoomId,
     author: &Author,
     mode: Option<ResponseMode>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Member> {
     let kind = crate::rooms::existing(tx, room)?.kind;
-    let response_mode = answering(tx, kind, author, mode)?;
+    let response_mode = response_mode(tx, kind, author, mode)?;
     let seen_from = tx.next_event();
-    let joining = Joining {
+    let joining = NewMember {
         room,
         author: author.id,
         response_mode,
@@ -228,17 +233,17 @@ pub(crate) fn join(
 
 /// Makes the first members of a new room, in this order; the room's own event comes next,
 /// then theirs.
-pub(crate) fn found(
+pub(crate) fn insert_first_members(
     tx: &mut Tx<'_>,
     room: RoomId,
     kind: RoomKind,
     people: &[Author],
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<Member>> {
     let mut members = Vec::with_capacity(people.len());
     for (author, seen_from) in people.iter().zip(tx.next_event() + 1..) {
-        let response_mode = answering(tx, kind, author, None)?;
-        let joining = Joining {
+        let response_mode = response_mode(tx, kind, author, None)?;
+        let joining = NewMember {
             room,
             author: author.id,
             response_mode,
@@ -250,8 +255,8 @@ pub(crate) fn found(
     Ok(members)
 }
 
-fn answering(
-    db: &Rx<'_>,
+fn response_mode(
+    db: &ReadTx<'_>,
     kind: RoomKind,
     author: &Author,
     asked: Option<ResponseMode>,
@@ -269,7 +274,7 @@ pub(crate) fn leave(
     actor: Option<AuthorId>,
     room: RoomId,
     author: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let before = crate::rooms::existing(tx, room)?;
     crate::canvas::end_edits_of(tx, actor, room, author, now)?;
@@ -283,17 +288,17 @@ pub(crate) fn leave(
             author_id: author,
         },
     )?;
-    guildhall_store::rooms::vacate_seat(tx, room, author)?;
-    crate::rooms::tell_if_changed(tx, now, actor, &before)
+    guildhall_store::rooms::clear_fallback_seat(tx, room, author)?;
+    crate::rooms::append_if_changed(tx, now, actor, &before)
 }
 
-pub(crate) fn owner_is_member(db: &Rx<'_>, room: RoomId) -> Result<bool> {
+pub(crate) fn owner_is_member(db: &ReadTx<'_>, room: RoomId) -> Result<bool> {
     match installation::owner(db)? {
         Some(owner) => members::is_member(db, room, owner),
         None => Ok(false),
     }
 }
 
-fn existing(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Member> {
-    Ok(members::find(db, room, author)?.ok_or(Refusal::NotFound(Thing::Member))?)
+fn existing(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Member> {
+    Ok(members::find(db, room, author)?.ok_or(Refusal::NotFound(ResourceKind::Member))?)
 }

@@ -12,11 +12,11 @@ const PASSWORDS_AT_ONCE: usize = 4;
 
 /// The turns in which passwords are hashed.
 #[derive(Debug)]
-pub(crate) struct Passwords {
+pub(crate) struct PasswordHasher {
     turns: Arc<Semaphore>,
 }
 
-impl Passwords {
+impl PasswordHasher {
     pub(crate) fn new() -> Self {
         Self {
             turns: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
@@ -28,7 +28,8 @@ impl Passwords {
     /// # Errors
     /// Faults alone.
     pub(crate) async fn hash(&self, password: Password) -> Result<String> {
-        self.turn(move || passwords::hash(&password)).await
+        self.run_with_permit(move || passwords::hash(&password))
+            .await
     }
 
     /// Whether a password has the hash `stored`; where there is none it takes as long.
@@ -36,11 +37,11 @@ impl Passwords {
     /// # Errors
     /// Faults alone.
     pub(crate) async fn verify(&self, password: Password, stored: Option<String>) -> Result<bool> {
-        self.turn(move || passwords::verify(&password, stored.as_deref()))
+        self.run_with_permit(move || passwords::verify(&password, stored.as_deref()))
             .await
     }
 
-    async fn turn<T: Send + 'static>(
+    async fn run_with_permit<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
     ) -> Result<T> {

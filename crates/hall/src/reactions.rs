@@ -1,17 +1,17 @@
 //! Reactions: answering an entry with an emoji, and taking that back.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Gate},
+    errors::ResourceKind,
     events::Event,
     ids::{AuthorId, EntryId, RoomId},
     limits,
-    outcome::Thing,
     reactions::{Emoji, Reaction, Reactions},
 };
-use guildhall_store::{Rx, Tx, entries, reactions};
+use guildhall_store::{ReadTx, Tx, entries, reactions};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// Reacts to an entry; who has reacted so already stays as it is.
@@ -33,13 +33,13 @@ impl Hall {
             .write(move |tx| {
                 let mut all = reactable(tx, &by, room, entry)?;
                 if all.has(&emoji, by.author) {
-                    return Ok(all.shown());
+                    return Ok(all.summaries());
                 }
                 all.add(emoji, by.author, now)?;
                 if !by.is_human() {
                     count_addition(tx, room, by.author, now)?;
                 }
-                keep(tx, &by, room, entry, &all, now)
+                store_reactions(tx, &by, room, entry, &all, now)
             })
             .await
     }
@@ -60,24 +60,24 @@ impl Hall {
             .write(move |tx| {
                 let mut all = reactable(tx, &by, room, entry)?;
                 if !all.remove(&emoji, by.author) {
-                    return Ok(all.shown());
+                    return Ok(all.summaries());
                 }
-                keep(tx, &by, room, entry, &all, now)
+                store_reactions(tx, &by, room, entry, &all, now)
             })
             .await
     }
 }
 
 /// The reactions to an entry that the caller may change.
-fn reactable(db: &Rx<'_>, by: &Caller, room: RoomId, entry: EntryId) -> Result<Reactions> {
-    let sight = sight::room(db, by, room)?;
-    entries::find(db, room, sight.floor, entry)?.ok_or(Refusal::NotFound(Thing::Entry))?;
-    sight.writable()?;
+fn reactable(db: &ReadTx<'_>, by: &Caller, room: RoomId, entry: EntryId) -> Result<Reactions> {
+    let sight = visibility::room(db, by, room)?;
+    entries::find(db, room, sight.floor, entry)?.ok_or(Refusal::NotFound(ResourceKind::Entry))?;
+    sight.require_writable()?;
     reactions::of(db, entry)
 }
 
 /// Counts one more reaction of an agent; taking one back gives nothing back.
-fn count_addition(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment) -> Result<()> {
+fn count_addition(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Timestamp) -> Result<()> {
     let since = now.plus_seconds(-limits::REACTION_WINDOW_S);
     let lately = reactions::added_since(tx, room, agent, since)?;
     if let Some(first_at) = lately.first_at
@@ -90,16 +90,16 @@ fn count_addition(tx: &mut Tx<'_>, room: RoomId, agent: AuthorId, now: Moment) -
     reactions::note(tx, room, agent, now, since)
 }
 
-fn keep(
+fn store_reactions(
     tx: &mut Tx<'_>,
     by: &Caller,
     room: RoomId,
     entry: EntryId,
     all: &Reactions,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Vec<Reaction>> {
     reactions::keep(tx, entry, all)?;
-    let shown = all.shown();
+    let shown = all.summaries();
     let event = Event::EntryReactions {
         room_id: room,
         entry_id: entry,

@@ -7,20 +7,20 @@ use guildhall_domain::{
     ids::RoomId,
     read_cursors::ReadCursor,
 };
-use guildhall_store::{Seen, read_cursors};
+use guildhall_store::{ReadSnapshot, read_cursors};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// The caller's cursor in a room.
     ///
     /// # Errors
     /// `NotFound`, [`Refusal::NotAMember`].
-    pub async fn read_cursor(&self, by: &Human, room: RoomId) -> Result<Seen<ReadCursor>> {
+    pub async fn read_cursor(&self, by: &Human, room: RoomId) -> Result<ReadSnapshot<ReadCursor>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, room)?;
+                visibility::room(db, &by, room)?;
                 let cursor = read_cursors::find(db, room, by.author)?;
                 Ok(cursor.ok_or(Refusal::NotAMember)?)
             })
@@ -41,7 +41,7 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                sight::room(tx, &by, room)?;
+                visibility::room(tx, &by, room)?;
                 let moved = read_cursors::set(tx, room, by.author, last_read_seq, allow_back, now)?;
                 let (cursor, changed) = moved.ok_or(Refusal::NotAMember)?;
                 if changed {

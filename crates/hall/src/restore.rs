@@ -9,7 +9,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     attachments::Digest,
     backups::Backup,
     callers::{Gate, OwnerInteractive},
@@ -92,7 +92,7 @@ pub fn list(data_dir: &Path) -> Result<Vec<Backup>, Fault> {
 pub fn restore(
     data_dir: &DataDir,
     id: Option<BackupId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<RestoreRecord>, Fault> {
     let files = BackupFiles::open(data_dir.path())?;
     let mut all = files.list()?.into_iter();
@@ -111,7 +111,7 @@ pub fn restore(
 /// # Errors
 /// A fault when the data of before is set aside and the restored data is not in its place, or
 /// what is known of the restore cannot be read or kept; no server may start then.
-pub fn complete_requested(data_dir: &DataDir, now: Moment) -> Result<(), Fault> {
+pub fn complete_requested(data_dir: &DataDir, now: Timestamp) -> Result<(), Fault> {
     let broken = |during| move |error: io::Error| Fault::broken(during, error);
     let folder = data_dir.path();
     let request = RestoreRequest::read(folder).map_err(broken("reading which restore is due"))?;
@@ -171,7 +171,7 @@ fn go_back(
     data_dir: &DataDir,
     files: &BackupFiles,
     backup: Backup,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<RestoreRecord, Fault> {
     let broken = |during| move |error: io::Error| Fault::broken(during, error);
     let (folder, unpacked) = (data_dir.path(), data_dir.restoring());

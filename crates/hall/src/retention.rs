@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use guildhall_domain::{Error, Result, limits};
-use guildhall_store::{connectors::executions, events, files, tokens};
+use guildhall_store::{agent_tokens, connectors::executions, events, files};
 
-use crate::{Hall, repeats};
+use crate::{Hall, idempotency};
 
 /// How long events are kept. Source: contract 1.10, "Retention".
 #[derive(Clone, Copy, Debug)]
-pub struct Retention {
+pub struct EventRetention {
     /// Seconds an event is kept at least, unless the log outgrows `bytes_max`.
     pub age_s: i64,
     /// The newest events, kept whatever their age.
@@ -19,7 +19,7 @@ pub struct Retention {
     pub bytes_max: u64,
 }
 
-impl Default for Retention {
+impl Default for EventRetention {
     fn default() -> Self {
         Self {
             age_s: limits::EVENT_RETENTION_S,
@@ -33,7 +33,7 @@ impl Default for Retention {
 const PERIOD: Duration = Duration::from_secs(10 * 60);
 
 /// Starts the chore.
-pub(crate) fn start(hall: &Hall, retention: Retention) {
+pub(crate) fn start(hall: &Hall, retention: EventRetention) {
     let mut stopping = hall.tasks().stopping();
     let chore = hall.clone();
     hall.tasks().spawn("retention", hall.now(), async move {
@@ -51,11 +51,11 @@ pub(crate) fn start(hall: &Hall, retention: Retention) {
 }
 
 /// Drops everything that is due.
-async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
+async fn drop_due(hall: &Hall, retention: EventRetention) -> Result<()> {
     let now = hall.now();
     while hall
         .store()
-        .write(move |tx| repeats::drop_due(tx, now))
+        .write(move |tx| idempotency::drop_due(tx, now))
         .await?
     {}
     let forgotten = now.plus_seconds(-limits::LINEAGE_KEEP_S);
@@ -67,12 +67,16 @@ async fn drop_due(hall: &Hall, retention: Retention) -> Result<()> {
     let is_more = |dropped: usize| dropped == limits::DROP_BATCH as usize;
     while is_more(
         hall.store()
-            .write(move |tx| tokens::drop_revoked(tx, of_sessions, others, limits::DROP_BATCH))
+            .write(move |tx| {
+                agent_tokens::drop_revoked(tx, of_sessions, others, limits::DROP_BATCH)
+            })
             .await?,
     ) {}
     while is_more(
         hall.store()
-            .write(move |tx| tokens::drop_expired(tx, of_sessions, others, limits::DROP_BATCH))
+            .write(move |tx| {
+                agent_tokens::drop_expired(tx, of_sessions, others, limits::DROP_BATCH)
+            })
             .await?,
     ) {}
     let ended = ago(limits::EXECUTION_KEEP_S);
@@ -107,22 +111,22 @@ mod tests {
 
     use super::*;
     use crate::{
-        approvals::permits_tests::stage::{Stage, owner},
-        repeats::Once,
+        approvals::permits_tests::hall_with_agent::{HallWithAgent, owner},
+        idempotency::IdempotentWrite,
     };
 
     #[tokio::test]
     async fn tokens_that_expired_are_dropped_a_while_later() {
-        let stage = Stage::set().await;
+        let stage = HallWithAgent::set().await;
         let (hall, agent) = (&stage.hall, stage.id());
         let by = Owner::admit(owner(hall).await).unwrap();
         let label = "laptop".to_owned();
-        let minted = hall.mint_token(&by, agent, label, Once::without_key());
+        let minted = hall.mint_token(&by, agent, label, IdempotentWrite::without_key());
         minted.await.unwrap();
         let kept_s = limits::AGENT_TOKEN_IDLE_S + limits::TOKEN_KEEP_S;
         for (pass_s, left) in [(kept_s, 1), (1, 0)] {
             stage.clock.advance(pass_s);
-            drop_due(hall, Retention::default()).await.unwrap();
+            drop_due(hall, EventRetention::default()).await.unwrap();
             assert_eq!(hall.tokens(&by, agent).await.unwrap().value.len(), left);
         }
     }

@@ -2,20 +2,20 @@
 //! credential that it makes count again. They are listed until each was decided.
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{Caller, Credential, Gate, Owner, OwnerInteractive},
+    errors::ResourceKind,
     events::Event,
-    ids::{AccountId, KeyId, SignInId, TokenId},
-    outcome::Thing,
+    ids::{AccountId, AgentTokenId, ApiKeyId, SignInId},
     restores::{RevivedCredential, RevivedDecision, RevivedKind},
 };
 use guildhall_store::{
-    Tx, accounts as account_rows, keys as key_rows, revived, sign_ins as sign_in_rows,
-    tokens as token_rows, trusted_browsers,
+    Tx, accounts as account_rows, agent_tokens as token_rows, api_keys as key_rows, revived,
+    sign_ins as sign_in_rows, trusted_browsers,
 };
 use guildhall_world::{data_dir::DataDir, restores::RestoreRecord};
 
-use crate::{Hall, accounts, keys, tokens};
+use crate::{Hall, accounts, agent_tokens, api_keys};
 
 impl Hall {
     /// What the last restore came to, with the credentials that wait for a decision; `None` before
@@ -39,7 +39,7 @@ impl Hall {
         decision: RevivedDecision,
     ) -> Result<RestoreRecord> {
         let _turn = self.inner.backups.deciding.lock().await;
-        let missing = || Error::from(Refusal::NotFound(Thing::RevivedCredential));
+        let missing = || Error::from(Refusal::NotFound(ResourceKind::RevivedCredential));
         let mut record = self.restore_record().await?.ok_or_else(missing)?;
         let waiting = record.revived.get_or_insert_default();
         let place = waiting.iter().position(|one| one.id == id);
@@ -78,7 +78,7 @@ impl Hall {
         };
         self.store()
             .write(move |tx| {
-                crate::callers::require(tx, &by, now)?;
+                crate::callers::require_live_credential(tx, &by, now)?;
                 match later_password {
                     Some(password) => set_later_password(tx, &by, &credential, &password, now),
                     None => revoke(tx, &by, &credential, now),
@@ -109,7 +109,7 @@ fn set_later_password(
     by: &Caller,
     credential: &RevivedCredential,
     password: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let id = AccountId::named(&credential.id);
     let Some(known) = account_rows::by_id(tx, id)? else {
@@ -130,18 +130,23 @@ fn set_later_password(
     Ok(())
 }
 
-fn revoke(tx: &mut Tx<'_>, by: &Caller, credential: &RevivedCredential, now: Moment) -> Result<()> {
+fn revoke(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    credential: &RevivedCredential,
+    now: Timestamp,
+) -> Result<()> {
     let (actor, id) = (by.author, credential.id.as_str());
     match credential.kind {
-        RevivedKind::AgentToken => match token_rows::by_id(tx, TokenId::named(id))? {
+        RevivedKind::AgentToken => match token_rows::by_id(tx, AgentTokenId::named(id))? {
             Some(known) => {
                 let token = known.token;
-                tokens::revoke(tx, Some(actor), token.agent_id, token.id, now)
+                agent_tokens::revoke(tx, Some(actor), token.agent_id, token.id, now)
             }
             None => Ok(()),
         },
-        RevivedKind::ApiKey => match key_rows::by_id(tx, KeyId::named(id))? {
-            Some(key) => keys::revoke(tx, actor, key.author_id, key.id, now),
+        RevivedKind::ApiKey => match key_rows::by_id(tx, ApiKeyId::named(id))? {
+            Some(key) => api_keys::revoke(tx, actor, key.author_id, key.id, now),
             None => Ok(()),
         },
         RevivedKind::SignIn => {
@@ -157,7 +162,7 @@ fn revoke(tx: &mut Tx<'_>, by: &Caller, credential: &RevivedCredential, now: Mom
             Ok(())
         }
         RevivedKind::Account => match accounts::remove(tx, actor, AccountId::named(id), now) {
-            Err(Error::Refusal(Refusal::NotFound(Thing::Account))) => Ok(()),
+            Err(Error::Refusal(Refusal::NotFound(ResourceKind::Account))) => Ok(()),
             removed => removed,
         },
         RevivedKind::TrustedBrowsers => trusted_browsers::forget_all(tx),

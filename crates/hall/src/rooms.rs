@@ -1,36 +1,36 @@
 //! Rooms: listing, making and changing them.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     agents::AgentState,
     authors::{Author, AuthorKind},
     callers::{AnyCaller, Caller, Gate, Identity, Owner},
+    errors::ResourceKind,
     events::Event,
     ids::{AuthorId, RoomId},
     limits,
     members::owner_present,
-    outcome::Thing,
     revisions::Precondition,
     rooms::{
-        LimitOverrides, NewRoom, Room, RoomDetail, RoomKind, RoomPatch, RoomSeen,
+        LimitOverrides, NewRoom, Room, RoomDetail, RoomKind, RoomPatch, RoomView,
         TURN_LIMITS_DEFAULT,
     },
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, authors, installation, members as member_rows,
+    ReadSnapshot, ReadTx, Tx, agents, authors, installation, members as member_rows,
     rooms::{self, RoomChange},
 };
 
 use crate::{
     Hall,
-    members::{self, Named},
-    repeats::Once,
-    sight, turns,
+    idempotency::IdempotentWrite,
+    members::{self, AuthorOrAgent},
+    turns, visibility,
 };
 
 /// Which rooms are asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RoomsAsk {
+pub struct RoomsQuery {
     /// Only this kind.
     pub kind: Option<RoomKind>,
     /// Archived ones too.
@@ -39,7 +39,7 @@ pub struct RoomsAsk {
 
 /// The room an ask led to, and whether the ask made it.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct CreatedRoom {
     /// The room.
     pub room: RoomDetail,
     /// False for a direct message that existed already.
@@ -54,9 +54,13 @@ impl Hall {
     /// Faults alone.
     ///
     /// Source: spec, "GET /api/rooms".
-    pub async fn rooms(&self, by: &AnyCaller, ask: RoomsAsk) -> Result<Seen<Vec<RoomSeen>>> {
+    pub async fn rooms(
+        &self,
+        by: &AnyCaller,
+        ask: RoomsQuery,
+    ) -> Result<ReadSnapshot<Vec<RoomView>>> {
         let caller = *by.caller();
-        let ask = rooms::RoomsAsk {
+        let ask = rooms::RoomsQuery {
             kind: ask.kind,
             include_archived: ask.include_archived,
             only_own: !caller.is_human(),
@@ -70,11 +74,11 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
-    pub async fn room(&self, by: &AnyCaller, id: RoomId) -> Result<Seen<RoomDetail>> {
+    pub async fn room(&self, by: &AnyCaller, id: RoomId) -> Result<ReadSnapshot<RoomDetail>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, id)?;
+                visibility::room(db, &by, id)?;
                 detail(db, &by, id)
             })
             .await
@@ -87,7 +91,12 @@ impl Hall {
     /// [`Refusal::Validation`], [`Refusal::InvalidSlug`], `NotFound` for authors and agents,
     /// [`Refusal::AuthorRetired`], [`Refusal::SlugTaken`], [`Refusal::OwnerMustBePresent`],
     /// [`Refusal::LimitReached`].
-    pub async fn make_room(&self, by: &AnyCaller, ask: NewRoom, once: Once<Made>) -> Result<Made> {
+    pub async fn make_room(
+        &self,
+        by: &AnyCaller,
+        ask: NewRoom,
+        once: IdempotentWrite<CreatedRoom>,
+    ) -> Result<CreatedRoom> {
         self.may_add()?;
         ask.check()?;
         let naming = ask.naming()?;
@@ -96,12 +105,12 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let people = people(tx, &by, &ask)?;
+                    let people = first_authors(tx, &by, &ask)?;
                     if ask.kind == RoomKind::Dm
                         && let Some(known) = rooms::dm_of(tx, &ids(&people))?
                     {
                         reopen(tx, &by, known, now)?;
-                        return Ok(Made {
+                        return Ok(CreatedRoom {
                             room: detail(tx, &by, known)?,
                             is_new: false,
                         });
@@ -112,8 +121,8 @@ impl Hall {
                     let room = new_room(id, &ask, naming.slug.clone(), now);
                     rooms::insert(tx, &room, naming.title.as_deref(), !by.is_human())?;
                     require_owner(tx, &by, &people)?;
-                    found(tx, &by, &room, &people, now)?;
-                    Ok(Made {
+                    insert_first_members(tx, &by, &room, &people, now)?;
+                    Ok(CreatedRoom {
                         room: detail(tx, &by, id)?,
                         is_new: true,
                     })
@@ -140,8 +149,8 @@ impl Hall {
         let changed = self
             .store()
             .write(move |tx| {
-                let before = rooms::by_id(tx, id)?.ok_or(Refusal::NotFound(Thing::Room))?;
-                require_seat(tx, id, &patch)?;
+                let before = rooms::by_id(tx, id)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
+                require_fallback_agent(tx, id, &patch)?;
                 if patch.archived == Some(true) && !before.well_known.is_empty() {
                     return Err(Refusal::SystemRoom.into());
                 }
@@ -153,7 +162,7 @@ impl Hall {
                 precondition.check(rooms::rev(tx, id)?)?;
                 rooms::update(tx, &change)?;
                 count_if_changed(tx, &before)?;
-                tell_if_changed(tx, now, Some(by.author), &before)?;
+                append_if_changed(tx, now, Some(by.author), &before)?;
                 if change.room.archived && !before.archived {
                     turns::dismiss_room(tx, id, now)?;
                 }
@@ -166,8 +175,14 @@ impl Hall {
 }
 
 /// Lets the first members into a new room, and tells of it and of them.
-fn found(tx: &mut Tx<'_>, by: &Caller, room: &Room, people: &[Author], now: Moment) -> Result<()> {
-    let members = members::found(tx, room.id, room.kind, people, now)?;
+fn insert_first_members(
+    tx: &mut Tx<'_>,
+    by: &Caller,
+    room: &Room,
+    people: &[Author],
+    now: Timestamp,
+) -> Result<()> {
+    let members = members::insert_first_members(tx, room.id, room.kind, people, now)?;
     let room = existing(tx, room.id)?;
     tx.append(now, Some(by.author), &Event::RoomCreated { room })?;
     for member in members {
@@ -177,14 +192,14 @@ fn found(tx: &mut Tx<'_>, by: &Caller, room: &Room, people: &[Author], now: Mome
 }
 
 /// The room as it is now.
-pub(crate) fn existing(db: &Rx<'_>, id: RoomId) -> Result<Room> {
-    Ok(rooms::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Room))?)
+pub(crate) fn existing(db: &ReadTx<'_>, id: RoomId) -> Result<Room> {
+    Ok(rooms::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Room))?)
 }
 
 /// Tells that a room is not as it was.
-pub(crate) fn tell(
+pub(crate) fn append_changed(
     tx: &mut Tx<'_>,
-    now: Moment,
+    now: Timestamp,
     actor: Option<AuthorId>,
     id: RoomId,
 ) -> Result<()> {
@@ -202,9 +217,9 @@ fn count_if_changed(tx: &mut Tx<'_>, before: &Room) -> Result<()> {
 }
 
 /// Tells of a room if it is not as it was `before`.
-pub(crate) fn tell_if_changed(
+pub(crate) fn append_if_changed(
     tx: &mut Tx<'_>,
-    now: Moment,
+    now: Timestamp,
     actor: Option<AuthorId>,
     before: &Room,
 ) -> Result<()> {
@@ -216,8 +231,8 @@ pub(crate) fn tell_if_changed(
 }
 
 /// The room with its members, as the caller sees it.
-pub(crate) fn detail(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<RoomDetail> {
-    let seen = rooms::seen_by(db, id, by.author)?.ok_or(Refusal::NotFound(Thing::Room))?;
+pub(crate) fn detail(db: &ReadTx<'_>, by: &Caller, id: RoomId) -> Result<RoomDetail> {
+    let seen = rooms::view_for(db, id, by.author)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
     Ok(RoomDetail {
         seen,
         members: member_rows::of_room(db, id)?,
@@ -230,17 +245,17 @@ pub(crate) fn detail(db: &Rx<'_>, by: &Caller, id: RoomId) -> Result<RoomDetail>
 }
 
 /// The creator and everybody named, each once.
-fn people(db: &Rx<'_>, by: &Caller, ask: &NewRoom) -> Result<Vec<Author>> {
-    let named = std::iter::once(Named::Author(by.author))
-        .chain(ask.member_ids.iter().copied().map(Named::Author))
-        .chain(ask.agent_ids.iter().copied().map(Named::Agent));
+fn first_authors(db: &ReadTx<'_>, by: &Caller, ask: &NewRoom) -> Result<Vec<Author>> {
+    let named = std::iter::once(AuthorOrAgent::Author(by.author))
+        .chain(ask.member_ids.iter().copied().map(AuthorOrAgent::Author))
+        .chain(ask.agent_ids.iter().copied().map(AuthorOrAgent::Agent));
     let mut people: Vec<Author> = Vec::new();
     for named in named {
-        let author = members::named_author(db, named)?;
-        if !by.is_human() && !authors::is_seen_by(db, author.id, by.author)? {
+        let author = members::resolve_author(db, named)?;
+        if !by.is_human() && !authors::is_visible_to(db, author.id, by.author)? {
             let thing = match named {
-                Named::Author(_) => Thing::Author,
-                Named::Agent(_) => Thing::Agent,
+                AuthorOrAgent::Author(_) => ResourceKind::Author,
+                AuthorOrAgent::Agent(_) => ResourceKind::Agent,
             };
             return Err(Refusal::NotFound(thing).into());
         }
@@ -258,7 +273,7 @@ fn ids(people: &[Author]) -> Vec<AuthorId> {
     people.iter().map(|author| author.id).collect()
 }
 
-fn require_owner(db: &Rx<'_>, by: &Caller, people: &[Author]) -> Result<()> {
+fn require_owner(db: &ReadTx<'_>, by: &Caller, people: &[Author]) -> Result<()> {
     let owner = installation::owner(db)?;
     let present = people.iter().any(|author| Some(author.id) == owner);
     let agents = people
@@ -269,7 +284,7 @@ fn require_owner(db: &Rx<'_>, by: &Caller, people: &[Author]) -> Result<()> {
 }
 
 /// Takes an archived direct message out of the archive.
-fn reopen(tx: &mut Tx<'_>, by: &Caller, id: RoomId, now: Moment) -> Result<()> {
+fn reopen(tx: &mut Tx<'_>, by: &Caller, id: RoomId, now: Timestamp) -> Result<()> {
     let before = existing(tx, id)?;
     if before.archived {
         let patch = RoomPatch {
@@ -278,13 +293,13 @@ fn reopen(tx: &mut Tx<'_>, by: &Caller, id: RoomId, now: Moment) -> Result<()> {
         };
         rooms::update(tx, &change(&before, &patch)?)?;
         count_if_changed(tx, &before)?;
-        tell_if_changed(tx, now, Some(by.author), &before)?;
+        append_if_changed(tx, now, Some(by.author), &before)?;
     }
     Ok(())
 }
 
 /// Holds back a fallback seat that is no agent member of the room.
-fn require_seat(db: &Rx<'_>, room: RoomId, patch: &RoomPatch) -> Result<()> {
+fn require_fallback_agent(db: &ReadTx<'_>, room: RoomId, patch: &RoomPatch) -> Result<()> {
     let Some(Some(seat)) = patch.fallback_seat_author_id else {
         return Ok(());
     };
@@ -295,7 +310,7 @@ fn require_seat(db: &Rx<'_>, room: RoomId, patch: &RoomPatch) -> Result<()> {
     };
     match agent {
         Some(agent) if agent.state != AgentState::Retired => Ok(()),
-        _ => Err(Refusal::NotFound(Thing::Member).into()),
+        _ => Err(Refusal::NotFound(ResourceKind::Member).into()),
     }
 }
 
@@ -325,7 +340,7 @@ fn change(before: &Room, patch: &RoomPatch) -> Result<RoomChange, Refusal> {
     })
 }
 
-fn new_room(id: RoomId, ask: &NewRoom, slug: String, now: Moment) -> Room {
+fn new_room(id: RoomId, ask: &NewRoom, slug: String, now: Timestamp) -> Room {
     let limits = TURN_LIMITS_DEFAULT;
     Room {
         id,

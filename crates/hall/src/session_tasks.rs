@@ -1,8 +1,8 @@
 //! A session's tasks: read from the agent's own transcript, else from our log, and followed
 //! while somebody cares. Source: contract 3.7.
 
-mod followed;
-mod kept;
+mod followed_sessions;
+mod stored_session;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,25 +10,25 @@ use guildhall_domain::{
     Fault, Refusal, Result,
     agents::Agent,
     callers::{AnyCaller, Gate},
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, SessionId},
     limits,
-    outcome::Thing,
-    session_tasks::{self as rules, Dialect, Task},
-    sessions::{Origin, Session, SessionState},
+    session_tasks::{self as rules, Task, TranscriptDialect},
+    sessions::{Session, SessionOrigin, SessionState},
     usage::Usage,
 };
-use guildhall_store::{Seen, agents};
-use guildhall_world::transcripts::{self, OnDisk};
+use guildhall_store::{ReadSnapshot, agents};
+use guildhall_world::transcripts::{self, DiskSession};
 
-pub(crate) use followed::Followed;
+pub(crate) use followed_sessions::FollowedSessions;
 
 use crate::Hall;
-use followed::{Look, News};
-use kept::Kept;
+use followed_sessions::{TaskUpdate, TranscriptScan};
+use stored_session::StoredSession;
 
 /// The tasks of a session now.
-struct Current {
+struct CurrentTasks {
     tasks: Vec<Task>,
     has_dropped: bool,
 }
@@ -39,25 +39,31 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is no such session, or the caller may not know of it.
-    pub async fn session_tasks(&self, by: &AnyCaller, id: SessionId) -> Result<Seen<Vec<Task>>> {
+    pub async fn session_tasks(
+        &self,
+        by: &AnyCaller,
+        id: SessionId,
+    ) -> Result<ReadSnapshot<Vec<Task>>> {
         let by = *by.caller();
         let kept = self
             .store()
-            .read(move |db| match (kept::session(db, id)?, by.agent()) {
-                (Some(kept), Some(agent)) if kept.agent == agent => Ok(Some(kept)),
-                (_, Some(_)) => Err(Refusal::NotFound(Thing::Session).into()),
-                (kept, None) => Ok(kept),
-            })
+            .read(
+                move |db| match (stored_session::session(db, id)?, by.agent()) {
+                    (Some(kept), Some(agent)) if kept.agent == agent => Ok(Some(kept)),
+                    (_, Some(_)) => Err(Refusal::NotFound(ResourceKind::Session).into()),
+                    (kept, None) => Ok(kept),
+                },
+            )
             .await?;
         let current = self.current_tasks(id, kept.value).await?;
-        let current = current.ok_or(Refusal::NotFound(Thing::Session))?;
-        self.inner.followed.begin(
+        let current = current.ok_or(Refusal::NotFound(ResourceKind::Session))?;
+        self.inner.followed.begin_published(
             id,
             &current.tasks,
             current.has_dropped,
             &self.inner.watching,
         );
-        Ok(Seen {
+        Ok(ReadSnapshot {
             value: current.tasks,
             seq: kept.seq,
         })
@@ -68,17 +74,20 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(crate) async fn tell_tasks(&self, id: SessionId) -> Result<()> {
-        let kept = self.store().read(move |db| kept::session(db, id)).await?;
+    pub(crate) async fn publish_tasks(&self, id: SessionId) -> Result<()> {
+        let kept = self
+            .store()
+            .read(move |db| stored_session::session(db, id))
+            .await?;
         let Some(current) = self.current_tasks(id, kept.value).await? else {
             return Ok(());
         };
         let now = self.now();
-        let news = self
-            .inner
-            .followed
-            .news(id, current.tasks, current.has_dropped);
-        let News { is_changed, notice } = news;
+        let news =
+            self.inner
+                .followed
+                .changes_since_published(id, current.tasks, current.has_dropped);
+        let TaskUpdate { is_changed, notice } = news;
         if !is_changed && !notice {
             return Ok(());
         }
@@ -92,7 +101,7 @@ impl Hall {
                     tx.append(now, None, &event)?;
                 }
                 if notice {
-                    tx.append(now, None, &too_many(id))?;
+                    tx.append(now, None, &dropped_notice(id))?;
                 }
                 Ok(())
             })
@@ -135,13 +144,17 @@ impl Hall {
 
     /// The tasks of a session now: by its transcript when that tells of any, else by our log.
     /// `None` when there is neither.
-    async fn current_tasks(&self, id: SessionId, kept: Option<Kept>) -> Result<Option<Current>> {
-        let look = Look {
+    async fn current_tasks(
+        &self,
+        id: SessionId,
+        kept: Option<StoredSession>,
+    ) -> Result<Option<CurrentTasks>> {
+        let look = TranscriptScan {
             followed: Arc::clone(&self.inner.followed),
             watching: Arc::clone(&self.inner.watching),
             places: self.inner.places.clone(),
             session: id,
-            names: names(id, kept.as_ref()),
+            names: transcript_names(id, kept.as_ref()),
             dialects: dialects(kept.as_ref()),
             is_ours: kept.is_some(),
         };
@@ -151,7 +164,7 @@ impl Hall {
         match (by_transcript, kept) {
             (Some(read), Some(_)) if !read.has_operations => self.logged_tasks(id).await.map(Some),
             (None, Some(_)) => self.logged_tasks(id).await.map(Some),
-            (Some(read), _) => Ok(Some(Current {
+            (Some(read), _) => Ok(Some(CurrentTasks {
                 tasks: read.tasks,
                 has_dropped: read.has_dropped,
             })),
@@ -160,33 +173,36 @@ impl Hall {
     }
 
     /// The tasks of one of our sessions by our log.
-    async fn logged_tasks(&self, id: SessionId) -> Result<Current> {
-        let messages = self.store().read(move |db| kept::messages(db, id)).await?;
+    async fn logged_tasks(&self, id: SessionId) -> Result<CurrentTasks> {
+        let messages = self
+            .store()
+            .read(move |db| stored_session::messages(db, id))
+            .await?;
         let (tasks, has_dropped) = rules::of_messages(&messages.value);
-        Ok(Current { tasks, has_dropped })
+        Ok(CurrentTasks { tasks, has_dropped })
     }
 }
 
 /// What a session's transcript may be called.
-fn names(id: SessionId, kept: Option<&Kept>) -> Vec<String> {
+fn transcript_names(id: SessionId, kept: Option<&StoredSession>) -> Vec<String> {
     let runtimes = kept.map(|kept| kept.runtime_session_id.clone());
     let runtimes = runtimes.filter(|name| !name.is_empty());
     runtimes.into_iter().chain([id.to_string()]).collect()
 }
 
 /// Whose transcript it may be: of a session that is not ours, anybody's.
-fn dialects(kept: Option<&Kept>) -> Vec<Dialect> {
+fn dialects(kept: Option<&StoredSession>) -> Vec<TranscriptDialect> {
     match kept.map(|kept| kept.runtime.as_str()) {
-        None => vec![Dialect::Claude, Dialect::Codex],
+        None => vec![TranscriptDialect::Claude, TranscriptDialect::Codex],
         Some(runtime) => dialect(runtime).into_iter().collect(),
     }
 }
 
 /// The dialect of a runtime that keeps transcripts. Source: contract 3.3.1.
-fn dialect(runtime: &str) -> Option<Dialect> {
+fn dialect(runtime: &str) -> Option<TranscriptDialect> {
     match runtime {
-        CLAUDE_CODE => Some(Dialect::Claude),
-        CODEX => Some(Dialect::Codex),
+        CLAUDE_CODE => Some(TranscriptDialect::Claude),
+        CODEX => Some(TranscriptDialect::Codex),
         _ => None,
     }
 }
@@ -194,7 +210,7 @@ fn dialect(runtime: &str) -> Option<Dialect> {
 const CLAUDE_CODE: &str = "claude-code";
 const CODEX: &str = "codex";
 
-fn too_many(session: SessionId) -> Event {
+fn dropped_notice(session: SessionId) -> Event {
     let most = limits::TASKS_MAX;
     Event::SessionNotice {
         session_id: session,
@@ -203,10 +219,10 @@ fn too_many(session: SessionId) -> Event {
     }
 }
 
-fn terminal_session(on_disk: OnDisk, agents: &HashMap<(String, String), AgentId>) -> Session {
+fn terminal_session(on_disk: DiskSession, agents: &HashMap<(String, String), AgentId>) -> Session {
     let runtime = match on_disk.dialect {
-        Dialect::Claude => CLAUDE_CODE,
-        Dialect::Codex => CODEX,
+        TranscriptDialect::Claude => CLAUDE_CODE,
+        TranscriptDialect::Codex => CODEX,
     };
     let folder = (on_disk.cwd, runtime.to_owned());
     let agent = agents.get(&folder).copied();
@@ -228,7 +244,7 @@ fn terminal_session(on_disk: OnDisk, agents: &HashMap<(String, String), AgentId>
         effort: String::new(),
         state: SessionState::Idle,
         state_reason: String::new(),
-        origin: Origin::Terminal,
+        origin: SessionOrigin::Terminal,
         room_id: None,
         read_only: true,
         queued_count: 0,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     agents::AgentState,
     callers::{Gate, Owner, OwnerDecider},
     events::Event,
@@ -11,15 +11,15 @@ use guildhall_domain::{
     revisions::{Precondition, Revised},
     rooms::Room,
     settings::{
-        self as rules, BACKUP_FOLDER, Current, DEFAULT_AGENT, DEFAULT_RUNTIME, FILES_ROOTS,
-        Setting, SettingsPatch, Value,
+        self as rules, BACKUP_FOLDER, DEFAULT_AGENT, DEFAULT_RUNTIME, EffectiveSetting,
+        FILES_ROOTS, Setting, SettingValue, SettingsPatch,
     },
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents, installation, rooms as room_rows,
-    settings::{self, Configured},
+    ReadSnapshot, ReadTx, Tx, agents, installation, rooms as room_rows,
+    settings::{self, ConfiguredSettings},
 };
-use guildhall_world::confined::Confined;
+use guildhall_world::confined_fs::ConfinedFs;
 
 use crate::{Hall, callers, runtimes::Registry};
 
@@ -30,7 +30,10 @@ impl Hall {
     /// Faults alone.
     ///
     /// Source: contract 1.12b.
-    pub async fn settings(&self, _by: &Owner) -> Result<Seen<Revised<Vec<Current>>>> {
+    pub async fn settings(
+        &self,
+        _by: &Owner,
+    ) -> Result<ReadSnapshot<Revised<Vec<EffectiveSetting>>>> {
         self.store().read(revised).await
     }
 
@@ -38,7 +41,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn setting(&self, setting: &'static Setting) -> Result<Value> {
+    pub async fn setting(&self, setting: &'static Setting) -> Result<SettingValue> {
         let seen = self
             .store()
             .read(move |db| settings::get(db, setting))
@@ -59,26 +62,27 @@ impl Hall {
         by: &Owner,
         precondition: Precondition,
         patch: SettingsPatch,
-    ) -> Result<Revised<Vec<Current>>> {
+    ) -> Result<Revised<Vec<EffectiveSetting>>> {
         rules::check(&patch)?;
-        if patch.iter().any(|(key, _)| rules::takes_person(key)) {
+        if patch.iter().any(|(key, _)| rules::is_for_people_only(key)) {
             OwnerDecider::admit(*by.caller())?;
         }
         require_folders(&patch).await?;
         self.require_backup_folder(&patch).await?;
         let names_backup_folder = patch.iter().any(|(key, _)| *key == BACKUP_FOLDER.key);
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let (by, now) = (*by.caller(), self.now());
         let changed = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 require_known(tx, &registry, &patch)?;
                 let before = revised(tx)?;
                 require_free(&before.value, &patch)?;
                 precondition.check(before.rev)?;
-                let is_of_rooms = |(key, _): &(String, Option<Value>)| key.starts_with("rooms.");
+                let is_of_rooms =
+                    |(key, _): &(String, Option<SettingValue>)| key.starts_with("rooms.");
                 let rooms = if patch.iter().any(is_of_rooms) {
                     room_rows::all(tx)?
                 } else {
@@ -96,7 +100,7 @@ impl Hall {
     }
 }
 
-fn revised(db: &Rx<'_>) -> Result<Revised<Vec<Current>>> {
+fn revised(db: &ReadTx<'_>) -> Result<Revised<Vec<EffectiveSetting>>> {
     Ok(Revised {
         rev: installation::settings_rev(db)?,
         value: settings::all(db)?,
@@ -108,12 +112,12 @@ async fn require_folders(patch: &SettingsPatch) -> Result<()> {
     let named = patch.iter().filter(|(key, _)| *key == FILES_ROOTS.key);
     let mut roots: Vec<String> = named
         .filter_map(|(_, value)| value.as_ref())
-        .flat_map(Value::texts)
+        .flat_map(SettingValue::texts)
         .cloned()
         .collect();
     // A folder may lie on a disk that does not answer.
     let look = move || {
-        roots.retain(|root| !Confined::is_folder(root));
+        roots.retain(|root| !ConfinedFs::is_folder(root));
         roots.into_iter().next()
     };
     let missing = tokio::task::spawn_blocking(look)
@@ -128,9 +132,9 @@ async fn require_folders(patch: &SettingsPatch) -> Result<()> {
 }
 
 /// Holds back values that name what there is not.
-fn require_known(db: &Rx<'_>, registry: &Registry, patch: &SettingsPatch) -> Result<()> {
+fn require_known(db: &ReadTx<'_>, registry: &Registry, patch: &SettingsPatch) -> Result<()> {
     for (key, value) in patch {
-        let text = value.as_ref().map(Value::text).unwrap_or_default();
+        let text = value.as_ref().map(SettingValue::text).unwrap_or_default();
         if text.is_empty() {
             continue;
         }
@@ -148,8 +152,9 @@ fn require_known(db: &Rx<'_>, registry: &Registry, patch: &SettingsPatch) -> Res
 }
 
 /// Holds back settings that a flag or the environment sets.
-fn require_free(now: &[Current], patch: &SettingsPatch) -> Result<(), Refusal> {
-    let is_asked = |current: &&Current| patch.iter().any(|(key, _)| key == current.setting.key);
+fn require_free(now: &[EffectiveSetting], patch: &SettingsPatch) -> Result<(), Refusal> {
+    let is_asked =
+        |current: &&EffectiveSetting| patch.iter().any(|(key, _)| key == current.setting.key);
     let fixed: Vec<String> = now
         .iter()
         .filter(is_asked)
@@ -173,7 +178,11 @@ fn apply(tx: &mut Tx<'_>, patch: &SettingsPatch) -> Result<()> {
 }
 
 /// Takes over what file, environment and flags say at this start, and tells what that changes.
-pub(crate) fn configure(tx: &mut Tx<'_>, configured: &Configured, now: Moment) -> Result<()> {
+pub(crate) fn configure(
+    tx: &mut Tx<'_>,
+    configured: &ConfiguredSettings,
+    now: Timestamp,
+) -> Result<()> {
     let (before, rooms) = (revised(tx)?, room_rows::all(tx)?);
     settings::configure(tx, configured)?;
     tell_changes(tx, None, &before, &rooms, now)
@@ -183,9 +192,9 @@ pub(crate) fn configure(tx: &mut Tx<'_>, configured: &Configured, now: Moment) -
 fn tell_changes(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
-    before: &Revised<Vec<Current>>,
+    before: &Revised<Vec<EffectiveSetting>>,
     rooms: &[Room],
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let after = settings::all(tx)?;
     let keys: Vec<String> = before

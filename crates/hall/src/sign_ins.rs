@@ -3,47 +3,47 @@
 use std::net::IpAddr;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     accounts::{Account, Email, Password},
     callers::{Arrived, Credential, Gate, SignedIn as ByCookie},
     events::Event,
+    field_validation::FieldValidator,
     ids::{AccountId, SignInId},
     sign_ins::SignIn,
-    text::Check,
 };
-use guildhall_store::{accounts, keys as key_rows, sign_ins};
-use guildhall_world::tokens::{self as secrets, Secret};
+use guildhall_store::{accounts, api_keys as key_rows, sign_ins};
+use guildhall_world::secret_tokens::{self as secrets, SecretToken};
 
-use crate::{Hall, callers::Approach};
+use crate::{Hall, callers::RequestCredentials};
 
 /// Somebody who just signed in; without `Debug`, because it holds a secret.
-pub struct SignedIn {
+pub struct StartedSignIn {
     /// Who.
     pub account: Account,
     /// What the cookie holds.
-    pub cookie: Secret,
+    pub cookie: SecretToken,
 }
 
 /// A sign-in about to be kept.
-pub(crate) struct Session {
+pub(crate) struct NewSignIn {
     /// What the cookie holds.
-    pub(crate) cookie: Secret,
+    pub(crate) cookie: SecretToken,
     sign_in: SignIn,
 }
 
 /// What is kept of a sign-in.
 #[derive(Clone, Copy)]
-pub(crate) struct Kept {
+pub(crate) struct NewSignInRow {
     pub(crate) sign_in: SignIn,
     pub(crate) digest: [u8; 32],
 }
 
-impl Session {
+impl NewSignIn {
     /// A new sign-in of an account.
     ///
     /// # Errors
     /// A fault when the machine gives no randomness.
-    pub(crate) fn new(account_id: AccountId, now: Moment) -> Result<Self, Fault> {
+    pub(crate) fn new(account_id: AccountId, now: Timestamp) -> Result<Self, Fault> {
         Ok(Self {
             cookie: secrets::mint(secrets::COOKIE_PREFIX)?,
             sign_in: SignIn {
@@ -56,8 +56,8 @@ impl Session {
     }
 
     /// What is kept of it.
-    pub(crate) fn kept(&self) -> Kept {
-        Kept {
+    pub(crate) fn row(&self) -> NewSignInRow {
+        NewSignInRow {
             sign_in: self.sign_in,
             digest: self.cookie.digest(),
         }
@@ -70,8 +70,8 @@ impl Hall {
     ///
     /// # Errors
     /// Those of [`Hall::caller`] for such a connection, then [`Refusal::AuthModeLocal`].
-    pub async fn may_sign_in(&self, approach: &Approach) -> Result<()> {
-        self.peer_beyond_doubt(approach).await?.require_no_agent()?;
+    pub async fn require_may_sign_in(&self, approach: &RequestCredentials) -> Result<()> {
+        self.trusted_peer(approach).await?.require_no_agent()?;
         Ok(self.require_accounts()?)
     }
 
@@ -83,11 +83,16 @@ impl Hall {
     /// as long, for an unknown address and a wrong password.
     ///
     /// Source: contract 1.4, "Accounts, sessions, keys".
-    pub async fn sign_in(&self, from: IpAddr, email: &str, password: Password) -> Result<SignedIn> {
-        let mut check = Check::new();
+    pub async fn sign_in(
+        &self,
+        from: IpAddr,
+        email: &str,
+        password: Password,
+    ) -> Result<StartedSignIn> {
+        let mut check = FieldValidator::new();
         let email = Email::read(email, &mut check);
         password.check_shown("password", &mut check);
-        check.done()?;
+        check.finish()?;
         self.require_accounts()?;
         let now = self.now();
         let attempt = self.inner.attempts.at_account(from, email.as_str(), now)?;
@@ -103,8 +108,8 @@ impl Hall {
             return Err(Refusal::InvalidCredentials.into());
         };
         attempt.succeeded();
-        let session = Session::new(known.account.id, now)?;
-        let kept = session.kept();
+        let session = NewSignIn::new(known.account.id, now)?;
+        let kept = session.row();
         let account = self
             .store()
             .write(move |tx| {
@@ -116,7 +121,7 @@ impl Hall {
                 Ok(still.account)
             })
             .await?;
-        Ok(SignedIn {
+        Ok(StartedSignIn {
             account,
             cookie: session.cookie,
         })
@@ -155,13 +160,13 @@ impl Hall {
         current: Password,
         next: Password,
     ) -> Result<()> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         current.check_shown("current", &mut check);
         next.check_new("next", &mut check);
         if next == current {
             check.fail("next", "must be another one");
         }
-        check.done()?;
+        check.finish()?;
         self.require_accounts()?;
         let (by, now) = (*by.caller(), self.now());
         let known = self

@@ -8,7 +8,7 @@ use guildhall_domain::{
     signals::{Signal, SignalData, SignalKind},
 };
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// Sends a signal to whoever listens now; nothing is stored.
@@ -25,7 +25,11 @@ impl Hall {
     ) -> Result<()> {
         let (by, at) = (*by.caller(), self.now());
         self.store()
-            .read(move |db| Ok(sight::room(db, &by, room)?.member().map(|_| ())?))
+            .read(move |db| {
+                Ok(visibility::room(db, &by, room)?
+                    .require_member()
+                    .map(|_| ())?)
+            })
             .await?;
         let until = at.plus_seconds(limits::SIGNAL_HOLDS_S);
         let author_id = by.author;

@@ -7,43 +7,44 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     authors::{Author, AuthorKind, Handle, RESERVED_WORDS, SYSTEM_HANDLE},
-    cloud::addresses::CloudUrl,
+    cloud::urls::CloudUrl,
+    errors::FaultKind,
     events::Event,
     ids::{AuthorId, LogId, RoomId},
     limits,
-    outcome::FaultKind,
     rooms::{LimitOverrides, Room, RoomKind, TEAM, TURN_LIMITS_DEFAULT},
-    runtimes::Profile,
+    runtimes::RuntimeProfile,
     settings::{CLOUD_URL, FILES_ROOTS},
 };
 use guildhall_store::{
-    Check, Store, Tx, accounts, authors, installation, rooms,
-    settings::{self, Configured},
+    CheckDepth, Store, Tx, accounts, authors, installation, rooms,
+    settings::{self, ConfiguredSettings},
     write_ahead_log,
 };
 use guildhall_world::{
-    backups::BackupFiles, blobs::Blobs, clock::Clock, confined::Confined, data_dir,
-    digests::Digests, grants::Grants, outgoing::OwnPorts, places::Places, runtimes::Programs,
-    saving::Journals, seal::Seal, setup_code, users,
+    address_tokens::AddressTokens, agent_folders::AgentFolders, backups::BackupFiles, blobs::Blobs,
+    clock::Clock, confined_fs::ConfinedFs, data_dir, digests::ApprovalDigests,
+    file_saving::Journals, http_client::ListenerPorts, os_users, runtime_programs::ProgramSearch,
+    seal::Seal, setup_code,
 };
 
 use crate::{
     Hall, backups,
-    browser::{Browser, LocalBrowser},
-    cloud::Cloud,
-    launching::Launching,
+    browser::{BrowserConfig, BrowserHandle},
+    cloud::CloudLinkHandle,
+    launch_config::LaunchConfig,
     members,
-    retention::Retention,
+    retention::EventRetention,
     runtimes::Registry,
     sessions,
-    store_checks::{self, StoreRecord},
+    store_checks::{self, StoreHealth},
     streams::StreamLimits,
 };
 
 /// What a hall is opened with.
-pub struct Opening {
+pub struct HallConfig {
     /// The data folder, already locked.
     pub data_dir: PathBuf,
     /// The database file in it.
@@ -53,32 +54,32 @@ pub struct Opening {
     /// The folders agents may work beneath, unless a setting names others.
     pub roots: Vec<PathBuf>,
     /// The runtimes there can be.
-    pub runtimes: Vec<Profile>,
+    pub runtimes: Vec<RuntimeProfile>,
     /// Where their programs are looked for.
-    pub programs: Programs,
+    pub programs: ProgramSearch,
     /// What agents are started with.
-    pub launching: Launching,
+    pub launching: LaunchConfig,
     /// Where agents keep what is theirs.
-    pub places: Places,
+    pub places: AgentFolders,
     /// How people are told apart.
-    pub auth: Auth,
+    pub auth: AuthConfig,
     /// The settings that file, environment and flags name.
-    pub configured: Configured,
+    pub configured: ConfiguredSettings,
     /// How many streams may be open.
     pub streams: StreamLimits,
     /// How long events are kept.
-    pub retention: Retention,
+    pub retention: EventRetention,
     /// Where previews of dev servers are listened for.
-    pub previews: PreviewDoors,
+    pub previews: PreviewListenerConfig,
     /// The ports the server itself listens on, to which nothing that goes out leads.
-    pub own_ports: OwnPorts,
+    pub own_ports: ListenerPorts,
     /// How the local browser is started and kept.
-    pub browser: LocalBrowser,
+    pub browser: BrowserConfig,
 }
 
 /// Where previews are listened for.
 #[derive(Clone, Debug)]
-pub struct PreviewDoors {
+pub struct PreviewListenerConfig {
     /// The addresses the server itself listens on.
     pub addresses: Vec<IpAddr>,
     /// The port of the server itself.
@@ -91,8 +92,8 @@ pub struct PreviewDoors {
     pub half_wait: Duration,
 }
 
-impl PreviewDoors {
-    /// Those of a server that listens on `addresses` and `port`.
+impl PreviewListenerConfig {
+    /// Those of a server that listens on `urls` and `port`.
     pub fn new(addresses: Vec<IpAddr>, port: u16) -> Self {
         Self {
             addresses,
@@ -106,7 +107,7 @@ impl PreviewDoors {
 
 /// How the owner and other people are told apart.
 #[derive(Clone, Copy, Debug)]
-pub enum Auth {
+pub enum AuthConfig {
     /// By the OS user of a loopback connection.
     Local,
     /// By accounts.
@@ -117,7 +118,7 @@ pub enum Auth {
 }
 
 /// What the mode needs to tell people apart.
-pub(crate) enum Door {
+pub(crate) enum AuthState {
     /// Mode `local`.
     Local {
         /// The owner's author.
@@ -132,28 +133,28 @@ pub(crate) enum Door {
     },
 }
 
-pub(crate) struct Parts {
+pub(crate) struct HallParts {
     pub(crate) store: Store,
-    pub(crate) store_record: StoreRecord,
+    pub(crate) store_record: StoreHealth,
     pub(crate) backups: BackupFiles,
     pub(crate) clock: Clock,
-    pub(crate) confined: Confined,
+    pub(crate) confined: ConfinedFs,
     pub(crate) blobs: Blobs,
     pub(crate) journals: Journals,
     pub(crate) runtimes: Registry,
-    pub(crate) digests: Digests,
+    pub(crate) digests: ApprovalDigests,
     pub(crate) seal: Seal,
-    pub(crate) grants: Grants,
-    pub(crate) previews: PreviewDoors,
-    pub(crate) own_ports: OwnPorts,
-    pub(crate) browser: Browser,
-    pub(crate) cloud: Cloud,
-    pub(crate) launching: Launching,
+    pub(crate) grants: AddressTokens,
+    pub(crate) previews: PreviewListenerConfig,
+    pub(crate) own_ports: ListenerPorts,
+    pub(crate) browser: BrowserHandle,
+    pub(crate) cloud: CloudLinkHandle,
+    pub(crate) launching: LaunchConfig,
     pub(crate) data_dir: PathBuf,
-    pub(crate) places: Places,
+    pub(crate) places: AgentFolders,
     pub(crate) log_id: LogId,
-    pub(crate) door: Door,
-    pub(crate) started_at: Moment,
+    pub(crate) door: AuthState,
+    pub(crate) started_at: Timestamp,
 }
 
 impl Hall {
@@ -166,8 +167,8 @@ impl Hall {
     /// A fault when the store or an allowed folder cannot be opened.
     ///
     /// Source: contract 2.1.
-    pub async fn open(opening: Opening) -> Result<Self, Fault> {
-        let Opening {
+    pub async fn open(opening: HallConfig) -> Result<Self, Fault> {
+        let HallConfig {
             data_dir,
             database,
             clock,
@@ -186,9 +187,9 @@ impl Hall {
         } = opening;
         let blobs = Blobs::open(&data_dir)?;
         let journals = Journals::open(&data_dir)?;
-        let digests = Digests::open(&data_dir)?;
+        let digests = ApprovalDigests::open(&data_dir)?;
         let seal = Seal::open(&data_dir)?;
-        let grants = Grants::open(&data_dir)?;
+        let grants = AddressTokens::open(&data_dir)?;
         let started_at = clock.now();
         let backups = BackupFiles::open(&data_dir)?;
         // Before anything opens the store: whoever opens it first uses its write-ahead log up.
@@ -210,16 +211,16 @@ impl Hall {
                     }
                     None => {
                         settings::configure(tx, &configured)?;
-                        found(tx, started_at)?
+                        create_defaults(tx, started_at)?
                     }
                 };
                 let owner = match (auth, installation::owner(tx)?) {
-                    (Auth::Local, None) => Some(make_owner(tx, started_at)?),
-                    (Auth::Local | Auth::Login { .. }, known) => known,
+                    (AuthConfig::Local, None) => Some(make_owner(tx, started_at)?),
+                    (AuthConfig::Local | AuthConfig::Login { .. }, known) => known,
                 };
-                crate::tokens::recover(tx, started_at)?;
-                crate::mcp_signin::recover(tx, started_at)?;
-                crate::connectors::found(tx, &own_seal, started_at)?;
+                crate::agent_tokens::recover(tx, started_at)?;
+                crate::mcp_signins::recover(tx, started_at)?;
+                crate::connectors::ensure_scripted_provider(tx, &own_seal, started_at)?;
                 crate::connectors::recover(tx, started_at)?;
                 let woken = sessions::recover(tx, started_at)?;
                 let kept = crate::browser::recover(tx, started_at)?;
@@ -233,28 +234,28 @@ impl Hall {
             Ok(begun) => begun,
             Err(error) => return Err(or_damage(&store, as_fault(error)).await),
         };
-        let (store_record, check_due) = StoreRecord::open(&data_dir, started_at, newest_seq, loss);
+        let (store_record, check_due) = StoreHealth::open(&data_dir, started_at, newest_seq, loss);
         let set_roots: Vec<PathBuf> = set_roots.texts().iter().map(PathBuf::from).collect();
         let roots = if set_roots.is_empty() {
             roots
         } else {
             set_roots
         };
-        let confined = Confined::open(&roots, places.home.as_deref(), &data_dir)?;
+        let confined = ConfinedFs::open(&roots, places.home.as_deref(), &data_dir)?;
         let door = match (auth, owner) {
-            (Auth::Local, Some(owner)) => Door::Local { owner },
-            (Auth::Local, None) => {
+            (AuthConfig::Local, Some(owner)) => AuthState::Local { owner },
+            (AuthConfig::Local, None) => {
                 let why = "the owner's author is missing";
                 return Err(Fault::broken("opening the hall", why));
             }
-            (Auth::Login { local_token }, _) => Door::Login {
+            (AuthConfig::Login { local_token }, _) => AuthState::Login {
                 local_token,
                 setup_code: setup_code(&data_dir, has_accounts)?,
             },
         };
-        let (browser, beginning) = Browser::new(browser, kept);
-        let (cloud, cloud_asked) = Cloud::new(CloudUrl::parse(set_cloud.text()).ok());
-        let parts = Parts {
+        let (browser, beginning) = BrowserHandle::new(browser, kept);
+        let (cloud, cloud_asked) = CloudLinkHandle::new(CloudUrl::parse(set_cloud.text()).ok());
+        let parts = HallParts {
             store,
             store_record,
             backups,
@@ -278,17 +279,17 @@ impl Hall {
             started_at,
         };
         let hall = Self::assemble(parts, streams);
-        unless_damaged(&hall, hall.recover_interactions().await).await?;
-        unless_damaged(&hall, crate::files::recover(&hall).await).await?;
+        or_damaged(&hall, hall.recover_interactions().await).await?;
+        or_damaged(&hall, crate::files::recover(&hall).await).await?;
         crate::retention::start(&hall, retention);
         backups::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
         crate::approvals::start(&hall);
-        crate::mcp_signin::start(&hall);
-        unless_damaged(&hall, crate::connectors::start(&hall).await).await?;
+        crate::mcp_signins::start(&hall);
+        or_damaged(&hall, crate::connectors::start(&hall).await).await?;
         crate::turns::start(&hall);
-        crate::watch::start(&hall);
+        crate::file_changes::start(&hall);
         crate::browser::start(&hall, beginning);
         crate::cloud::start(&hall, cloud_asked);
         for session in woken {
@@ -298,7 +299,7 @@ impl Hall {
         // damaged store could not even be read.
         store_checks::start(&hall, check_due);
         // Behind the notice of what the last run found damaged.
-        crate::sweep::start(&hall);
+        crate::garbage_collection::start(&hall);
         crate::attachment_checks::start(&hall);
         crate::storage::start(&hall);
         Ok(hall)
@@ -311,7 +312,7 @@ fn keep_damaged_log(
     data_dir: &Path,
     database: &Path,
     loss: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<String, Fault> {
     let folder = data_dir::copy_store_aside(data_dir, database, &format!("{now}-damaged"))
         .map_err(|error| Fault::broken("copying a damaged write-ahead log aside", error))?;
@@ -321,7 +322,7 @@ fn keep_damaged_log(
 }
 
 /// Lets a server start whose store turns out to be damaged: it is read as far as it goes.
-async fn unless_damaged(hall: &Hall, recovered: Result<()>) -> Result<(), Fault> {
+async fn or_damaged(hall: &Hall, recovered: Result<()>) -> Result<(), Fault> {
     let Err(error) = recovered else {
         return Ok(());
     };
@@ -339,7 +340,7 @@ async fn or_damage(store: &Store, fault: Fault) -> Fault {
     if fault.kind != FaultKind::Broken {
         return fault;
     }
-    match store.check(Check::Whole).await {
+    match store.check(CheckDepth::Whole).await {
         Err(damage) if damage.kind == FaultKind::StoreDamaged => damage,
         Ok(()) | Err(_) => fault,
     }
@@ -359,10 +360,10 @@ fn setup_code(data_dir: &Path, has_accounts: bool) -> Result<Option<[u8; 32]>, F
             .map_err(|error| Fault::broken("removing the setup code", error))?;
         return Ok(None);
     }
-    Ok(Some(setup_code::make(data_dir)?.digest()))
+    Ok(Some(setup_code::create(data_dir)?.digest()))
 }
 
-fn found(tx: &mut Tx<'_>, now: Moment) -> Result<LogId> {
+fn create_defaults(tx: &mut Tx<'_>, now: Timestamp) -> Result<LogId> {
     let log_id = Hall::new_id(LogId::from_bytes);
     installation::set_log_id(tx, log_id)?;
     add_system_author(tx, now)?;
@@ -371,8 +372,8 @@ fn found(tx: &mut Tx<'_>, now: Moment) -> Result<LogId> {
 }
 
 /// Makes the owner's author from the OS user's name, a member of `team`.
-fn make_owner(tx: &mut Tx<'_>, now: Moment) -> Result<AuthorId> {
-    let owner = author(AuthorKind::Human, users::own_display_name());
+fn make_owner(tx: &mut Tx<'_>, now: Timestamp) -> Result<AuthorId> {
+    let owner = author(AuthorKind::Human, os_users::own_display_name());
     authors::insert(tx, &owner)?;
     installation::set_owner(tx, owner.id)?;
     let team = rooms::team(tx)?;
@@ -380,17 +381,17 @@ fn make_owner(tx: &mut Tx<'_>, now: Moment) -> Result<AuthorId> {
     Ok(owner.id)
 }
 
-fn add_system_author(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+fn add_system_author(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     let system = author(AuthorKind::System, "guildhall".to_owned());
     authors::insert(tx, &system)?;
-    authors::take_handle(tx, system.id, &legal(SYSTEM_HANDLE)?, now)?;
+    authors::take_handle(tx, system.id, &parse_handle(SYSTEM_HANDLE)?, now)?;
     for word in RESERVED_WORDS {
-        authors::reserve_handle(tx, system.id, &legal(word)?, now)?;
+        authors::reserve_handle(tx, system.id, &parse_handle(word)?, now)?;
     }
     Ok(())
 }
 
-fn add_team(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+fn add_team(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
     let limits = TURN_LIMITS_DEFAULT;
     let team = Room {
         id: Hall::new_id(RoomId::from_bytes),
@@ -420,6 +421,6 @@ fn author(kind: AuthorKind, display_name: String) -> Author {
     Author::new(Hall::new_id(AuthorId::from_bytes), kind, display_name)
 }
 
-fn legal(word: &str) -> Result<Handle> {
+fn parse_handle(word: &str) -> Result<Handle> {
     Ok(Handle::parse(word)?.ok_or(Refusal::HandleReserved)?)
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Result, callers::Owner, limits, outcome::FaultKind, settings::BACKUP_BYTES_MAX,
+    Fault, Result, Timestamp, callers::Owner, errors::FaultKind, limits, settings::BACKUP_BYTES_MAX,
 };
 use guildhall_store::events;
 use guildhall_world::{
@@ -45,7 +45,7 @@ pub struct StorageUse {
     /// Whether there were more files than are counted.
     pub is_partial: bool,
     /// When all attachments were last checked; `None` before the first time.
-    pub attachments_checked_at: Option<Moment>,
+    pub attachments_checked_at: Option<Timestamp>,
     /// Digests of attachments that are damaged and could not be restored, at most a hundred.
     pub attachments_damaged: Vec<String>,
 }
@@ -182,7 +182,7 @@ impl Hall {
         });
         let is_made = making.await.map_err(io::Error::other).flatten()?;
         if is_made && self.inner.storage.is_released.swap(false, Ordering::AcqRel) {
-            self.change_record(|state| state.is_reserve_released = false);
+            self.update_health(|state| state.is_reserve_released = false);
             tracing::warn!("the disk has room again, and a reserve of it");
         }
         Ok(())
@@ -204,7 +204,7 @@ impl Hall {
             storage.is_released.store(true, Ordering::Release);
             storage.reserve.release()?;
             // Now there is room for it.
-            hall.change_record(|state| state.is_reserve_released = true);
+            hall.update_health(|state| state.is_reserve_released = true);
             Ok(true)
         });
         if releasing.await.map_err(io::Error::other).flatten()? {
@@ -339,11 +339,11 @@ mod tests {
     use guildhall_world::store_state::StoreState;
 
     use super::*;
-    use crate::approvals::permits_tests::stage::Stage;
+    use crate::approvals::permits_tests::hall_with_agent::HallWithAgent;
 
     #[tokio::test]
     async fn what_does_not_fit_beside_the_room_that_stays_free_is_refused_with_both() {
-        let t = Stage::set().await;
+        let t = HallWithAgent::set().await;
         t.hall.disk_has_room_for(1).unwrap();
         let free = disk::free_bytes(&t.hall.inner.data_dir).unwrap();
         let refused = t.hall.disk_has_room_for(free).unwrap_err();
@@ -354,14 +354,14 @@ mod tests {
 
     #[tokio::test]
     async fn where_there_is_no_reserve_nothing_is_held_back() {
-        let t = Stage::set().await;
+        let t = HallWithAgent::set().await;
         t.hall.release_reserve().await.unwrap();
         assert!(!t.hall.is_reserve_released());
     }
 
     #[tokio::test]
     async fn the_reserve_is_given_back_when_a_change_meets_a_full_disk_and_made_again() {
-        let t = Stage::set().await;
+        let t = HallWithAgent::set().await;
         let (hall, storage) = (&t.hall, &t.hall.inner.storage);
         std::fs::create_dir(hall.inner.data_dir.join("run")).unwrap();
         hall.make_reserve_if_room().await.unwrap();

@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, Moment, limits, outcome::FaultKind};
-use guildhall_store::Check;
+use guildhall_domain::{Fault, Timestamp, errors::FaultKind, limits};
+use guildhall_store::CheckDepth;
 use guildhall_world::store_state::StoreState;
 use tokio::sync::watch;
 
@@ -21,7 +21,7 @@ const NOTE_EVERY: Duration = Duration::from_secs(5);
 
 /// What is known of the store beside it.
 #[derive(Debug)]
-pub(crate) struct StoreRecord {
+pub(crate) struct StoreHealth {
     /// A std mutex: held for a change and the writing of a small file, never over an await.
     state: Mutex<StoreState>,
     /// Turns false once the check has passed that the last run left to do.
@@ -39,12 +39,12 @@ pub(crate) enum CheckDue {
     WholeNow,
 }
 
-impl StoreRecord {
+impl StoreHealth {
     /// Notes that the store is open, whose newest event is `newest_seq`; `loss` is what its
     /// write-ahead log showed. Answers what the last run left to do.
     pub(crate) fn open(
         data_dir: &Path,
-        now: Moment,
+        now: Timestamp,
         newest_seq: u64,
         loss: Option<String>,
     ) -> (Self, CheckDue) {
@@ -102,10 +102,10 @@ impl StoreRecord {
 
 impl Hall {
     /// Notes that the server ends in good order, so that the next start checks nothing.
-    pub fn note_good_end(&self) {
+    pub fn record_clean_shutdown(&self) {
         let damage = self.store().damage().borrow().clone();
         let newest_seq = *self.store().head().borrow();
-        self.change_record(|state| {
+        self.update_health(|state| {
             state.is_open = false;
             state.newest_seq = newest_seq;
             state.damage = damage;
@@ -116,7 +116,7 @@ impl Hall {
     ///
     /// # Errors
     /// A fault of kind `StoreDamaged`.
-    pub fn store_is_whole(&self) -> Result<(), Fault> {
+    pub fn require_undamaged_store(&self) -> Result<(), Fault> {
         match self.store().damage().borrow().as_ref() {
             None => Ok(()),
             Some(why) => Err(Fault::new(
@@ -139,7 +139,7 @@ impl Hall {
         self.inner.store_record.state()
     }
 
-    pub(crate) fn change_record(&self, change: impl FnOnce(&mut StoreState)) {
+    pub(crate) fn update_health(&self, change: impl FnOnce(&mut StoreState)) {
         self.inner.store_record.change(&self.inner.data_dir, change);
     }
 }
@@ -160,7 +160,7 @@ pub(crate) fn start(hall: &Hall, due: CheckDue) {
             let why = damage.borrow_and_update().clone();
             // Committed and synced, so that only damage can take it away.
             let newest_seq = *watching.store().head().borrow();
-            watching.change_record(|state| {
+            watching.update_health(|state| {
                 state.damage = why;
                 state.newest_seq = newest_seq;
             });
@@ -192,8 +192,8 @@ async fn check_when_due(hall: Hall, mut due: CheckDue) {
             continue;
         }
         let how = match due {
-            CheckDue::InTime | CheckDue::Now => Check::Quick,
-            CheckDue::WholeNow => Check::Whole,
+            CheckDue::InTime | CheckDue::Now => CheckDepth::Quick,
+            CheckDue::WholeNow => CheckDepth::Whole,
         };
         let checked = tokio::select! {
             checked = hall.store().check(how) => checked,
@@ -207,7 +207,7 @@ async fn check_when_due(hall: Hall, mut due: CheckDue) {
                 }
                 hall.inner.store_record.is_check_due.send_replace(false);
                 let now = hall.now();
-                hall.change_record(|state| state.checked_at_ms = now.as_millis());
+                hall.update_health(|state| state.checked_at_ms = now.as_millis());
             }
             Err(fault) if fault.kind == FaultKind::StoreDamaged => {}
             Err(fault) => {

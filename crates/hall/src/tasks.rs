@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use tokio::sync::watch;
 
 /// The long-lived tasks of one server.
@@ -15,21 +15,21 @@ use tokio::sync::watch;
 pub struct Tasks {
     stop: Arc<watch::Sender<bool>>,
     /// A std mutex: held for single look-ups and never over an await.
-    known: Arc<Mutex<BTreeMap<&'static str, Task>>>,
+    known: Arc<Mutex<BTreeMap<&'static str, TaskRecord>>>,
     running: Arc<watch::Sender<usize>>,
 }
 
 /// A task that runs, until it is dropped.
-struct Running(Arc<watch::Sender<usize>>);
+struct RunningGuard(Arc<watch::Sender<usize>>);
 
-impl Running {
+impl RunningGuard {
     fn begin(count: &Arc<watch::Sender<usize>>) -> Self {
         count.send_modify(|count| *count += 1);
         Self(Arc::clone(count))
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count -= 1);
     }
@@ -37,9 +37,9 @@ impl Drop for Running {
 
 /// One task, as its supervisor knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Task {
+pub struct TaskRecord {
     /// When it was started.
-    pub started_at: Moment,
+    pub started_at: Timestamp,
     /// Why it ended, when it did not end well.
     pub last_error: Option<String>,
 }
@@ -68,26 +68,26 @@ impl Tasks {
     pub fn spawn(
         &self,
         name: &'static str,
-        now: Moment,
+        now: Timestamp,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.note(
+        self.record(
             name,
-            Task {
+            TaskRecord {
                 started_at: now,
                 last_error: None,
             },
         );
-        let running = Running::begin(&self.running);
+        let running = RunningGuard::begin(&self.running);
         let work = tokio::spawn(task);
         let tasks = self.clone();
         tokio::spawn(async move {
             let _running = running;
             if let Err(error) = work.await {
                 tracing::error!(task = name, %error, "a task ended badly");
-                tasks.note(
+                tasks.record(
                     name,
-                    Task {
+                    TaskRecord {
                         started_at: now,
                         last_error: Some(error.to_string()),
                     },
@@ -106,7 +106,7 @@ impl Tasks {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<T> {
-        let running = Running::begin(&self.running);
+        let running = RunningGuard::begin(&self.running);
         let work = tokio::spawn(async move {
             let _running = running;
             work.await
@@ -115,7 +115,7 @@ impl Tasks {
     }
 
     /// Every task ever started, by name.
-    pub fn list(&self) -> BTreeMap<&'static str, Task> {
+    pub fn list(&self) -> BTreeMap<&'static str, TaskRecord> {
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -135,7 +135,7 @@ impl Tasks {
             .is_ok()
     }
 
-    fn note(&self, name: &'static str, task: Task) {
+    fn record(&self, name: &'static str, task: TaskRecord) {
         self.known
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -169,7 +169,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_ends_its_own_task_alone_and_is_remembered() {
         let tasks = Tasks::default();
-        let now = Moment::from_millis(0);
+        let now = Timestamp::from_millis(0);
         let mut stopping = tasks.stopping();
         tasks.spawn("steady", now, async move {
             // An error means that the supervisor is gone, which ends the task as well.

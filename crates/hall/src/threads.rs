@@ -3,13 +3,13 @@
 use guildhall_domain::{
     Refusal, Result,
     callers::{AnyCaller, Gate, Human},
+    errors::ResourceKind,
     ids::{EntryId, RoomId},
-    outcome::Thing,
-    threads::{Thread, ThreadAsk, ThreadsPage},
+    threads::{Thread, ThreadQuery, ThreadsPage},
 };
-use guildhall_store::{Seen, entries, threads};
+use guildhall_store::{ReadSnapshot, entries, threads};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
 impl Hall {
     /// An entry with a run of the replies to it, oldest first.
@@ -22,15 +22,15 @@ impl Hall {
         by: &AnyCaller,
         room: RoomId,
         root: EntryId,
-        ask: ThreadAsk,
-    ) -> Result<Seen<Thread>> {
+        ask: ThreadQuery,
+    ) -> Result<ReadSnapshot<Thread>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 let root = entries::find(db, room, floor, root)?
                     .filter(|root| root.thread_root_entry_id.is_none())
-                    .ok_or(Refusal::NotFound(Thing::Entry))?;
+                    .ok_or(Refusal::NotFound(ResourceKind::Entry))?;
                 let (entries, has_more) = threads::replies(db, root.id, ask)?;
                 Ok(Thread {
                     root,
@@ -51,11 +51,11 @@ impl Hall {
         by: &Human,
         below: Option<u64>,
         limit: u32,
-    ) -> Result<Seen<ThreadsPage>> {
+    ) -> Result<ReadSnapshot<ThreadsPage>> {
         let by = *by.caller();
         let below = below.unwrap_or(u64::MAX);
         self.store()
-            .read(move |db| threads::written_in(db, by.author, below, limit))
+            .read(move |db| threads::participated_by(db, by.author, below, limit))
             .await
     }
 }

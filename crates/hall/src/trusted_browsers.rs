@@ -6,24 +6,24 @@
 //! alone, and neither it nor the cookie is of use to a process in the tree of an agent.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{Gate, OwnerInteractive},
     limits,
 };
 use guildhall_store::trusted_browsers;
-use guildhall_world::tokens::{self, COOKIE_PREFIX, Secret};
+use guildhall_world::secret_tokens::{self, COOKIE_PREFIX, SecretToken};
 
 use crate::{
     Hall,
-    callers::{self, Peer},
+    callers::{self, PeerIdentity},
 };
 
 /// What makes a browser a trusted one.
 pub struct OpenLink {
     /// The last part of its address.
-    pub token: Secret,
+    pub token: SecretToken,
     /// Until when it counts.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 impl Hall {
@@ -33,12 +33,12 @@ impl Hall {
     /// [`Refusal::AuthRequired`] when the caller's credential ended meanwhile.
     pub async fn make_open_link(&self, by: &OwnerInteractive) -> Result<OpenLink> {
         let (caller, now) = (*by.caller(), self.now());
-        let token = tokens::mint(COOKIE_PREFIX)?;
+        let token = secret_tokens::mint(COOKIE_PREFIX)?;
         let digest = token.digest();
         let expires_at = now.plus_seconds(limits::OPEN_LINK_AGE_S);
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 trusted_browsers::add_link(tx, &digest, expires_at, now)
             })
             .await?;
@@ -51,17 +51,17 @@ impl Hall {
     /// [`Refusal::CallerInDoubt`], [`Refusal::NotTheOwner`] or
     /// [`Refusal::AgentIdentityUnverified`] for a process in the tree of an agent, and whoever may
     /// be one; [`Refusal::TokenExpired`] for an address that does not count, or does not any more.
-    pub async fn use_open_link(&self, token: &str, peer: Peer) -> Result<Secret> {
+    pub async fn use_open_link(&self, token: &str, peer: PeerIdentity) -> Result<SecretToken> {
         match peer {
-            Peer::InDoubt {
+            PeerIdentity::InDoubt {
                 can_be_settled: true,
                 ..
             } => {}
             peer => peer.require_no_agent()?,
         }
         let (link, cookie, now) = (
-            tokens::digest(token),
-            tokens::mint(COOKIE_PREFIX)?,
+            secret_tokens::digest(token),
+            secret_tokens::mint(COOKIE_PREFIX)?,
             self.now(),
         );
         let digest = cookie.digest();
@@ -84,7 +84,7 @@ impl Hall {
         let (caller, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 trusted_browsers::forget_all(tx)
             })
             .await
@@ -95,7 +95,7 @@ impl Hall {
         if cookies.is_empty() {
             return Ok(false);
         }
-        let digests: Vec<_> = cookies.iter().map(|it| tokens::digest(it)).collect();
+        let digests: Vec<_> = cookies.iter().map(|it| secret_tokens::digest(it)).collect();
         let now = self.now();
         let found = self.store().read(move |db| {
             for digest in &digests {

@@ -1,11 +1,11 @@
 //! Usage: what agents' turns used.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     callers::Human,
-    usage::{self, GroupBy, Span, UsageReport},
+    usage::{self, GroupBy, TimeRange, UsageReport},
 };
-use guildhall_store::{Seen, usage as rows};
+use guildhall_store::{ReadSnapshot, usage as rows};
 
 use crate::Hall;
 
@@ -19,11 +19,11 @@ impl Hall {
     pub async fn usage(
         &self,
         _by: &Human,
-        from: Option<Moment>,
-        to: Option<Moment>,
+        from: Option<Timestamp>,
+        to: Option<Timestamp>,
         by: GroupBy,
-    ) -> Result<Seen<UsageReport>> {
-        let span = Span::new(from, to, self.now())?;
+    ) -> Result<ReadSnapshot<UsageReport>> {
+        let span = TimeRange::new(from, to, self.now())?;
         self.store()
             .read(move |db| {
                 let rows = usage::rows(rows::parts(db, span, by)?);

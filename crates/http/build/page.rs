@@ -17,7 +17,7 @@ const DEBUG: &str = "debug";
 
 /// What a build does about the page.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum EmbedDecision {
     /// Embeds the page that is there.
     Embed,
     /// Embeds the placeholder.
@@ -27,10 +27,10 @@ pub(crate) enum Page {
 }
 
 /// Decides by the profile and by the text of the page's `index.html`, `None` where there is none.
-pub(crate) fn page(profile: &str, index: Option<&str>) -> Page {
+pub(crate) fn page(profile: &str, index: Option<&str>) -> EmbedDecision {
     match index {
-        Some(index) if index != PLACEHOLDER => Page::Embed,
-        _ if profile == DEBUG => Page::EmbedPlaceholder,
-        _ => Page::Fail,
+        Some(index) if index != PLACEHOLDER => EmbedDecision::Embed,
+        _ if profile == DEBUG => EmbedDecision::EmbedPlaceholder,
+        _ => EmbedDecision::Fail,
     }
 }

@@ -7,13 +7,13 @@ use axum::{
     http::{HeaderMap, HeaderValue, header},
 };
 use guildhall_domain::{Refusal, limits::JSON_VALUES_MAX};
-use guildhall_wire::fields::{self, Ask, Json};
+use guildhall_wire::request_fields::{self, FromFields, Json};
 use http_body_util::BodyExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    catalogue,
+    error_catalogue,
     errors::{ApiError, internal},
 };
 
@@ -27,19 +27,19 @@ pub const BODY_TOTAL_S: u64 = 120;
 /// A body of the shape `A`; the last argument of a handler. An absent or empty body is `{}`.
 pub struct Body<A>(pub A);
 
-impl<A: Ask, S: Sync> FromRequest<S> for Body<A> {
+impl<A: FromFields, S: Sync> FromRequest<S> for Body<A> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        shape(&json_bytes(request).await?).map(Self)
+        parse(&json_bytes(request).await?).map(Self)
     }
 }
 
 /// A JSON body of at most `MAX` bytes and `VALUES` values whose fields are read by the handler: for
 /// a route that asks for more of its caller when a field is there, or takes more than others.
-pub struct Unread<const MAX: usize, const VALUES: usize = JSON_VALUES_MAX>(Json);
+pub struct RawBody<const MAX: usize, const VALUES: usize = JSON_VALUES_MAX>(Json);
 
-impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for Unread<MAX, VALUES> {
+impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for RawBody<MAX, VALUES> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
@@ -47,7 +47,7 @@ impl<const MAX: usize, const VALUES: usize, S: Sync> FromRequest<S> for Unread<M
     }
 }
 
-impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
+impl<const MAX: usize, const VALUES: usize> RawBody<MAX, VALUES> {
     /// Reads a body, with what `look` makes of its bytes.
     pub(crate) async fn reading<T: Send + 'static>(
         request: Request,
@@ -65,7 +65,7 @@ impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
     }
 
     /// Whether the body is an object with this field, whatever it holds.
-    pub fn holds(&self, field: &str) -> bool {
+    pub fn has_field(&self, field: &str) -> bool {
         self.0.0.get(field).is_some()
     }
 
@@ -73,8 +73,8 @@ impl<const MAX: usize, const VALUES: usize> Unread<MAX, VALUES> {
     ///
     /// # Errors
     /// Everything that is wrong with its fields.
-    pub fn read<A: Ask>(self) -> Result<A, ApiError> {
-        fields::read(self.0).map_err(|invalid| Refusal::Validation(invalid).into())
+    pub fn read<A: FromFields>(self) -> Result<A, ApiError> {
+        request_fields::read(self.0).map_err(|invalid| Refusal::Validation(invalid).into())
     }
 }
 
@@ -85,14 +85,14 @@ pub(crate) async fn json_bytes(request: Request) -> Result<Vec<u8>, ApiError> {
 
 async fn json_bytes_of(request: Request, max: usize) -> Result<Vec<u8>, ApiError> {
     if !is_json(request.headers()) && announces_body(request.headers()) {
-        return Err(ApiError::new(catalogue::UNSUPPORTED_MEDIA_TYPE));
+        return Err(ApiError::new(error_catalogue::UNSUPPORTED_MEDIA_TYPE));
     }
     read(request, max).await
 }
 
 /// What a body asks; an empty one is `{}`.
-pub(crate) fn shape<A: Ask>(bytes: &[u8]) -> Result<A, ApiError> {
-    fields::read(json(bytes)?).map_err(|invalid| Refusal::Validation(invalid).into())
+pub(crate) fn parse<A: FromFields>(bytes: &[u8]) -> Result<A, ApiError> {
+    request_fields::read(json(bytes)?).map_err(|invalid| Refusal::Validation(invalid).into())
 }
 
 /// Holds back JSON of more values than a body may have, for what is read by another reader.
@@ -116,7 +116,7 @@ fn json_of(bytes: &[u8], values: usize) -> Result<Json, ApiError> {
     if bytes.is_empty() {
         return Ok(Json::empty());
     }
-    Json::of(bytes, values).map_err(|_| ApiError::new(catalogue::INVALID_JSON))
+    Json::of(bytes, values).map_err(|_| ApiError::new(error_catalogue::INVALID_JSON))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -152,7 +152,7 @@ async fn read(request: Request, max: usize) -> Result<Vec<u8>, ApiError> {
             .await
             .map_err(|_| too_slow())?;
         let Some(frame) = frame else { return Ok(bytes) };
-        let frame = frame.map_err(|_| ApiError::new(catalogue::BAD_REQUEST))?;
+        let frame = frame.map_err(|_| ApiError::new(error_catalogue::BAD_REQUEST))?;
         if let Some(data) = frame.data_ref() {
             if bytes.len() + data.len() > max {
                 return Err(too_large(max));
@@ -163,12 +163,12 @@ async fn read(request: Request, max: usize) -> Result<Vec<u8>, ApiError> {
 }
 
 fn too_large(max: usize) -> ApiError {
-    ApiError::new(catalogue::PAYLOAD_TOO_LARGE)
+    ApiError::new(error_catalogue::PAYLOAD_TOO_LARGE)
         .with_details(json!({ "limitBytes": max }))
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 fn too_slow() -> ApiError {
-    ApiError::new(catalogue::REQUEST_TIMEOUT)
+    ApiError::new(error_catalogue::REQUEST_TIMEOUT)
         .with_header(header::CONNECTION, HeaderValue::from_static("close"))
 }

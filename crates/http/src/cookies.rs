@@ -14,7 +14,7 @@ use guildhall_listener::Forwarded;
 use crate::{
     errors::{ApiError, internal},
     origin::{is_loopback_name, name_of},
-    state::State,
+    state::ServerState,
 };
 
 /// The cookie's name on https; browsers take it from such a page alone and show it to this host
@@ -37,7 +37,7 @@ fn plain_name(port: u16) -> String {
 /// Those of https come first, because only a page on https can have set them; but on this
 /// computer's own names the plain ones do: there a page of any port can set the others, and so make
 /// somebody act as somebody else.
-pub fn shown(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
+pub fn sign_in_cookies(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
     let plain_name = plain_name(port);
     let names = match is_own_name(headers) {
         true => [plain_name.as_str(), SECURE_NAME],
@@ -47,7 +47,7 @@ pub fn shown(headers: &HeaderMap, port: u16) -> [Vec<String>; 2] {
 }
 
 /// What cookies of a trusted browser hold, of a server that listens on `port`.
-pub fn trusted(headers: &HeaderMap, port: u16) -> Vec<String> {
+pub fn trusted_browser_cookies(headers: &HeaderMap, port: u16) -> Vec<String> {
     named(headers, &trusted_name(port))
 }
 
@@ -55,7 +55,10 @@ pub fn trusted(headers: &HeaderMap, port: u16) -> Vec<String> {
 ///
 /// # Errors
 /// Our own fault when the value is no cookie's.
-pub fn trust(port: u16, value: &str) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
+pub fn set_trusted_browser(
+    port: u16,
+    value: &str,
+) -> Result<[(HeaderName, HeaderValue); 1], ApiError> {
     header(
         &trusted_name(port),
         value,
@@ -98,15 +101,15 @@ fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
 ///
 /// The request's `Origin`, which was found to be this server's own, says whether the page is on
 /// https; so does a trusted proxy.
-pub struct Cookie {
+pub struct SignInCookie {
     name: String,
     is_secure: bool,
 }
 
-impl FromRequestParts<State> for Cookie {
+impl FromRequestParts<ServerState> for SignInCookie {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
         let forwarded = parts.extensions.get::<Forwarded>();
         let is_secure = parts.headers.get(ORIGIN).is_some_and(is_https)
             || forwarded.is_some_and(|forwarded| forwarded.is_https);
@@ -124,7 +127,7 @@ fn is_https(origin: &HeaderValue) -> bool {
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https://"))
 }
 
-impl Cookie {
+impl SignInCookie {
     /// The header that keeps `value`, for as long as a sign-in may live.
     ///
     /// # Errors
@@ -185,12 +188,12 @@ mod tests {
                 headers.append(COOKIE, HeaderValue::from_static(line));
             }
             headers.insert(HOST, HeaderValue::from_static("hall.example"));
-            assert!(shown(&headers, 4747) == expected, "{lines:?}");
+            assert!(sign_in_cookies(&headers, 4747) == expected, "{lines:?}");
         }
         let many: Vec<String> = (0..100).map(|n| format!("guildhall_4747={n}")).collect();
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, many.join("; ").parse().unwrap());
-        assert_eq!(shown(&headers, 4747)[1].len(), SAME_NAME_MAX);
+        assert_eq!(sign_in_cookies(&headers, 4747)[1].len(), SAME_NAME_MAX);
     }
 
     #[test]
@@ -209,7 +212,7 @@ mod tests {
                 let mut headers = HeaderMap::new();
                 headers.insert(COOKIE, HeaderValue::from_static(line));
                 headers.insert(HOST, HeaderValue::from_static(host));
-                assert_eq!(shown(&headers, 4747), expected, "{host} {line}");
+                assert_eq!(sign_in_cookies(&headers, 4747), expected, "{host} {line}");
             }
         }
     }

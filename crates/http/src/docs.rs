@@ -23,7 +23,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use self::html::{Html, escape};
-use crate::{guards::Refused, page};
+use crate::{guards::GuardRefusal, web_page};
 
 /// One error code as its page explains it.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +154,7 @@ async fn interface(State(docs): State<Arc<Docs>>) -> Response<Body> {
 async fn error(State(docs): State<Arc<Docs>>, Path(code): Path<String>) -> Response<Body> {
     match docs.error_page(&code) {
         Some(page) => answer(PAGE_TYPE, page),
-        None => Refused::NoRoute.into_response(),
+        None => GuardRefusal::NoRoute.into_response(),
     }
 }
 
@@ -167,7 +167,7 @@ fn answer(content_type: &'static str, body: impl Into<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    page::keep_to_itself(headers, CONTENT_POLICY);
+    web_page::isolate(headers, CONTENT_POLICY);
     response
 }
 

@@ -10,16 +10,19 @@ use axum::{
 };
 use guildhall_domain::{
     Error, Fault, Refusal,
-    approvals::Required,
+    approvals::ApprovalRequirement,
+    errors::{FaultKind, HandleRule, ResourceKind},
+    idempotency::RecordedResponse,
     limits,
-    outcome::{FaultKind, HandleRule, Thing},
-    repeats::Answered,
 };
 use guildhall_wire::errors::ErrorEnvelope;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{approving, catalogue, docs::ErrorDoc, preconditions::rev_tag, problem::Said, repeats};
+use crate::{
+    approval_headers, docs::ErrorDoc, error_catalogue, idempotency, preconditions::rev_tag,
+    problem_json::ErrorContent,
+};
 
 /// A refusal on its way out.
 #[derive(Debug)]
@@ -27,24 +30,24 @@ pub struct ApiError {
     doc: ErrorDoc,
     sentence: &'static str,
     /// What most refusals lack; boxed, so that the happy way carries little.
-    more: Option<Box<More>>,
+    more: Option<Box<ErrorExtras>>,
 }
 
 #[derive(Debug, Default)]
-struct More {
+struct ErrorExtras {
     details: Option<Value>,
     /// Members beside those of every envelope.
     members: Map<String, Value>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// A repeated post's first answer, which goes out in place of an error.
-    answered: Option<Answered>,
+    answered: Option<RecordedResponse>,
     /// The word that a person must allow it first, which is no error either.
-    required: Option<Box<Required>>,
+    required: Option<Box<ApprovalRequirement>>,
 }
 
 /// An envelope with further members, which only the few codes have that say so.
 #[derive(Serialize)]
-pub(crate) struct With<'a, E> {
+pub(crate) struct ExtendedEnvelope<'a, E> {
     #[serde(flatten)]
     pub(crate) envelope: &'a E,
     #[serde(flatten)]
@@ -66,7 +69,7 @@ impl ApiError {
 
     /// The same with a sentence that fits this case better.
     #[must_use]
-    pub fn saying(mut self, sentence: &'static str) -> Self {
+    pub fn with_sentence(mut self, sentence: &'static str) -> Self {
         self.sentence = sentence;
         self
     }
@@ -111,7 +114,7 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let More {
+        let ErrorExtras {
             details,
             members,
             headers: further,
@@ -119,10 +122,10 @@ impl IntoResponse for ApiError {
             required,
         } = self.more.map(|more| *more).unwrap_or_default();
         if let Some(answered) = answered {
-            return repeats::replay(answered);
+            return idempotency::replay(answered);
         }
         if let Some(required) = required {
-            return approving::answer(*required);
+            return approval_headers::approval_required(*required);
         }
         let envelope = ErrorEnvelope {
             error: self.sentence.to_owned(),
@@ -130,7 +133,7 @@ impl IntoResponse for ApiError {
             details: details.filter(|details| !details.is_null()),
         };
         // A value of plain texts always serializes.
-        let body = serde_json::to_vec(&With {
+        let body = serde_json::to_vec(&ExtendedEnvelope {
             envelope: &envelope,
             members: &members,
         })
@@ -144,7 +147,7 @@ impl IntoResponse for ApiError {
             HeaderValue::from_static("application/json"),
         );
         headers.extend(further);
-        response.extensions_mut().insert(Said {
+        response.extensions_mut().insert(ErrorContent {
             doc: self.doc,
             envelope,
             members,
@@ -170,23 +173,23 @@ impl From<Error> for ApiError {
 impl From<Fault> for ApiError {
     fn from(fault: Fault) -> Self {
         match fault.kind {
-            FaultKind::StorageFull => Self::new(catalogue::STORAGE_FULL),
+            FaultKind::StorageFull => Self::new(error_catalogue::STORAGE_FULL),
             FaultKind::Unavailable => {
-                Self::new(catalogue::OVERLOADED).with_header(header::RETRY_AFTER, 1)
+                Self::new(error_catalogue::OVERLOADED).with_header(header::RETRY_AFTER, 1)
             }
             FaultKind::StorageIo => {
                 tracing::error!(error = ?fault, "the disk failed the store");
-                Self::new(catalogue::STORAGE_IO_FAILED).with_header(header::RETRY_AFTER, 1)
+                Self::new(error_catalogue::STORAGE_IO_FAILED).with_header(header::RETRY_AFTER, 1)
             }
             // Logged once, when it was noticed.
-            FaultKind::StoreDamaged => Self::new(catalogue::STORE_DAMAGED),
+            FaultKind::StoreDamaged => Self::new(error_catalogue::STORE_DAMAGED),
             FaultKind::AttachmentDamaged => {
                 tracing::error!(error = ?fault, "an attachment is damaged");
-                Self::new(catalogue::ATTACHMENT_DAMAGED)
+                Self::new(error_catalogue::ATTACHMENT_DAMAGED)
             }
             FaultKind::FileSave => {
                 tracing::error!(error = ?fault, "a file could not be saved");
-                Self::new(catalogue::FILE_SAVE_FAILED)
+                Self::new(error_catalogue::FILE_SAVE_FAILED)
             }
             FaultKind::Broken => {
                 tracing::error!(error = ?fault, "a request met a fault");
@@ -194,7 +197,7 @@ impl From<Fault> for ApiError {
             }
             FaultKind::FileIo => {
                 tracing::error!(error = ?fault, "a file or folder could not be reached");
-                Self::new(catalogue::FILE_IO_FAILED)
+                Self::new(error_catalogue::FILE_IO_FAILED)
             }
         }
     }
@@ -202,7 +205,7 @@ impl From<Fault> for ApiError {
 
 /// Our own mistake; the text is fixed, the request id finds the log line.
 pub fn internal() -> ApiError {
-    ApiError::new(catalogue::INTERNAL_ERROR)
+    ApiError::new(error_catalogue::INTERNAL_ERROR)
 }
 
 impl From<Refusal> for ApiError {
@@ -214,7 +217,7 @@ impl From<Refusal> for ApiError {
                 "fieldErrors": invalid.field_errors,
             })),
             Refusal::Connector(refused) => error.with_details(connectors::details(&refused)),
-            Refusal::InvalidHandle(rule) => error.saying(handle_rule(rule)),
+            Refusal::InvalidHandle(rule) => error.with_sentence(handle_rule(rule)),
             Refusal::InvalidPath(reason) => error.with_details(json!({ "reason": reason })),
             Refusal::CanvasBeingEdited(lock) => error.with_details(json!({
                 "editingBy": lock.by,
@@ -266,7 +269,7 @@ impl From<Refusal> for ApiError {
                 .with_details(json!({ "limitBytes": bytes }))
                 .with_header(header::CONNECTION, CLOSE),
             Refusal::AttachmentStoreFull(bytes) => error
-                .saying("The room for attachments is used up; nothing was changed.")
+                .with_sentence("The room for attachments is used up; nothing was changed.")
                 .with_details(json!({ "limitBytes": bytes })),
             Refusal::AuthRequired
             | Refusal::AgentTokenRequired
@@ -302,7 +305,7 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer realm=\"guildhall\"");
 const SERVICE_AGENT: HeaderValue = HeaderValue::from_static("ServiceAgent realm=\"guildhall\"");
 
-/// Not in the catalogue, because what it is answered with is no error: see `approving`.
+/// Not in the catalogue, because what it is answered with is no error: see `approval_headers`.
 const APPROVAL_REQUIRED: ErrorDoc = ErrorDoc {
     code: "APPROVAL_REQUIRED",
     status: 202,
@@ -319,165 +322,167 @@ pub fn code_of(refusal: &Refusal) -> &'static str {
 /// The code of every refusal. Source: contract 1.2 and the chapters' tables.
 fn doc(refusal: &Refusal) -> ErrorDoc {
     match refusal {
-        Refusal::Validation(_) => catalogue::VALIDATION_FAILED,
-        Refusal::InvalidHandle(_) => catalogue::INVALID_HANDLE,
-        Refusal::InvalidEmoji => catalogue::INVALID_EMOJI,
-        Refusal::InvalidSlug => catalogue::INVALID_SLUG,
-        Refusal::UnknownSetting(_) => catalogue::UNKNOWN_SETTING,
-        Refusal::SettingFixed(_) => catalogue::SETTING_FIXED,
-        Refusal::PreconditionFailed(_) => catalogue::PRECONDITION_FAILED,
-        Refusal::AgentSelfOnly => catalogue::AGENT_SELF_ONLY,
-        Refusal::AgentIdMismatch => catalogue::AGENT_ID_MISMATCH,
-        Refusal::ReservedName => catalogue::RESERVED_NAME,
-        Refusal::DuplicateName => catalogue::DUPLICATE_NAME,
-        Refusal::TooManyServers => catalogue::TOO_MANY_SERVERS,
-        Refusal::NotOauthServer => catalogue::NOT_OAUTH_SERVER,
-        Refusal::SigninInsecureAddress => catalogue::SIGNIN_INSECURE_ADDRESS,
-        Refusal::NavigationOnly => catalogue::NAVIGATION_ONLY,
-        Refusal::AgentCannotDecide => catalogue::AGENT_CANNOT_DECIDE,
-        Refusal::SessionExists => catalogue::SESSION_EXISTS,
-        Refusal::SessionClosed => catalogue::SESSION_CLOSED,
-        Refusal::SessionReadOnly => catalogue::SESSION_READ_ONLY,
-        Refusal::QueueFull => catalogue::QUEUE_FULL,
-        Refusal::RuntimeCannotResume => catalogue::RUNTIME_CANNOT_RESUME,
-        Refusal::InteractionAlreadyResolved(..) => catalogue::INTERACTION_ALREADY_RESOLVED,
-        Refusal::InteractionChanged(_) => catalogue::INTERACTION_CHANGED,
-        Refusal::OptionNotOffered(_) => catalogue::OPTION_NOT_OFFERED,
-        Refusal::UseSessionRoute(_) => catalogue::USE_SESSION_ROUTE,
+        Refusal::Validation(_) => error_catalogue::VALIDATION_FAILED,
+        Refusal::InvalidHandle(_) => error_catalogue::INVALID_HANDLE,
+        Refusal::InvalidEmoji => error_catalogue::INVALID_EMOJI,
+        Refusal::InvalidSlug => error_catalogue::INVALID_SLUG,
+        Refusal::UnknownSetting(_) => error_catalogue::UNKNOWN_SETTING,
+        Refusal::SettingFixed(_) => error_catalogue::SETTING_FIXED,
+        Refusal::PreconditionFailed(_) => error_catalogue::PRECONDITION_FAILED,
+        Refusal::AgentSelfOnly => error_catalogue::AGENT_SELF_ONLY,
+        Refusal::AgentIdMismatch => error_catalogue::AGENT_ID_MISMATCH,
+        Refusal::ReservedName => error_catalogue::RESERVED_NAME,
+        Refusal::DuplicateName => error_catalogue::DUPLICATE_NAME,
+        Refusal::TooManyServers => error_catalogue::TOO_MANY_SERVERS,
+        Refusal::NotOauthServer => error_catalogue::NOT_OAUTH_SERVER,
+        Refusal::SigninInsecureAddress => error_catalogue::SIGNIN_INSECURE_ADDRESS,
+        Refusal::NavigationOnly => error_catalogue::NAVIGATION_ONLY,
+        Refusal::AgentCannotDecide => error_catalogue::AGENT_CANNOT_DECIDE,
+        Refusal::SessionExists => error_catalogue::SESSION_EXISTS,
+        Refusal::SessionClosed => error_catalogue::SESSION_CLOSED,
+        Refusal::SessionReadOnly => error_catalogue::SESSION_READ_ONLY,
+        Refusal::QueueFull => error_catalogue::QUEUE_FULL,
+        Refusal::RuntimeCannotResume => error_catalogue::RUNTIME_CANNOT_RESUME,
+        Refusal::InteractionAlreadyResolved(..) => error_catalogue::INTERACTION_ALREADY_RESOLVED,
+        Refusal::InteractionChanged(_) => error_catalogue::INTERACTION_CHANGED,
+        Refusal::OptionNotOffered(_) => error_catalogue::OPTION_NOT_OFFERED,
+        Refusal::UseSessionRoute(_) => error_catalogue::USE_SESSION_ROUTE,
         Refusal::ApprovalRequired(_) => APPROVAL_REQUIRED,
-        Refusal::ApprovalDenied(_) => catalogue::APPROVAL_DENIED,
-        Refusal::TooManyApprovals(_) => catalogue::TOO_MANY_APPROVALS,
-        Refusal::RequesterCannotDecide => catalogue::REQUESTER_CANNOT_DECIDE,
-        Refusal::ApprovalExpired => catalogue::APPROVAL_EXPIRED,
-        Refusal::ApprovalNotPending(_) => catalogue::APPROVAL_NOT_PENDING,
-        Refusal::ApprovalChanged => catalogue::APPROVAL_CHANGED,
-        Refusal::TurnNotRunnable => catalogue::TURN_NOT_RUNNABLE,
-        Refusal::TurnWasStopped => catalogue::TURN_WAS_STOPPED,
-        Refusal::TooManyPostsThisTurn => catalogue::TOO_MANY_POSTS_THIS_TURN,
-        Refusal::TooManyCanvasOpsThisTurn => catalogue::TOO_MANY_CANVAS_OPS_THIS_TURN,
-        Refusal::TurnBudgetReached(_) => catalogue::TURN_BUDGET_REACHED,
-        Refusal::IdempotencyInProgress => catalogue::IDEMPOTENCY_IN_PROGRESS,
-        Refusal::IdempotencyKeyReused => catalogue::IDEMPOTENCY_KEY_REUSED,
-        Refusal::SecretAlreadyShown(_) => catalogue::SECRET_ALREADY_SHOWN,
-        Refusal::UnknownRuntime => catalogue::UNKNOWN_RUNTIME,
-        Refusal::UnsupportedPermissionMode(_) => catalogue::UNSUPPORTED_PERMISSION_MODE,
-        Refusal::NotADirectory => catalogue::NOT_A_DIRECTORY,
-        Refusal::NotAFile => catalogue::NOT_A_FILE,
-        Refusal::InvalidPath(_) => catalogue::INVALID_PATH,
-        Refusal::NullByte => catalogue::NULL_BYTE,
-        Refusal::OutsideBoundary => catalogue::OUTSIDE_BOUNDARY,
-        Refusal::PermissionDenied => catalogue::PERMISSION_DENIED,
-        Refusal::FileTooLarge => catalogue::FILE_TOO_LARGE,
-        Refusal::BinaryFile => catalogue::BINARY_FILE,
-        Refusal::NotUtf8 => catalogue::NOT_UTF8,
-        Refusal::NotACheckbox => catalogue::NOT_A_CHECKBOX,
-        Refusal::FileGateFull => catalogue::FILE_GATE_FULL,
-        Refusal::FileGateTimeout => catalogue::FILE_GATE_TIMEOUT,
-        Refusal::FileIdentityChanged => catalogue::FILE_IDENTITY_CHANGED,
-        Refusal::FileConflict(_) => catalogue::CONFLICT,
-        Refusal::DocumentNotChat => catalogue::DOCUMENT_NOT_CHAT,
-        Refusal::DocumentFileMismatch => catalogue::DOCUMENT_FILE_MISMATCH,
-        Refusal::DocumentIncarnationChanged => catalogue::DOCUMENT_INCARNATION_CHANGED,
-        Refusal::DocEventIdConflict => catalogue::DOC_EVENT_ID_CONFLICT,
-        Refusal::UnsupportedType => catalogue::UNSUPPORTED_TYPE,
-        Refusal::AlreadyExists => catalogue::ALREADY_EXISTS,
-        Refusal::PortNotAllowed => catalogue::PORT_NOT_ALLOWED,
-        Refusal::BadToken => catalogue::BAD_TOKEN,
-        Refusal::WrongScope => catalogue::WRONG_SCOPE,
-        Refusal::TokenExpired => catalogue::TOKEN_EXPIRED,
-        Refusal::ServiceWorkerRefused => catalogue::SERVICE_WORKER_REFUSED,
-        Refusal::AutonomyNotAcknowledged(_) => catalogue::AUTONOMY_NOT_ACKNOWLEDGED,
-        Refusal::AgentTokenRequired => catalogue::AGENT_TOKEN_REQUIRED,
-        Refusal::TooManyCallsAtOnce => catalogue::TOO_MANY_CALLS_AT_ONCE,
-        Refusal::AuthRequired => catalogue::AUTH_REQUIRED,
-        Refusal::NotTheOwner => catalogue::NOT_THE_OWNER,
-        Refusal::CallerInDoubt => catalogue::CALLER_IN_DOUBT,
-        Refusal::AgentIdentityUnverified => catalogue::AGENT_IDENTITY_UNVERIFIED,
-        Refusal::SetupRequired => catalogue::SETUP_REQUIRED,
-        Refusal::InvalidCredentials => catalogue::INVALID_CREDENTIALS,
-        Refusal::HumansOnly => catalogue::HUMANS_ONLY,
-        Refusal::InteractiveOnly => catalogue::INTERACTIVE_ONLY,
-        Refusal::PasswordChangeRequired => catalogue::PASSWORD_CHANGE_REQUIRED,
-        Refusal::RegistrationClosed => catalogue::REGISTRATION_CLOSED,
-        Refusal::SetupCodeWrong => catalogue::SETUP_CODE_WRONG,
-        Refusal::OwnerOnly => catalogue::OWNER_ONLY,
-        Refusal::BrowserUrlNotAllowed => catalogue::URL_NOT_ALLOWED,
-        Refusal::OwnerHereOnly => catalogue::OWNER_HERE_ONLY,
-        Refusal::LocalBrowserRefused => catalogue::LOCAL_BROWSER_REFUSED,
-        Refusal::NotFound(Thing::Tab) => catalogue::TAB_NOT_FOUND,
-        Refusal::BrowserNotConnected => catalogue::NOT_CONNECTED,
-        Refusal::BrowserBusy => catalogue::BUSY,
-        Refusal::BrowserProfileInUse => catalogue::PROFILE_IN_USE,
-        Refusal::BrowserStale => catalogue::STALE,
-        Refusal::BrowserWrongMode => catalogue::WRONG_MODE,
-        Refusal::BrowserTabLimit => catalogue::TAB_LIMIT,
-        Refusal::BrowserNoDialog => catalogue::NO_DIALOG,
-        Refusal::BrowserNoAuthRequest => catalogue::NO_AUTH_REQUEST,
-        Refusal::BrowserInputQueueFull => catalogue::INPUT_QUEUE_FULL,
-        Refusal::BrowserTooManyViewers => catalogue::TOO_MANY_VIEWERS,
-        Refusal::BrowserDisabled => catalogue::BROWSER_DISABLED,
-        Refusal::BrowserTimeout => catalogue::BROWSER_TIMEOUT,
+        Refusal::ApprovalDenied(_) => error_catalogue::APPROVAL_DENIED,
+        Refusal::TooManyApprovals(_) => error_catalogue::TOO_MANY_APPROVALS,
+        Refusal::RequesterCannotDecide => error_catalogue::REQUESTER_CANNOT_DECIDE,
+        Refusal::ApprovalExpired => error_catalogue::APPROVAL_EXPIRED,
+        Refusal::ApprovalNotPending(_) => error_catalogue::APPROVAL_NOT_PENDING,
+        Refusal::ApprovalChanged => error_catalogue::APPROVAL_CHANGED,
+        Refusal::TurnNotRunnable => error_catalogue::TURN_NOT_RUNNABLE,
+        Refusal::TurnWasStopped => error_catalogue::TURN_WAS_STOPPED,
+        Refusal::TooManyPostsThisTurn => error_catalogue::TOO_MANY_POSTS_THIS_TURN,
+        Refusal::TooManyCanvasOpsThisTurn => error_catalogue::TOO_MANY_CANVAS_OPS_THIS_TURN,
+        Refusal::TurnBudgetReached(_) => error_catalogue::TURN_BUDGET_REACHED,
+        Refusal::IdempotencyInProgress => error_catalogue::IDEMPOTENCY_IN_PROGRESS,
+        Refusal::IdempotencyKeyReused => error_catalogue::IDEMPOTENCY_KEY_REUSED,
+        Refusal::SecretAlreadyShown(_) => error_catalogue::SECRET_ALREADY_SHOWN,
+        Refusal::UnknownRuntime => error_catalogue::UNKNOWN_RUNTIME,
+        Refusal::UnsupportedPermissionMode(_) => error_catalogue::UNSUPPORTED_PERMISSION_MODE,
+        Refusal::NotADirectory => error_catalogue::NOT_A_DIRECTORY,
+        Refusal::NotAFile => error_catalogue::NOT_A_FILE,
+        Refusal::InvalidPath(_) => error_catalogue::INVALID_PATH,
+        Refusal::NullByte => error_catalogue::NULL_BYTE,
+        Refusal::OutsideBoundary => error_catalogue::OUTSIDE_BOUNDARY,
+        Refusal::PermissionDenied => error_catalogue::PERMISSION_DENIED,
+        Refusal::FileTooLarge => error_catalogue::FILE_TOO_LARGE,
+        Refusal::BinaryFile => error_catalogue::BINARY_FILE,
+        Refusal::NotUtf8 => error_catalogue::NOT_UTF8,
+        Refusal::NotACheckbox => error_catalogue::NOT_A_CHECKBOX,
+        Refusal::FileGateFull => error_catalogue::FILE_GATE_FULL,
+        Refusal::FileGateTimeout => error_catalogue::FILE_GATE_TIMEOUT,
+        Refusal::FileIdentityChanged => error_catalogue::FILE_IDENTITY_CHANGED,
+        Refusal::FileConflict(_) => error_catalogue::CONFLICT,
+        Refusal::DocumentNotChat => error_catalogue::DOCUMENT_NOT_CHAT,
+        Refusal::DocumentFileMismatch => error_catalogue::DOCUMENT_FILE_MISMATCH,
+        Refusal::DocumentIncarnationChanged => error_catalogue::DOCUMENT_INCARNATION_CHANGED,
+        Refusal::DocEventIdConflict => error_catalogue::DOC_EVENT_ID_CONFLICT,
+        Refusal::UnsupportedType => error_catalogue::UNSUPPORTED_TYPE,
+        Refusal::AlreadyExists => error_catalogue::ALREADY_EXISTS,
+        Refusal::PortNotAllowed => error_catalogue::PORT_NOT_ALLOWED,
+        Refusal::BadToken => error_catalogue::BAD_TOKEN,
+        Refusal::WrongScope => error_catalogue::WRONG_SCOPE,
+        Refusal::TokenExpired => error_catalogue::TOKEN_EXPIRED,
+        Refusal::ServiceWorkerRefused => error_catalogue::SERVICE_WORKER_REFUSED,
+        Refusal::AutonomyNotAcknowledged(_) => error_catalogue::AUTONOMY_NOT_ACKNOWLEDGED,
+        Refusal::AgentTokenRequired => error_catalogue::AGENT_TOKEN_REQUIRED,
+        Refusal::TooManyCallsAtOnce => error_catalogue::TOO_MANY_CALLS_AT_ONCE,
+        Refusal::AuthRequired => error_catalogue::AUTH_REQUIRED,
+        Refusal::NotTheOwner => error_catalogue::NOT_THE_OWNER,
+        Refusal::CallerInDoubt => error_catalogue::CALLER_IN_DOUBT,
+        Refusal::AgentIdentityUnverified => error_catalogue::AGENT_IDENTITY_UNVERIFIED,
+        Refusal::SetupRequired => error_catalogue::SETUP_REQUIRED,
+        Refusal::InvalidCredentials => error_catalogue::INVALID_CREDENTIALS,
+        Refusal::HumansOnly => error_catalogue::HUMANS_ONLY,
+        Refusal::InteractiveOnly => error_catalogue::INTERACTIVE_ONLY,
+        Refusal::PasswordChangeRequired => error_catalogue::PASSWORD_CHANGE_REQUIRED,
+        Refusal::RegistrationClosed => error_catalogue::REGISTRATION_CLOSED,
+        Refusal::SetupCodeWrong => error_catalogue::SETUP_CODE_WRONG,
+        Refusal::OwnerOnly => error_catalogue::OWNER_ONLY,
+        Refusal::BrowserUrlNotAllowed => error_catalogue::URL_NOT_ALLOWED,
+        Refusal::OwnerHereOnly => error_catalogue::OWNER_HERE_ONLY,
+        Refusal::LocalBrowserRefused => error_catalogue::LOCAL_BROWSER_REFUSED,
+        Refusal::NotFound(ResourceKind::Tab) => error_catalogue::TAB_NOT_FOUND,
+        Refusal::BrowserNotConnected => error_catalogue::NOT_CONNECTED,
+        Refusal::BrowserBusy => error_catalogue::BUSY,
+        Refusal::BrowserProfileInUse => error_catalogue::PROFILE_IN_USE,
+        Refusal::BrowserStale => error_catalogue::STALE,
+        Refusal::BrowserWrongMode => error_catalogue::WRONG_MODE,
+        Refusal::BrowserTabLimit => error_catalogue::TAB_LIMIT,
+        Refusal::BrowserNoDialog => error_catalogue::NO_DIALOG,
+        Refusal::BrowserNoAuthRequest => error_catalogue::NO_AUTH_REQUEST,
+        Refusal::BrowserInputQueueFull => error_catalogue::INPUT_QUEUE_FULL,
+        Refusal::BrowserTooManyViewers => error_catalogue::TOO_MANY_VIEWERS,
+        Refusal::BrowserDisabled => error_catalogue::BROWSER_DISABLED,
+        Refusal::BrowserTimeout => error_catalogue::BROWSER_TIMEOUT,
         Refusal::Cloud(refused) => cloud::doc(*refused),
         Refusal::Connector(refused) => connectors::doc(refused),
-        Refusal::NotFound(Thing::Account) => catalogue::ACCOUNT_NOT_FOUND,
-        Refusal::NotFound(Thing::Agent) => catalogue::AGENT_NOT_FOUND,
-        Refusal::NotFound(Thing::Approval) => catalogue::APPROVAL_NOT_FOUND,
-        Refusal::NotFound(Thing::Backup) => catalogue::BACKUP_NOT_FOUND,
-        Refusal::NotFound(Thing::RevivedCredential) => catalogue::REVIVED_CREDENTIAL_NOT_FOUND,
-        Refusal::BackupDamaged(_) => catalogue::BACKUP_DAMAGED,
-        Refusal::LaterPasswordMissing => catalogue::LATER_PASSWORD_MISSING,
-        Refusal::NotFound(Thing::Attachment) => catalogue::ATTACHMENT_NOT_FOUND,
-        Refusal::NotFound(Thing::Author) => catalogue::AUTHOR_NOT_FOUND,
-        Refusal::NotFound(Thing::Document) => catalogue::CANVAS_DOCUMENT_NOT_FOUND,
-        Refusal::NotFound(Thing::Entry) => catalogue::ENTRY_NOT_FOUND,
-        Refusal::NotFound(Thing::Key) => catalogue::KEY_NOT_FOUND,
-        Refusal::NotFound(Thing::McpServer) => catalogue::SERVER_NOT_FOUND,
-        Refusal::NotFound(Thing::Member) => catalogue::MEMBER_NOT_FOUND,
-        Refusal::NotFound(Thing::Path) => catalogue::NOT_FOUND,
-        Refusal::NotFound(Thing::Preview) => catalogue::PREVIEW_NOT_FOUND,
-        Refusal::NotFound(Thing::Room) => catalogue::ROOM_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Account) => error_catalogue::ACCOUNT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Agent) => error_catalogue::AGENT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Approval) => error_catalogue::APPROVAL_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Backup) => error_catalogue::BACKUP_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::RevivedCredential) => {
+            error_catalogue::REVIVED_CREDENTIAL_NOT_FOUND
+        }
+        Refusal::BackupDamaged(_) => error_catalogue::BACKUP_DAMAGED,
+        Refusal::LaterPasswordMissing => error_catalogue::LATER_PASSWORD_MISSING,
+        Refusal::NotFound(ResourceKind::Attachment) => error_catalogue::ATTACHMENT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Author) => error_catalogue::AUTHOR_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Document) => error_catalogue::CANVAS_DOCUMENT_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Entry) => error_catalogue::ENTRY_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Key) => error_catalogue::KEY_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::McpServer) => error_catalogue::SERVER_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Member) => error_catalogue::MEMBER_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Path) => error_catalogue::NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Preview) => error_catalogue::PREVIEW_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Room) => error_catalogue::ROOM_NOT_FOUND,
         // The same code as where a body names it, with the status of a path that leads nowhere.
-        Refusal::NotFound(Thing::Runtime) => ErrorDoc {
+        Refusal::NotFound(ResourceKind::Runtime) => ErrorDoc {
             status: 404,
-            ..catalogue::UNKNOWN_RUNTIME
+            ..error_catalogue::UNKNOWN_RUNTIME
         },
-        Refusal::NotFound(Thing::Signin) => catalogue::SIGNIN_NOT_FOUND,
-        Refusal::NotFound(Thing::Session) => catalogue::SESSION_NOT_FOUND,
-        Refusal::NotFound(Thing::Token) => catalogue::TOKEN_NOT_FOUND,
-        Refusal::NotFound(Thing::PendingApproval) => catalogue::NO_PENDING_APPROVAL,
-        Refusal::NotFound(Thing::PendingQuestion) => catalogue::NO_PENDING_QUESTION,
-        Refusal::NotFound(Thing::QueuedMessage) => catalogue::QUEUED_MESSAGE_NOT_FOUND,
-        Refusal::NotFound(Thing::Turn) => catalogue::TURN_NOT_FOUND,
-        Refusal::AuthorNotChangeable => catalogue::AUTHOR_NOT_CHANGEABLE,
-        Refusal::AuthorRetired => catalogue::AUTHOR_RETIRED,
-        Refusal::HandleTaken => catalogue::HANDLE_TAKEN,
-        Refusal::HandleReserved => catalogue::HANDLE_RESERVED,
-        Refusal::SlugTaken => catalogue::SLUG_TAKEN,
-        Refusal::OwnerMustBePresent => catalogue::OWNER_MUST_BE_PRESENT,
-        Refusal::SystemRoom => catalogue::SYSTEM_ROOM,
-        Refusal::NotABridgedRoom => catalogue::NOT_A_BRIDGED_ROOM,
-        Refusal::RoomArchived => catalogue::ROOM_ARCHIVED,
-        Refusal::NotAMember => catalogue::NOT_A_MEMBER,
-        Refusal::AttachmentMissing => catalogue::ATTACHMENT_MISSING,
-        Refusal::TooManyAttachments(_) => catalogue::TOO_MANY_ATTACHMENTS,
-        Refusal::AttachmentTooLarge(_) => catalogue::PAYLOAD_TOO_LARGE,
-        Refusal::AttachmentAlreadyPosted => catalogue::ATTACHMENT_ALREADY_POSTED,
-        Refusal::AttachmentStoreFull(_) => catalogue::STORAGE_FULL,
-        Refusal::CanvasBeingEdited(_) => catalogue::CANVAS_BEING_EDITED,
-        Refusal::AuthModeLocal => catalogue::AUTH_MODE_LOCAL,
-        Refusal::EmailTaken => catalogue::EMAIL_TAKEN,
-        Refusal::OwnerAccount => catalogue::OWNER_ACCOUNT,
-        Refusal::TooManyKeys => catalogue::TOO_MANY_KEYS,
-        Refusal::NestedThread => catalogue::NESTED_THREAD,
-        Refusal::TooManyReactions => catalogue::TOO_MANY_REACTIONS,
-        Refusal::AgentExists(_) => catalogue::AGENT_EXISTS,
-        Refusal::AgentRetired => catalogue::AGENT_RETIRED,
-        Refusal::LimitReached(_) => catalogue::LIMIT_REACHED,
-        Refusal::RateLimited(_) => catalogue::RATE_LIMITED,
-        Refusal::ReactionRateLimited(_) => catalogue::REACTION_RATE_LIMITED,
-        Refusal::TooManyStreams => catalogue::TOO_MANY_STREAMS,
-        Refusal::Overloaded => catalogue::OVERLOADED,
-        Refusal::ShuttingDown => catalogue::SHUTTING_DOWN,
+        Refusal::NotFound(ResourceKind::Signin) => error_catalogue::SIGNIN_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Session) => error_catalogue::SESSION_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Token) => error_catalogue::TOKEN_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::PendingApproval) => error_catalogue::NO_PENDING_APPROVAL,
+        Refusal::NotFound(ResourceKind::PendingQuestion) => error_catalogue::NO_PENDING_QUESTION,
+        Refusal::NotFound(ResourceKind::QueuedMessage) => error_catalogue::QUEUED_MESSAGE_NOT_FOUND,
+        Refusal::NotFound(ResourceKind::Turn) => error_catalogue::TURN_NOT_FOUND,
+        Refusal::AuthorNotChangeable => error_catalogue::AUTHOR_NOT_CHANGEABLE,
+        Refusal::AuthorRetired => error_catalogue::AUTHOR_RETIRED,
+        Refusal::HandleTaken => error_catalogue::HANDLE_TAKEN,
+        Refusal::HandleReserved => error_catalogue::HANDLE_RESERVED,
+        Refusal::SlugTaken => error_catalogue::SLUG_TAKEN,
+        Refusal::OwnerMustBePresent => error_catalogue::OWNER_MUST_BE_PRESENT,
+        Refusal::SystemRoom => error_catalogue::SYSTEM_ROOM,
+        Refusal::NotABridgedRoom => error_catalogue::NOT_A_BRIDGED_ROOM,
+        Refusal::RoomArchived => error_catalogue::ROOM_ARCHIVED,
+        Refusal::NotAMember => error_catalogue::NOT_A_MEMBER,
+        Refusal::AttachmentMissing => error_catalogue::ATTACHMENT_MISSING,
+        Refusal::TooManyAttachments(_) => error_catalogue::TOO_MANY_ATTACHMENTS,
+        Refusal::AttachmentTooLarge(_) => error_catalogue::PAYLOAD_TOO_LARGE,
+        Refusal::AttachmentAlreadyPosted => error_catalogue::ATTACHMENT_ALREADY_POSTED,
+        Refusal::AttachmentStoreFull(_) => error_catalogue::STORAGE_FULL,
+        Refusal::CanvasBeingEdited(_) => error_catalogue::CANVAS_BEING_EDITED,
+        Refusal::AuthModeLocal => error_catalogue::AUTH_MODE_LOCAL,
+        Refusal::EmailTaken => error_catalogue::EMAIL_TAKEN,
+        Refusal::OwnerAccount => error_catalogue::OWNER_ACCOUNT,
+        Refusal::TooManyKeys => error_catalogue::TOO_MANY_KEYS,
+        Refusal::NestedThread => error_catalogue::NESTED_THREAD,
+        Refusal::TooManyReactions => error_catalogue::TOO_MANY_REACTIONS,
+        Refusal::AgentExists(_) => error_catalogue::AGENT_EXISTS,
+        Refusal::AgentRetired => error_catalogue::AGENT_RETIRED,
+        Refusal::LimitReached(_) => error_catalogue::LIMIT_REACHED,
+        Refusal::RateLimited(_) => error_catalogue::RATE_LIMITED,
+        Refusal::ReactionRateLimited(_) => error_catalogue::REACTION_RATE_LIMITED,
+        Refusal::TooManyStreams => error_catalogue::TOO_MANY_STREAMS,
+        Refusal::Overloaded => error_catalogue::OVERLOADED,
+        Refusal::ShuttingDown => error_catalogue::SHUTTING_DOWN,
     }
 }
 

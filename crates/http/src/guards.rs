@@ -15,19 +15,19 @@ use axum::{
     },
     response::IntoResponse,
 };
-use guildhall_hall::peers::PeerWord;
+use guildhall_hall::peer_lookup::PeerOwner;
 use guildhall_listener::{Forwarded, HEADERS_BYTES_MAX, Rejection};
 use guildhall_wire::errors::ErrorEnvelope;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue,
     docs::ErrorDoc,
+    error_catalogue,
     errors::ApiError,
-    origin::{Allowed, host_allowed, host_and_port_allowed, is_served_path, origin_allowed},
+    origin::{AllowedSources, host_allowed, host_and_port_allowed, is_served_path, origin_allowed},
     preconditions,
     previews::came_through_a_preview,
-    problem,
+    problem_json,
     request_id::{MakeId, REQUEST_ID, RequestId},
 };
 
@@ -38,7 +38,7 @@ pub const TARGET_BYTES_MAX: usize = 8 * 1_024;
 
 /// A no that needs nothing but the head of the request, or the listener's own state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum GuardRefusal {
     /// No `Host`, or more than one.
     HostLines,
     /// The target names another server than `Host`.
@@ -72,22 +72,24 @@ pub enum Refused {
     Broken,
 }
 
-impl Refused {
+impl GuardRefusal {
     /// The code of the refusal. Source: contract 1.2.
     fn doc(self) -> ErrorDoc {
         match self {
             Self::HostLines | Self::AuthorityMismatch | Self::PathEncoding | Self::Unreadable => {
-                catalogue::BAD_REQUEST
+                error_catalogue::BAD_REQUEST
             }
-            Self::TargetTooLong => catalogue::URI_TOO_LONG,
-            Self::HeadersTooLarge => catalogue::HEADERS_TOO_LARGE,
-            Self::HeadTimeout | Self::BodyTimeout => catalogue::REQUEST_TIMEOUT,
-            Self::HostNotAllowed => catalogue::HOST_NOT_ALLOWED,
-            Self::OriginNotAllowed | Self::CameThroughAPreview => catalogue::ORIGIN_NOT_ALLOWED,
-            Self::LocalBrowser => catalogue::LOCAL_BROWSER_REFUSED,
-            Self::NoRoute => catalogue::NOT_FOUND,
-            Self::Overloaded => catalogue::OVERLOADED,
-            Self::Broken => catalogue::INTERNAL_ERROR,
+            Self::TargetTooLong => error_catalogue::URI_TOO_LONG,
+            Self::HeadersTooLarge => error_catalogue::HEADERS_TOO_LARGE,
+            Self::HeadTimeout | Self::BodyTimeout => error_catalogue::REQUEST_TIMEOUT,
+            Self::HostNotAllowed => error_catalogue::HOST_NOT_ALLOWED,
+            Self::OriginNotAllowed | Self::CameThroughAPreview => {
+                error_catalogue::ORIGIN_NOT_ALLOWED
+            }
+            Self::LocalBrowser => error_catalogue::LOCAL_BROWSER_REFUSED,
+            Self::NoRoute => error_catalogue::NOT_FOUND,
+            Self::Overloaded => error_catalogue::OVERLOADED,
+            Self::Broken => error_catalogue::INTERNAL_ERROR,
         }
     }
 
@@ -139,7 +141,7 @@ impl Refused {
     }
 
     /// The whole answer as bytes, for a request that could not be read; the connection ends.
-    pub fn on_the_wire(self, id: &RequestId) -> Vec<u8> {
+    pub fn to_bytes(self, id: &RequestId) -> Vec<u8> {
         let (doc, details) = (self.doc(), self.details());
         let envelope = ErrorEnvelope {
             error: self.sentence().to_owned(),
@@ -164,7 +166,7 @@ impl Refused {
     }
 }
 
-impl From<Rejection> for Refused {
+impl From<Rejection> for GuardRefusal {
     fn from(rejection: Rejection) -> Self {
         match rejection {
             Rejection::Unreadable => Self::Unreadable,
@@ -178,19 +180,19 @@ impl From<Rejection> for Refused {
     }
 }
 
-impl From<Refused> for ApiError {
-    fn from(refused: Refused) -> Self {
+impl From<GuardRefusal> for ApiError {
+    fn from(refused: GuardRefusal) -> Self {
         let error = Self::new(refused.doc())
-            .saying(refused.sentence())
+            .with_sentence(refused.sentence())
             .with_details(refused.details());
         match refused {
-            Refused::Overloaded => error.with_header(RETRY_AFTER, 1),
+            GuardRefusal::Overloaded => error.with_header(RETRY_AFTER, 1),
             _ => error,
         }
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for GuardRefusal {
     fn into_response(self) -> Response<Body> {
         ApiError::from(self).into_response()
     }
@@ -204,7 +206,7 @@ const NO_REFERRER: &str = "no-referrer";
 /// The guards of one server, the same for all its listeners.
 #[derive(Clone, Debug)]
 pub struct Guards {
-    allowed: Allowed,
+    allowed: AllowedSources,
     make_id: MakeId,
     /// What a served page may do, and who may frame it.
     served_policy: HeaderValue,
@@ -218,7 +220,7 @@ const SERVED_SANDBOX: &str =
 
 impl Guards {
     /// Guards that let in what is `allowed`, and name requests by `make_id`.
-    pub fn new(allowed: Allowed, make_id: MakeId) -> Self {
+    pub fn new(allowed: AllowedSources, make_id: MakeId) -> Self {
         let framers = allowed.origins.iter();
         let framers: String = framers.map(|origin| format!(" {origin}")).collect();
         let policy = HeaderValue::try_from(format!("{SERVED_SANDBOX}{framers}"));
@@ -233,7 +235,7 @@ impl Guards {
     /// The same for the listener of a preview on `port`: a request names that port, where it comes
     /// from is asked where it matters, and answers are left as they are.
     #[must_use]
-    pub fn of_preview(self, port: u16) -> Self {
+    pub fn for_preview(self, port: u16) -> Self {
         Self {
             preview: Some(port),
             ..self
@@ -265,28 +267,28 @@ impl Guards {
     /// kernel says of the connection.
     ///
     /// # Errors
-    /// [`Refused::LocalBrowser`].
+    /// [`GuardRefusal::LocalBrowser`].
     ///
     /// Source: contract 7.9, "Isolation rule".
-    pub fn check_peer<B>(&self, request: &Request<B>, word: PeerWord) -> Result<(), Refused> {
-        let is_page = word == PeerWord::Browser;
+    pub fn check_peer<B>(&self, request: &Request<B>, word: PeerOwner) -> Result<(), GuardRefusal> {
+        let is_page = word == PeerOwner::Browser;
         if is_page && self.preview.is_none() && !is_served_path(request.uri().path()) {
-            return Err(Refused::LocalBrowser);
+            return Err(GuardRefusal::LocalBrowser);
         }
         Ok(())
     }
 
     /// What the answer to `request` will carry, whatever becomes of the request.
-    pub fn begin<B>(&self, request: &Request<B>) -> Passage {
+    pub fn response_policy<B>(&self, request: &Request<B>) -> ResponsePolicy {
         let headers = request.headers();
         let if_none_match = headers.get(IF_NONE_MATCH);
         let is_served = self.preview.is_none() && is_served_path(request.uri().path());
-        Passage {
+        ResponsePolicy {
             served_policy: is_served.then(|| self.served_policy.clone()),
             is_foreign: self.preview.is_some(),
             id: RequestId::of(headers, self.make_id),
             is_api: is_api_path(request.uri().path()),
-            wants_problems: problem::is_preferred(headers),
+            wants_problems: problem_json::is_preferred(headers),
             known: if_none_match
                 .filter(|_| request.method().is_safe())
                 .cloned(),
@@ -297,27 +299,27 @@ impl Guards {
     ///
     /// # Errors
     /// The first check that fails, in the order of contract 1.3, rows 1 to 3.
-    pub fn check<B>(&self, request: &Request<B>) -> Result<(), Refused> {
+    pub fn check<B>(&self, request: &Request<B>) -> Result<(), GuardRefusal> {
         let (method, uri, headers) = (request.method(), request.uri(), request.headers());
         let host = framing(uri, headers)?;
         sizes(uri, headers)?;
-        let host = host.to_str().map_err(|_| Refused::HostNotAllowed)?;
+        let host = host.to_str().map_err(|_| GuardRefusal::HostNotAllowed)?;
         if let Some(port) = self.preview {
             let is_allowed = host_and_port_allowed(host, port, &self.allowed);
-            return is_allowed.then_some(()).ok_or(Refused::HostNotAllowed);
+            return is_allowed.then_some(()).ok_or(GuardRefusal::HostNotAllowed);
         }
         // Of a served folder the token is looked at first; its route says what does not decode.
         if !is_served_path(uri.path()) && !decodes_to_utf8(uri.path()) {
-            return Err(Refused::PathEncoding);
+            return Err(GuardRefusal::PathEncoding);
         }
         if !host_allowed(host, &self.allowed) {
-            return Err(Refused::HostNotAllowed);
+            return Err(GuardRefusal::HostNotAllowed);
         }
         if came_through_a_preview(headers) {
-            return Err(Refused::CameThroughAPreview);
+            return Err(GuardRefusal::CameThroughAPreview);
         }
         if !origin_allowed(host, method, uri, headers, &self.allowed) {
-            return Err(Refused::OriginNotAllowed);
+            return Err(GuardRefusal::OriginNotAllowed);
         }
         Ok(())
     }
@@ -325,7 +327,7 @@ impl Guards {
 
 /// What a request's answer will carry.
 #[derive(Clone, Debug)]
-pub struct Passage {
+pub struct ResponsePolicy {
     id: RequestId,
     is_api: bool,
     /// What the page may do that is served.
@@ -338,7 +340,7 @@ pub struct Passage {
     known: Option<HeaderValue>,
 }
 
-impl Passage {
+impl ResponsePolicy {
     /// The request's id.
     pub fn id(&self) -> &RequestId {
         &self.id
@@ -346,12 +348,12 @@ impl Passage {
 
     /// Gives an answer the form the caller asked for, and the headers that every answer has.
     /// Source: contract 1.1, 1.2 and 1.9.
-    pub fn sign(&self, response: &mut Response<Body>) {
+    pub fn apply(&self, response: &mut Response<Body>) {
         if self.is_foreign {
             return;
         }
         if self.wants_problems {
-            problem::put(response, &self.id);
+            problem_json::rewrite(response, &self.id);
         }
         if self.is_known(response) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -408,17 +410,17 @@ pub fn is_api_path(path: &str) -> bool {
 }
 
 /// One `Host`, and no second opinion about it in the request line.
-fn framing<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<&'a HeaderValue, Refused> {
+fn framing<'a>(uri: &Uri, headers: &'a HeaderMap) -> Result<&'a HeaderValue, GuardRefusal> {
     let mut hosts = headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else {
-        return Err(Refused::HostLines);
+        return Err(GuardRefusal::HostLines);
     };
     let agrees = uri.authority().is_none_or(|authority| {
         host.as_bytes()
             .eq_ignore_ascii_case(authority.as_str().as_bytes())
     });
     if !agrees {
-        return Err(Refused::AuthorityMismatch);
+        return Err(GuardRefusal::AuthorityMismatch);
     }
     Ok(host)
 }
@@ -448,21 +450,21 @@ fn decodes_to_utf8(path: &str) -> bool {
     std::str::from_utf8(&decoded).is_ok()
 }
 
-fn sizes(uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
+fn sizes(uri: &Uri, headers: &HeaderMap) -> Result<(), GuardRefusal> {
     let scheme = uri
         .scheme_str()
         .map_or(0, |scheme| scheme.len() + "://".len());
     let authority = uri.authority().map_or(0, |name| name.as_str().len());
     let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
     if scheme + authority + path > TARGET_BYTES_MAX {
-        return Err(Refused::TargetTooLong);
+        return Err(GuardRefusal::TargetTooLong);
     }
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.as_str().len() + ": \r\n".len() + value.len())
         .sum();
     if headers.len() > HEADERS_MAX || bytes > HEADERS_BYTES_MAX {
-        return Err(Refused::HeadersTooLarge);
+        return Err(GuardRefusal::HeadersTooLarge);
     }
     Ok(())
 }

@@ -3,24 +3,24 @@
 use super::*;
 
 fn guards() -> Guards {
-    Guards::new(Allowed::default(), || "fresh".to_owned())
+    Guards::new(AllowedSources::default(), || "fresh".to_owned())
 }
 
 fn get(target: &str) -> axum::http::request::Builder {
     Request::builder().uri(target)
 }
 
-fn check(request: axum::http::request::Builder) -> Result<(), Refused> {
+fn check(request: axum::http::request::Builder) -> Result<(), GuardRefusal> {
     guards().check(&request.body(()).unwrap())
 }
 
 #[test]
 fn a_request_names_its_host_once() {
     assert_eq!(check(get("/").header("host", "localhost")), Ok(()));
-    assert_eq!(check(get("/")), Err(Refused::HostLines));
+    assert_eq!(check(get("/")), Err(GuardRefusal::HostLines));
     for second in ["localhost", "evil.test"] {
         let two = get("/").header("host", "localhost").header("host", second);
-        assert_eq!(check(two), Err(Refused::HostLines), "{second}");
+        assert_eq!(check(two), Err(GuardRefusal::HostLines), "{second}");
     }
 }
 
@@ -37,7 +37,11 @@ fn the_request_line_may_only_repeat_the_host() {
         "localhost:80",
         "me@localhost:4747",
     ] {
-        assert_eq!(absolute(other), Err(Refused::AuthorityMismatch), "{other}");
+        assert_eq!(
+            absolute(other),
+            Err(GuardRefusal::AuthorityMismatch),
+            "{other}"
+        );
     }
 }
 
@@ -63,7 +67,7 @@ fn a_path_decodes_to_text() {
         "/%zz",
         "/%+1",
     ] {
-        assert_eq!(path(bad), Err(Refused::PathEncoding), "{bad}");
+        assert_eq!(path(bad), Err(GuardRefusal::PathEncoding), "{bad}");
     }
 }
 
@@ -73,8 +77,11 @@ fn a_target_has_its_limit() {
         check(get(&format!("/{}", "a".repeat(bytes - 1))).header("host", "localhost"))
     };
     assert_eq!(target(TARGET_BYTES_MAX), Ok(()));
-    assert_eq!(target(TARGET_BYTES_MAX + 1), Err(Refused::TargetTooLong));
-    assert_eq!(target(60_000), Err(Refused::TargetTooLong));
+    assert_eq!(
+        target(TARGET_BYTES_MAX + 1),
+        Err(GuardRefusal::TargetTooLong)
+    );
+    assert_eq!(target(60_000), Err(GuardRefusal::TargetTooLong));
 }
 
 #[test]
@@ -84,7 +91,7 @@ fn headers_have_their_limits() {
         check((1..count).fold(host, |request, at| request.header(format!("x-{at}"), "v")))
     };
     assert_eq!(lines(HEADERS_MAX), Ok(()));
-    assert_eq!(lines(HEADERS_MAX + 1), Err(Refused::HeadersTooLarge));
+    assert_eq!(lines(HEADERS_MAX + 1), Err(GuardRefusal::HeadersTooLarge));
     let bytes = |count: usize| {
         let spent = "host: localhost\r\n".len() + "x: \r\n".len();
         check(
@@ -94,22 +101,25 @@ fn headers_have_their_limits() {
         )
     };
     assert_eq!(bytes(HEADERS_BYTES_MAX), Ok(()));
-    assert_eq!(bytes(HEADERS_BYTES_MAX + 1), Err(Refused::HeadersTooLarge));
+    assert_eq!(
+        bytes(HEADERS_BYTES_MAX + 1),
+        Err(GuardRefusal::HeadersTooLarge)
+    );
 }
 
 #[test]
 fn the_first_failing_check_answers() {
     let foreign = || get("/%ff").header("origin", "http://evil.test");
     let evil = foreign().header("host", "evil.test");
-    assert_eq!(check(evil), Err(Refused::PathEncoding));
+    assert_eq!(check(evil), Err(GuardRefusal::PathEncoding));
     let evil = get("/")
         .header("host", "evil.test")
         .header("origin", "null");
-    assert_eq!(check(evil), Err(Refused::HostNotAllowed));
+    assert_eq!(check(evil), Err(GuardRefusal::HostNotAllowed));
     let evil = get("/")
         .header("host", "localhost")
         .header("origin", "null");
-    assert_eq!(check(evil), Err(Refused::OriginNotAllowed));
+    assert_eq!(check(evil), Err(GuardRefusal::OriginNotAllowed));
 }
 
 #[test]
@@ -118,7 +128,11 @@ fn what_comes_through_a_preview_is_of_a_foreign_page() {
         let through = get(path)
             .header("host", "localhost")
             .header("via", "1.1 cache, 1.1 guildhall-0198");
-        assert_eq!(check(through), Err(Refused::CameThroughAPreview), "{path}");
+        assert_eq!(
+            check(through),
+            Err(GuardRefusal::CameThroughAPreview),
+            "{path}"
+        );
         let other = get(path)
             .header("host", "localhost")
             .header("via", "1.1 cache");
@@ -128,7 +142,7 @@ fn what_comes_through_a_preview_is_of_a_foreign_page() {
 
 fn signed(path: &str, mut response: Response<Body>) -> HeaderMap {
     let request = get(path).header("x-request-id", "mine").body(()).unwrap();
-    guards().begin(&request).sign(&mut response);
+    guards().response_policy(&request).apply(&mut response);
     response.headers().clone()
 }
 
@@ -182,13 +196,13 @@ fn a_page_with_forms_keeps_its_referrer_policy() {
 
 #[tokio::test]
 async fn a_refusal_is_the_envelope_however_it_leaves() {
-    let response = Refused::HeadersTooLarge.into_response();
+    let response = GuardRefusal::HeadersTooLarge.into_response();
     assert_eq!(response.status(), 431);
     assert_eq!(response.headers()["content-type"], "application/json");
     let body = axum::body::to_bytes(response.into_body(), 1_024)
         .await
         .unwrap();
-    let raw = Refused::HeadersTooLarge.on_the_wire(&guards().new_id());
+    let raw = GuardRefusal::HeadersTooLarge.to_bytes(&guards().new_id());
     let raw = String::from_utf8(raw).unwrap();
     let (head, raw_body) = raw.split_once("\r\n\r\n").unwrap();
     assert!(
@@ -200,7 +214,7 @@ async fn a_refusal_is_the_envelope_however_it_leaves() {
         assert_eq!(
             serde_json::from_slice::<Value>(body).unwrap(),
             json!({
-                "error": catalogue::HEADERS_TOO_LARGE.meaning,
+                "error": error_catalogue::HEADERS_TOO_LARGE.meaning,
                 "code": "HEADERS_TOO_LARGE",
                 "details": { "limitBytes": 32_768 },
             })
@@ -211,7 +225,7 @@ async fn a_refusal_is_the_envelope_however_it_leaves() {
 #[test]
 fn a_busy_server_says_when_to_come_back() {
     assert_eq!(
-        Refused::Overloaded.into_response().headers()["retry-after"],
+        GuardRefusal::Overloaded.into_response().headers()["retry-after"],
         "1"
     );
 }

@@ -22,36 +22,36 @@ use axum::{
 };
 use futures_util::FutureExt;
 use guildhall_hall::{
-    approvals::Listening,
-    outgoing::OUTGOING,
-    peers::{PeerWord, Peers},
+    approvals::ClientPresence,
+    http_client::OUTGOING,
+    peer_lookup::{PeerLookup, PeerOwner},
     tasks::Tasks,
 };
 use guildhall_listener::{
-    Admission, Application, Connection, InFlight, Place, Rejection, TrackedBody, with_close,
+    Admission, Application, Connection, InFlight, Rejection, RequestSlot, TrackedBody, with_close,
 };
 use hyper::body::{Body as _, Incoming};
 use tokio::{net::TcpListener, sync::watch};
 use tower::Service;
 
 use crate::{
-    guards::{Guards, Passage, Refused},
+    guards::{GuardRefusal, Guards, ResponsePolicy},
     metrics::Metrics,
     openapi,
 };
 
-pub use guildhall_listener::{Head, Limits, REQUESTS_IN_FLIGHT_MAX, STREAM_STALL_S};
+pub use guildhall_listener::{Limits, REQUESTS_IN_FLIGHT_MAX, RequestHead, STREAM_STALL_S};
 
 /// Who is at the other end of a request's connection; every request has it as an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
+pub struct ConnectionPeer {
     /// The other end's address.
     pub addr: SocketAddr,
     /// The kernel's word on it.
-    pub word: PeerWord,
+    pub word: PeerOwner,
 }
 
-impl Peer {
+impl ConnectionPeer {
     /// The same for a request that a guildhall sends for somebody else: it is no person of this
     /// computer, whoever holds the connection.
     ///
@@ -59,13 +59,15 @@ impl Peer {
     /// connection in doubt stays nobody's, also for a trusted browser's cookie.
     fn behind_a_server(self) -> Self {
         let word = match self.word {
-            PeerWord::User { .. } | PeerWord::NotAsked | PeerWord::Elsewhere => PeerWord::Elsewhere,
-            PeerWord::InDoubt { .. } => PeerWord::Unknown,
-            word @ (PeerWord::Unknown
-            | PeerWord::Agent(_)
-            | PeerWord::Browser
-            | PeerWord::Stray
-            | PeerWord::AgentListener(_)) => word,
+            PeerOwner::User { .. } | PeerOwner::NotAsked | PeerOwner::Elsewhere => {
+                PeerOwner::Elsewhere
+            }
+            PeerOwner::InDoubt { .. } => PeerOwner::Unknown,
+            word @ (PeerOwner::Unknown
+            | PeerOwner::Agent(_)
+            | PeerOwner::Browser
+            | PeerOwner::Stray
+            | PeerOwner::AgentListener(_)) => word,
         };
         Self { word, ..self }
     }
@@ -82,12 +84,12 @@ impl Peer {
 
     /// Whether the other end is on this machine.
     pub fn is_loopback(&self) -> bool {
-        self.word != PeerWord::Elsewhere
+        self.word != PeerOwner::Elsewhere
     }
 }
 
 /// Who counts what comes and goes through a listener.
-pub trait Counting: Send + Sync {
+pub trait ListenerMetrics: Send + Sync {
     /// So many connections are open.
     fn connections(&self, open: usize);
     /// A request was answered.
@@ -96,7 +98,7 @@ pub trait Counting: Send + Sync {
     fn tidy(&self);
 }
 
-impl Counting for Metrics {
+impl ListenerMetrics for Metrics {
     fn connections(&self, open: usize) {
         self.connections(open);
     }
@@ -106,15 +108,15 @@ impl Counting for Metrics {
     }
 
     fn tidy(&self) {
-        self.tidy();
+        self.run_upkeep();
     }
 }
 
 /// What the listener for agents counts: its answers like all others, but the open connections are
 /// those of the main listener.
-pub struct CountsOfAgents(pub Arc<Metrics>);
+pub struct AgentListenerMetrics(pub Arc<Metrics>);
 
-impl Counting for CountsOfAgents {
+impl ListenerMetrics for AgentListenerMetrics {
     fn connections(&self, _open: usize) {}
 
     fn answered(&self, method: &Method, status: StatusCode, took: Duration) {
@@ -133,9 +135,9 @@ pub struct Listener {
     /// The bounds.
     pub limits: Limits,
     /// Who is asked about loopback connections.
-    pub peers: Peers,
+    pub peers: PeerLookup,
     /// Where connections and answers are counted.
-    pub metrics: Arc<dyn Counting>,
+    pub metrics: Arc<dyn ListenerMetrics>,
     /// Where changes run to their end.
     pub tasks: Tasks,
 }
@@ -143,7 +145,7 @@ pub struct Listener {
 impl Listener {
     /// Serves all `listeners` until `shutdown` is over, see [`guildhall_listener::serve`].
     pub async fn serve(self, listeners: Vec<TcpListener>, shutdown: impl Future<Output = ()>) {
-        let application = Server {
+        let application = HttpApplication {
             router: self.router,
             guards: self.guards,
             peers: self.peers,
@@ -156,11 +158,11 @@ impl Listener {
 }
 
 /// What all connections of one listener share.
-struct Server {
+struct HttpApplication {
     router: Router,
     guards: Guards,
-    peers: Peers,
-    metrics: Arc<dyn Counting>,
+    peers: PeerLookup,
+    metrics: Arc<dyn ListenerMetrics>,
     tasks: Tasks,
     in_flight: Arc<InFlight>,
 }
@@ -169,40 +171,40 @@ struct Server {
 struct PeerConnection {
     connection: Arc<Connection>,
     /// Asked once, unless it may change.
-    word: OnceLock<PeerWord>,
+    word: OnceLock<PeerOwner>,
 }
 
 impl PeerConnection {
     /// Who is at the other end, looked up at the first request, and at each where that may change.
-    async fn peer(&self, peers: &Peers) -> Peer {
+    async fn peer(&self, peers: &PeerLookup) -> ConnectionPeer {
         let word = match self.word.get() {
             Some(word) if !peers.may_change() => *word,
             _ => match self.look_up(peers).await {
-                word @ PeerWord::InDoubt { .. } => word,
+                word @ PeerOwner::InDoubt { .. } => word,
                 word if peers.may_change() => word,
                 word => *self.word.get_or_init(|| word),
             },
         };
-        Peer {
+        ConnectionPeer {
             addr: self.connection.peer(),
             word,
         }
     }
 
-    async fn look_up(&self, peers: &Peers) -> PeerWord {
+    async fn look_up(&self, peers: &PeerLookup) -> PeerOwner {
         let (peer, local) = (self.connection.peer(), self.connection.local());
         let word = peers.look_up(peer, local).await;
         match word {
-            PeerWord::User { .. }
-            | PeerWord::InDoubt { .. }
-            | PeerWord::Agent(_)
-            | PeerWord::Browser
-            | PeerWord::Stray
-            | PeerWord::AgentListener(_)
+            PeerOwner::User { .. }
+            | PeerOwner::InDoubt { .. }
+            | PeerOwner::Agent(_)
+            | PeerOwner::Browser
+            | PeerOwner::Stray
+            | PeerOwner::AgentListener(_)
                 // After a reset the word may be about a stranger who took the address pair over.
                 if !self.connection.is_connected() =>
             {
-                PeerWord::Unknown
+                PeerOwner::Unknown
             }
             word => word,
         }
@@ -211,16 +213,16 @@ impl PeerConnection {
 
 /// What arrives behind the request that is being answered.
 #[derive(Clone)]
-pub struct Behind(Arc<Connection>);
+pub struct PipelinedBytes(Arc<Connection>);
 
-impl Behind {
+impl PipelinedBytes {
     /// Whether anything did, as far as it was read.
-    pub fn has_bytes(&self) -> bool {
+    pub fn have_arrived(&self) -> bool {
         self.0.is_followed()
     }
 }
 
-impl Application for Server {
+impl Application for HttpApplication {
     type Peer = PeerConnection;
     type Body = Body;
 
@@ -238,21 +240,21 @@ impl Application for Server {
     ) -> Response<Body> {
         let began = Instant::now();
         let method = request.method().clone();
-        let passage = self.guards.begin(&request);
+        let passage = self.guards.response_policy(&request);
         if let Some(head) = from.connection.head() {
-            let behind = Behind(Arc::clone(&from.connection));
+            let behind = PipelinedBytes(Arc::clone(&from.connection));
             request.extensions_mut().insert(head);
             request.extensions_mut().insert(behind);
         }
-        let mut response = self.pass(from, &passage, request).await;
-        passage.sign(&mut response);
+        let mut response = self.pass_guards(from, &passage, request).await;
+        passage.apply(&mut response);
         self.metrics
             .answered(&method, response.status(), began.elapsed());
         response
     }
 
     fn rejection(&self, rejection: Rejection) -> Vec<u8> {
-        Refused::from(rejection).on_the_wire(&self.guards.new_id())
+        GuardRefusal::from(rejection).to_bytes(&self.guards.new_id())
     }
 
     fn inspects_heads(&self) -> bool {
@@ -268,12 +270,12 @@ impl Application for Server {
     }
 }
 
-impl Server {
+impl HttpApplication {
     /// Lets the request through to its route. Where it is refused before, its body is not read.
-    async fn pass(
+    async fn pass_guards(
         &self,
         from: &PeerConnection,
-        passage: &Passage,
+        passage: &ResponsePolicy,
         request: Request<Incoming>,
     ) -> Response<Body> {
         let has_body = !request.body().is_end_stream();
@@ -293,9 +295,9 @@ impl Server {
     async fn check_and_run(
         &self,
         from: &PeerConnection,
-        passage: &Passage,
+        passage: &ResponsePolicy,
         mut request: Request<Incoming>,
-    ) -> Result<Response<Body>, Refused> {
+    ) -> Result<Response<Body>, GuardRefusal> {
         let address = from.connection.peer().ip();
         let forwarded = self.guards.forwarded(&mut request, address);
         self.guards.check(&request)?;
@@ -312,7 +314,7 @@ impl Server {
         request.extensions_mut().insert(peer);
         // Dropped with this future, which ends when the client goes away.
         let (_waiting, waits) = watch::channel(());
-        request.extensions_mut().insert(Listening::on(waits));
+        request.extensions_mut().insert(ClientPresence::on(waits));
         let admission = Admission {
             from: peer.addr.ip(),
             is_open: openapi::is_open(request.method(), request.uri().path()),
@@ -328,9 +330,9 @@ impl Server {
     /// Hands the request to its route; `None` when that panicked.
     async fn route(
         &self,
-        passage: &Passage,
+        passage: &ResponsePolicy,
         request: Request<TrackedBody>,
-        place: Place,
+        place: RequestSlot,
     ) -> Option<Response<Body>> {
         let is_change = !request.method().is_safe();
         let routed = self.router.clone().call(request.map(Body::new));

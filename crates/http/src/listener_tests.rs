@@ -3,7 +3,7 @@
 use std::{io, net::Ipv4Addr, sync::atomic::Ordering};
 
 use guildhall_domain::trusted_proxies::TrustedProxies;
-use guildhall_hall::peers::{Script, own_uid};
+use guildhall_hall::peer_lookup::{ScriptedPeers, own_uid};
 use guildhall_listener::OPEN_BODIES_MAX;
 use guildhall_world::process_tree::ProcessTrees;
 use tokio::{
@@ -13,10 +13,10 @@ use tokio::{
 };
 
 use super::{
-    test_listener::{Client, LONG, SHORT, TestListener},
+    test_listener::{LONG, RawClient, SHORT, TestListener},
     *,
 };
-use crate::origin::Allowed;
+use crate::origin::AllowedSources;
 
 #[tokio::test]
 async fn a_request_reaches_its_route_and_the_answer_is_signed() {
@@ -172,12 +172,12 @@ async fn a_request_too_many_is_told_to_come_back() {
 }
 
 /// A request whose body has begun and does not go on.
-async fn begun(t: &mut TestListener, path: &str) -> Client {
+async fn begun(t: &mut TestListener, path: &str) -> RawClient {
     begun_from(t, path, None).await
 }
 
 /// The same through a proxy that says where it comes from.
-async fn begun_from(t: &mut TestListener, path: &str, from: Option<&str>) -> Client {
+async fn begun_from(t: &mut TestListener, path: &str, from: Option<&str>) -> RawClient {
     let mut client = t.connect().await;
     let from = from.map(|from| format!("X-Forwarded-For: {from}\r\n"));
     client
@@ -252,9 +252,9 @@ async fn after_a_body_that_nobody_read_the_next_request_is_answered_or_the_conne
 
 #[tokio::test]
 async fn bodies_of_the_network_that_waits_for_most_give_way_first() {
-    let allowed = Allowed {
+    let allowed = AllowedSources {
         proxies: TrustedProxies::parse(["127.0.0.1"]).unwrap(),
-        ..Allowed::default()
+        ..AllowedSources::default()
     };
     let mut t = TestListener::open_behind(allowed).await;
     // The first one comes from elsewhere, and has waited longest.
@@ -457,16 +457,16 @@ async fn an_answer_arrives_although_the_body_was_not_read() {
 
 #[tokio::test]
 async fn a_connection_has_the_word_of_its_address() {
-    let other = PeerWord::User {
+    let other = PeerOwner::User {
         uid: 65_534,
         inode: 7,
     };
     let source = Ipv4Addr::new(127, 0, 0, 9);
-    let script = Script::default().with(source.into(), other);
-    let t = TestListener::open_with(Limits::default(), Peers::Scripted(script)).await;
+    let script = ScriptedPeers::default().with(source.into(), other);
+    let t = TestListener::open_with(Limits::default(), PeerLookup::Scripted(script)).await;
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind((source, 0).into()).unwrap();
-    let mut stranger = Client(socket.connect(t.address).await.unwrap());
+    let mut stranger = RawClient(socket.connect(t.address).await.unwrap());
     stranger.get("/peer").await;
     assert_eq!(stranger.next_answer().await.body, format!("{other:?}"));
     let own = t.ask("GET /peer").await.body;
@@ -476,8 +476,11 @@ async fn a_connection_has_the_word_of_its_address() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_kernel_names_our_own_user() {
-    let t =
-        TestListener::open_with(Limits::default(), Peers::Kernel(ProcessTrees::default())).await;
+    let t = TestListener::open_with(
+        Limits::default(),
+        PeerLookup::Kernel(ProcessTrees::default()),
+    )
+    .await;
     let mut client = t.connect().await;
     client.get("/peer").await;
     let first = client.next_answer().await.body;
@@ -492,7 +495,7 @@ const HANDSHAKE: &str = "GET /echo HTTP/1.1\r\nHost: localhost\r\nConnection: Up
 /// The text "hi", masked with zeros.
 const HI: &[u8] = &[0x81, 0x82, 0, 0, 0, 0, b'h', b'i'];
 
-async fn upgraded(t: &TestListener) -> Client {
+async fn upgraded(t: &TestListener) -> RawClient {
     let mut client = t.connect().await;
     client.send(&format!("{HANDSHAKE}\r\n")).await;
     let mut head = Vec::new();

@@ -5,11 +5,11 @@
 //! Source: contract 4.9.
 
 mod browser_tools;
-pub(crate) mod calls;
 mod connector_tools;
-mod schemas;
-mod table;
-mod twins;
+pub(crate) mod running_calls;
+mod tool_routes;
+mod tool_schemas;
+mod tool_table;
 
 use std::{
     convert::Infallible,
@@ -26,9 +26,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use guildhall_domain::{browser::tools::Tool as BrowserTool, callers::Agent, ids::AgentId, limits};
-use guildhall_hall::{Hall, approvals::Listening, launching::LOOK_OF_BRIDGE};
-use guildhall_wire::connectors::tools::Tool as ConnectorTool;
+use guildhall_domain::{browser::tools::BrowserTool, callers::Agent, ids::AgentId, limits};
+use guildhall_hall::{Hall, approvals::ClientPresence, launch_config::LOOK_OF_BRIDGE};
+use guildhall_wire::connectors::tools::ConnectorTool;
 use http_body_util::Full;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -49,12 +49,12 @@ use tokio::{
 use tower::ServiceExt;
 
 use self::{
-    calls::Calls,
-    table::{Tier, ToolRow},
+    running_calls::RunningCalls,
+    tool_table::{Tier, ToolRow},
 };
 use crate::{
     body::BODY_BYTES_MAX,
-    catalogue,
+    error_catalogue,
     errors::{ApiError, internal},
     rate_limit::RateLimit,
 };
@@ -73,19 +73,19 @@ const INSTRUCTIONS: &str = "guildhall: the house you work in. Read and write its
 
 /// The agent that a message is from; among the extensions of its request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Calling(pub(crate) AgentId);
+pub(crate) struct CallingAgent(pub(crate) AgentId);
 
 /// The endpoint of one server, shared by all requests.
-pub(crate) struct Mcp {
-    service: StreamableHttpService<Arc<House>, NeverSessionManager>,
+pub(crate) struct McpEndpoint {
+    service: StreamableHttpService<Arc<McpToolServer>, NeverSessionManager>,
     /// How many requests of each agent are being answered.
-    pub(crate) calls: Arc<Calls>,
+    pub(crate) calls: Arc<RunningCalls>,
 }
 
-impl Mcp {
-    /// The endpoint whose tools are answered by `twins`, the router of the interface.
+impl McpEndpoint {
+    /// The endpoint whose tools are answered by `tool_routes`, the router of the interface.
     pub(crate) fn new(twins: Router, hall: Hall, rate_limit: Arc<RateLimit>) -> Self {
-        let house = Arc::new(House {
+        let house = Arc::new(McpToolServer {
             tools: OnceLock::new(),
             twins,
             hall,
@@ -112,12 +112,12 @@ impl Mcp {
         let forms = parts.headers.entry(header::ACCEPT);
         forms.or_insert(HeaderValue::from_static(FORMS));
         let request = Request::from_parts(parts, Full::new(Bytes::from(body)));
-        told(self.service.handle(request).await.map(Body::new))
+        as_envelope(self.service.handle(request).await.map(Body::new))
     }
 }
 
 /// Gives what the protocol's library refuses in plain text the form of every other refusal.
-fn told(response: Response) -> Response {
+fn as_envelope(response: Response) -> Response {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
     if !status.is_client_error() && !status.is_server_error()
@@ -128,16 +128,18 @@ fn told(response: Response) -> Response {
     let unreadable = "The body must be one JSON-RPC message of the Model Context Protocol, in a \
         version that this server knows.";
     match status {
-        StatusCode::NOT_ACCEPTABLE => ApiError::new(catalogue::NOT_ACCEPTABLE),
-        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(catalogue::PAYLOAD_TOO_LARGE),
-        _ if status.is_client_error() => ApiError::new(catalogue::BAD_REQUEST).saying(unreadable),
+        StatusCode::NOT_ACCEPTABLE => ApiError::new(error_catalogue::NOT_ACCEPTABLE),
+        StatusCode::PAYLOAD_TOO_LARGE => ApiError::new(error_catalogue::PAYLOAD_TOO_LARGE),
+        _ if status.is_client_error() => {
+            ApiError::new(error_catalogue::BAD_REQUEST).with_sentence(unreadable)
+        }
         _ => internal(),
     }
     .into_response()
 }
 
 /// What answers the messages of all agents; it knows none of them from one to the next.
-struct House {
+struct McpToolServer {
     /// Made when they are first asked for: no start waits for them.
     tools: OnceLock<Vec<Tool>>,
     /// The interface, asked in place.
@@ -147,17 +149,17 @@ struct House {
     rate_limit: Arc<RateLimit>,
 }
 
-impl House {
+impl McpToolServer {
     fn tools(&self) -> &[Tool] {
         let make = || {
-            let twins = table::TOOLS.iter().map(schemas::tool);
+            let twins = tool_table::TOOLS.iter().map(tool_schemas::tool);
             twins.chain(connector_tools::all()).collect()
         };
         self.tools.get_or_init(make)
     }
 }
 
-impl ServerHandler for House {
+impl ServerHandler for McpToolServer {
     fn get_info(&self) -> ServerConfig {
         let own = Implementation::new("guildhall", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -209,7 +211,7 @@ impl ServerHandler for House {
                 .await
                 .into());
         }
-        let tool = table::TOOLS.iter().find(|tool| tool.name == call.name);
+        let tool = tool_table::TOOLS.iter().find(|tool| tool.name == call.name);
         let tool = tool.ok_or_else(|| {
             ErrorData::invalid_params(format!("there is no tool {}", call.name), None)
         })?;
@@ -217,8 +219,10 @@ impl ServerHandler for House {
         let arguments = call.arguments.unwrap_or_default();
         let answered = self.answer(tool, &arguments, &asked, &context).await;
         let response = answered.unwrap_or_else(IntoResponse::into_response);
-        let result = twins::result(response).await;
-        Ok(result.unwrap_or_else(|error| twins::broken(&error)).into())
+        let result = tool_routes::result(response).await;
+        Ok(result
+            .unwrap_or_else(|error| tool_routes::broken(&error))
+            .into())
     }
 }
 
@@ -234,7 +238,7 @@ fn asking(context: &RequestContext<RoleServer>) -> Result<Agent, ErrorData> {
     by.ok_or_else(|| ErrorData::internal_error("nobody asks", None))
 }
 
-impl House {
+impl McpToolServer {
     /// What the twin of `tool` answers; asked again while it is pending and may be waited for.
     async fn answer(
         &self,
@@ -246,15 +250,16 @@ impl House {
         let progress = context.meta.get_progress_token();
         let progress = progress.filter(|_| tool.tier == Tier::Destructive);
         let hears = progress.is_some();
-        let request = || twins::request(tool, arguments, asked, hears);
+        let request = || tool_routes::request(tool, arguments, asked, hears);
         let Some(token) = progress else {
-            let end = Instant::now() + Duration::from_secs(twins::wait_s(tool, arguments).into());
+            let end =
+                Instant::now() + Duration::from_secs(tool_routes::wait_s(tool, arguments).into());
             loop {
-                let response = self.ask(request()?).await;
+                let response = self.call_route(request()?).await;
                 if Instant::now() >= end {
                     return Ok(response);
                 }
-                let (is_pending, response) = twins::is_pending(response).await?;
+                let (is_pending, response) = tool_routes::is_pending(response).await?;
                 if !is_pending {
                     return Ok(response);
                 }
@@ -266,14 +271,14 @@ impl House {
         // nothing of whether somebody still waits: the message itself is taken back then.
         let (waiting, waits) = watch::channel(());
         let mut request = request()?;
-        request.extensions_mut().insert(Listening::on(waits));
+        request.extensions_mut().insert(ClientPresence::on(waits));
         let leaving = async {
             context.ct.cancelled().await;
             drop(waiting);
             pending::<Infallible>().await
         };
         tokio::select! {
-            response = telling(&context.peer, token, self.ask(request)) => Ok(response),
+            response = with_progress(&context.peer, token, self.call_route(request)) => Ok(response),
             never = leaving => match never {},
         }
     }
@@ -295,7 +300,7 @@ impl House {
             limits::APPROVAL_HOLD_DEFAULT_S
         };
         let (waiting, waits) = watch::channel(());
-        let listening = Listening::on(waits);
+        let listening = ClientPresence::on(waits);
         let house = (&self.hall, &*self.rate_limit);
         let asked = (kind, arguments);
         let answering = Box::pin(connector_tools::call(house, by, asked, (hold_s, listening)));
@@ -306,7 +311,7 @@ impl House {
         };
         let answering = async {
             match progress {
-                Some(token) => telling(&context.peer, token, answering).await,
+                Some(token) => with_progress(&context.peer, token, answering).await,
                 None => answering.await,
             }
         };
@@ -318,7 +323,7 @@ impl House {
 
     /// Asks the interface, to the end also when the agent goes away meanwhile: what follows a
     /// change's commit must happen as well.
-    async fn ask(&self, request: Request<Body>) -> Response {
+    async fn call_route(&self, request: Request<Body>) -> Response {
         let answering = self.twins.clone().oneshot(request);
         match self.hall.tasks().finish(answering).await {
             Some(Ok(response)) => response,
@@ -329,7 +334,7 @@ impl House {
 }
 
 /// Waits for `asking` and tells the client every now and then that it is still waited for.
-async fn telling<T>(
+async fn with_progress<T>(
     peer: &Peer<RoleServer>,
     token: ProgressToken,
     asking: impl Future<Output = T>,

@@ -30,7 +30,7 @@ const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// What is counted elsewhere and read at the moment of rendering.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
+pub struct SampledCounts {
     /// Streams open now.
     pub streams_open: u64,
     /// Events written to the log since start.
@@ -126,12 +126,12 @@ impl Metrics {
 
     /// Folds recorded durations into their buckets, so that memory stays bounded when
     /// nobody reads the metrics; the listener does it every few seconds.
-    pub fn tidy(&self) {
+    pub fn run_upkeep(&self) {
         self.text.run_upkeep();
     }
 
     /// Everything as Prometheus text 0.0.4.
-    pub fn render(&self, counts: Counts) -> String {
+    pub fn render(&self, counts: SampledCounts) -> String {
         self.streams_open.set(as_gauge(counts.streams_open));
         self.events.absolute(counts.events);
         self.commits.absolute(counts.commits);
@@ -190,7 +190,7 @@ mod tests {
         metrics.answered(&Method::POST, StatusCode::FORBIDDEN, took);
         let odd = Method::from_bytes(b"BREW").unwrap();
         metrics.answered(&odd, StatusCode::METHOD_NOT_ALLOWED, took);
-        let text = metrics.render(Counts::default());
+        let text = metrics.render(SampledCounts::default());
         for (labels, count) in [
             ("class=\"2xx\",method=\"GET\"", 2.0),
             ("class=\"4xx\",method=\"POST\"", 1.0),
@@ -226,7 +226,7 @@ mod tests {
     fn counts_of_the_house_are_read_when_rendered() {
         let metrics = Metrics::new().unwrap();
         metrics.connections(3);
-        let text = metrics.render(Counts {
+        let text = metrics.render(SampledCounts {
             streams_open: 2,
             events: 40,
             commits: 30,
@@ -246,7 +246,7 @@ mod tests {
         let (one, two) = (Metrics::new().unwrap(), Metrics::new().unwrap());
         one.answered(&Method::GET, StatusCode::OK, Duration::ZERO);
         let series = "guildhall_requests_total{class=\"2xx\",method=\"GET\"}";
-        assert_eq!(value(&one.render(Counts::default()), series), 1.0);
-        assert_eq!(value(&two.render(Counts::default()), series), 0.0);
+        assert_eq!(value(&one.render(SampledCounts::default()), series), 1.0);
+        assert_eq!(value(&two.render(SampledCounts::default()), series), 0.0);
     }
 }

@@ -24,7 +24,7 @@ use crate::routes;
     ),
     components(schemas(ErrorEnvelope)),
     // Its address ends in a part that the router writes in another way.
-    paths(crate::areas::served::get),
+    paths(crate::areas::served_folders::get),
     tags(
         (name = "callers", description = "Who the server takes the caller for"),
         (name = "accounts", description = "Who has an account, in mode `login`"),

@@ -11,7 +11,7 @@ use axum::http::{
 
 use guildhall_domain::trusted_proxies::TrustedProxies;
 
-use crate::page;
+use crate::web_page;
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -24,7 +24,7 @@ const NEVER_NAMES: [&str; 2] = ["0.0.0.0", "[::]"];
 
 /// What an installation allows beyond its own names.
 #[derive(Clone, Debug, Default)]
-pub struct Allowed {
+pub struct AllowedSources {
     /// Further names, without a port: `server.allowedHosts`.
     pub hosts: Vec<String>,
     /// Further origins such as `https://hall.example`: `server.allowedOrigins`.
@@ -39,8 +39,8 @@ pub struct Allowed {
 /// 1 to 65535 and is otherwise ignored, since SSH forwards change it.
 ///
 /// Source: contract 1.3, "Host".
-pub fn host_allowed(host: &str, allowed: &Allowed) -> bool {
-    let Some(Authority { name, port: _ }) = Authority::parse(host) else {
+pub fn host_allowed(host: &str, allowed: &AllowedSources) -> bool {
+    let Some(HostAndPort { name, port: _ }) = HostAndPort::parse(host) else {
         return false;
     };
     let is = |listed: &str| name.eq_ignore_ascii_case(listed);
@@ -51,14 +51,14 @@ pub fn host_allowed(host: &str, allowed: &Allowed) -> bool {
 /// Whether a `Host` value names this server on this very port, as a preview asks.
 ///
 /// Source: contract 6.9, "Host rule".
-pub fn host_and_port_allowed(host: &str, port: u16, allowed: &Allowed) -> bool {
-    let is_port = |authority: Authority<'_>| authority.port.unwrap_or(80) == port;
-    host_allowed(host, allowed) && Authority::parse(host).is_some_and(is_port)
+pub fn host_and_port_allowed(host: &str, port: u16, allowed: &AllowedSources) -> bool {
+    let is_port = |authority: HostAndPort<'_>| authority.port.unwrap_or(80) == port;
+    host_allowed(host, allowed) && HostAndPort::parse(host).is_some_and(is_port)
 }
 
 /// The name in a `Host` value, IPv6 in brackets.
 pub fn name_of(host: &str) -> Option<&str> {
-    Authority::parse(host).map(|authority| authority.name)
+    HostAndPort::parse(host).map(|authority| authority.name)
 }
 
 /// Whether a name is one that every installation answers to.
@@ -80,7 +80,7 @@ pub fn origin_allowed(
     method: &Method,
     uri: &Uri,
     headers: &HeaderMap,
-    allowed: &Allowed,
+    allowed: &AllowedSources,
 ) -> bool {
     let is_served = method.is_safe() && is_served_path(uri.path());
     if is_served
@@ -140,7 +140,7 @@ fn opens_the_page(method: &Method, uri: &Uri, headers: &HeaderMap) -> bool {
     method == Method::GET
         && is(&SEC_FETCH_MODE, "navigate")
         && is(&SEC_FETCH_DEST, "document")
-        && page::is_page_path(uri.path())
+        && web_page::is_page_path(uri.path())
 }
 
 /// Whether `origin` is http(s) with the host and port of `host`.
@@ -153,7 +153,8 @@ fn is_same_origin(origin: &str, host: &str) -> bool {
         "https" => 443,
         _ => return false,
     };
-    let (Some(theirs), Some(ours)) = (Authority::parse(authority), Authority::parse(host)) else {
+    let (Some(theirs), Some(ours)) = (HostAndPort::parse(authority), HostAndPort::parse(host))
+    else {
         return false;
     };
     theirs.name.eq_ignore_ascii_case(ours.name)
@@ -161,12 +162,12 @@ fn is_same_origin(origin: &str, host: &str) -> bool {
 }
 
 /// A name with an optional port, as `Host` and `Origin` write it.
-struct Authority<'a> {
+struct HostAndPort<'a> {
     name: &'a str,
     port: Option<u16>,
 }
 
-impl<'a> Authority<'a> {
+impl<'a> HostAndPort<'a> {
     fn parse(text: &'a str) -> Option<Self> {
         let name_end = if text.starts_with('[') {
             text.find(']')? + 1

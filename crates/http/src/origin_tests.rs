@@ -4,11 +4,11 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::*;
 
-fn allowed() -> Allowed {
-    Allowed {
+fn allowed() -> AllowedSources {
+    AllowedSources {
         hosts: vec!["hall.example".to_owned(), "[fd00::7]".to_owned()],
         origins: vec!["https://tools.example:8443".to_owned()],
-        ..Allowed::default()
+        ..AllowedSources::default()
     }
 }
 
@@ -200,9 +200,9 @@ fn only_the_listed_names_pass() {
 
 #[test]
 fn every_address_at_once_is_no_name_even_when_listed() {
-    let allowed = Allowed {
+    let allowed = AllowedSources {
         hosts: vec!["0.0.0.0".to_owned(), "[::]".to_owned()],
-        ..Allowed::default()
+        ..AllowedSources::default()
     };
     assert!(!host_allowed("0.0.0.0:4747", &allowed));
     assert!(!host_allowed("[::]", &allowed));
@@ -210,19 +210,19 @@ fn every_address_at_once_is_no_name_even_when_listed() {
 
 #[test]
 fn nothing_but_our_own_names_passes_without_a_list() {
-    let none = Allowed::default();
+    let none = AllowedSources::default();
     assert!(host_allowed("localhost:4747", &none));
     assert!(!host_allowed("hall.example", &none));
 }
 
-struct Ask {
+struct OriginRequest {
     host: &'static str,
     method: Method,
     path: &'static str,
     headers: HeaderMap,
 }
 
-impl Ask {
+impl OriginRequest {
     fn new(method: Method, path: &'static str) -> Self {
         Self {
             host: "localhost:4747",
@@ -251,14 +251,14 @@ impl Ask {
     }
 }
 
-fn post() -> Ask {
-    Ask::new(Method::POST, "/api/rooms")
+fn post() -> OriginRequest {
+    OriginRequest::new(Method::POST, "/api/rooms")
 }
 
 #[test]
 fn a_program_without_origin_passes() {
     assert!(post().passes());
-    assert!(Ask::new(Method::GET, "/api/rooms").passes());
+    assert!(OriginRequest::new(Method::GET, "/api/rooms").passes());
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn two_origins_are_refused() {
 #[test]
 fn a_foreign_websocket_is_refused_by_its_origin_alone() {
     let ask = |origin| {
-        Ask::new(Method::GET, "/api/events")
+        OriginRequest::new(Method::GET, "/api/events")
             .with("upgrade", "websocket")
             .with("origin", origin)
     };
@@ -350,7 +350,7 @@ fn a_request_from_another_site_or_port_is_refused_without_a_listed_origin() {
 #[test]
 fn a_link_from_another_site_opens_the_page_and_nothing_else() {
     let link = |method: Method, path: &'static str, mode, dest| {
-        Ask::new(method, path)
+        OriginRequest::new(method, path)
             .with("sec-fetch-site", "cross-site")
             .with("sec-fetch-mode", mode)
             .with("sec-fetch-dest", dest)

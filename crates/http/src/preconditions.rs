@@ -5,7 +5,7 @@ use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, HeaderValue, header, request::Parts},
 };
-use guildhall_domain::{Refusal, outcome::Invalid, revisions::Precondition};
+use guildhall_domain::{Refusal, errors::ValidationErrors, revisions::Precondition};
 use sha2::{Digest, Sha256};
 
 use crate::errors::ApiError;
@@ -23,7 +23,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
 
 fn precondition(headers: &HeaderMap) -> Result<Precondition, Refusal> {
     let unreadable = || {
-        Refusal::Validation(Invalid::form(
+        Refusal::Validation(ValidationErrors::form(
             "If-Match must be * or a list of entity tags in quotes",
         ))
     };

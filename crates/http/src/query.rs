@@ -7,7 +7,9 @@ use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
 };
-use guildhall_domain::{Moment, Refusal, directories as paths, limits, outcome::Invalid};
+use guildhall_domain::{
+    Refusal, Timestamp, directories as paths, errors::ValidationErrors, limits,
+};
 
 use crate::{errors::ApiError, page_cursor};
 
@@ -24,7 +26,7 @@ pub trait FromQuery: Sized {
 #[derive(Debug)]
 pub struct Params {
     pairs: Vec<(String, String)>,
-    invalid: Invalid,
+    invalid: ValidationErrors,
 }
 
 impl<S: Send + Sync, Q: FromQuery> FromRequestParts<S> for Query<Q> {
@@ -32,11 +34,13 @@ impl<S: Send + Sync, Q: FromQuery> FromRequestParts<S> for Query<Q> {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let Ok(Pairs(pairs)) = Pairs::try_from_uri(&parts.uri) else {
-            return Err(Refusal::Validation(Invalid::form("the query is not readable")).into());
+            return Err(
+                Refusal::Validation(ValidationErrors::form("the query is not readable")).into(),
+            );
         };
         let mut params = Params {
             pairs,
-            invalid: Invalid::default(),
+            invalid: ValidationErrors::default(),
         };
         let query = Q::read(&mut params);
         if params.invalid.is_empty() {
@@ -137,9 +141,9 @@ impl Params {
     }
 
     /// A moment as RFC 3339.
-    pub fn moment(&mut self, name: &str) -> Option<Moment> {
+    pub fn moment(&mut self, name: &str) -> Option<Timestamp> {
         let text = self.text(name)?;
-        Moment::parse(&text)
+        Timestamp::parse(&text)
             .or_else(|| self.fail(name, "must be a time such as 2026-11-21T03:37:32Z"))
     }
 
@@ -187,14 +191,14 @@ impl Params {
     }
 
     /// The number behind which the page begins, of a `list` that is ordered by one.
-    pub fn place(&mut self, list: impl Hash) -> Option<u64> {
+    pub fn place_after(&mut self, list: impl Hash) -> Option<u64> {
         let cursor = self.text("cursor")?;
         page_cursor::read_place(&cursor, list)
             .or_else(|| self.fail("cursor", "does not belong to this list"))
     }
 
     /// Notes everything that a rule of the domain found wrong.
-    pub fn merge(&mut self, invalid: Invalid) {
+    pub fn merge(&mut self, invalid: ValidationErrors) {
         for (name, problems) in invalid.field_errors {
             for problem in problems {
                 self.invalid.field(&name, problem);
@@ -218,7 +222,7 @@ mod tests {
         let Pairs(pairs) = Pairs::try_from_uri(&uri).unwrap();
         Params {
             pairs,
-            invalid: Invalid::default(),
+            invalid: ValidationErrors::default(),
         }
     }
 

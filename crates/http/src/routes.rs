@@ -14,26 +14,28 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     areas::{
-        accounts, agents, approvals, attachments, authors, backups, browser, browser_stream,
-        browser_tabs, callers, canvas, capabilities, cloud, commands, connector_connections,
-        connector_executions, connector_flows, connector_providers, connector_reviews, directories,
-        entries, export, file_reads, files, interactions, keys, mcp, mcp_gateway, mcp_servers,
-        mcp_signin, members, messages, oauth, operating, reactions, read_cursors, restores, rooms,
-        runtimes, search, served, session_canvas, session_tasks, sessions, settings, sign_ins,
-        signals, storage, streams, threads, tokens, trusted_browsers, turns, usage, workbench,
+        accounts, agent_tokens, agents, api_keys, approvals, attachments, authors, backups,
+        browser, browser_stream, browser_tabs, callers, canvas, capabilities, cloud, commands,
+        connector_auth_flows, connector_connections, connector_executions, connector_providers,
+        connector_reviews, directories, entries, export, file_reads, files, health, interactions,
+        mcp, mcp_gateway, mcp_servers, mcp_signins, members, messages, oauth_pages, reactions,
+        read_cursors, restores, rooms, runtimes, search, served_folders, session_canvas,
+        session_tasks, sessions, settings, sign_ins, signals, storage, streams, threads,
+        trusted_browsers, turns, usage, workbench,
     },
-    catalogue,
+    browser_faults,
     docs::{self, Docs},
+    error_catalogue,
     errors::ApiError,
-    faults,
-    guards::Refused,
-    mcp::Mcp,
-    openapi, page,
-    state::State,
+    guards::GuardRefusal,
+    mcp::McpEndpoint,
+    openapi,
+    state::ServerState,
+    web_page,
 };
 
 /// The documented routes; the interface document is made of them.
-pub(crate) fn documented() -> OpenApiRouter<State> {
+pub(crate) fn documented() -> OpenApiRouter<ServerState> {
     OpenApiRouter::new()
         // Who is calling
         .routes(routes!(callers::whoami))
@@ -44,8 +46,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(sign_ins::logout))
         .routes(routes!(sign_ins::password))
         .routes(routes!(trusted_browsers::make, trusted_browsers::forget))
-        .routes(routes!(keys::list, keys::make))
-        .routes(routes!(keys::revoke))
+        .routes(routes!(api_keys::list, api_keys::make))
+        .routes(routes!(api_keys::revoke))
         // Authors
         .routes(routes!(authors::list))
         .routes(routes!(authors::own))
@@ -85,8 +87,8 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         // Agents
         .routes(routes!(agents::list, agents::register))
         .routes(routes!(agents::get, agents::change, agents::retire))
-        .routes(routes!(tokens::list, tokens::mint))
-        .routes(routes!(tokens::revoke))
+        .routes(routes!(agent_tokens::list, agent_tokens::mint))
+        .routes(routes!(agent_tokens::revoke))
         .routes(routes!(mcp_servers::list, mcp_servers::add))
         .routes(routes!(
             mcp_servers::get,
@@ -96,9 +98,9 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(mcp_servers::enable))
         .routes(routes!(mcp_servers::disable))
         .routes(routes!(mcp_servers::test))
-        .routes(routes!(mcp_signin::start, mcp_signin::sign_out))
-        .routes(routes!(mcp_signin::get))
-        .routes(routes!(mcp_signin::set_client, mcp_signin::remove_client))
+        .routes(routes!(mcp_signins::start, mcp_signins::sign_out))
+        .routes(routes!(mcp_signins::get))
+        .routes(routes!(mcp_signins::set_client, mcp_signins::remove_client))
         .routes(routes!(mcp_servers::discovered))
         .routes(routes!(mcp_servers::import))
         // Connectors
@@ -203,7 +205,7 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         // Connectors: accounts and signing in
         .routes(routes!(
             connector_connections::list,
-            connector_flows::connect
+            connector_auth_flows::connect
         ))
         .routes(routes!(
             connector_connections::get,
@@ -213,10 +215,13 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(connector_connections::pause))
         .routes(routes!(connector_connections::resume))
         .routes(routes!(connector_connections::remove))
-        .routes(routes!(connector_flows::reconnect))
-        .routes(routes!(connector_flows::list))
-        .routes(routes!(connector_flows::get, connector_flows::cancel))
-        .routes(routes!(connector_flows::enter_key))
+        .routes(routes!(connector_auth_flows::reconnect))
+        .routes(routes!(connector_auth_flows::list))
+        .routes(routes!(
+            connector_auth_flows::get,
+            connector_auth_flows::cancel
+        ))
+        .routes(routes!(connector_auth_flows::enter_key))
         // Cloud
         .routes(routes!(cloud::status))
         .routes(routes!(cloud::link))
@@ -234,10 +239,10 @@ pub(crate) fn documented() -> OpenApiRouter<State> {
         .routes(routes!(restores::last))
         .routes(routes!(restores::decide))
         .routes(routes!(storage::get))
-        .routes(routes!(operating::alive))
-        .routes(routes!(operating::ready))
-        .routes(routes!(operating::metrics))
-        .routes(routes!(operating::health))
+        .routes(routes!(health::alive))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+        .routes(routes!(health::health))
         .routes(routes!(openapi::document))
 }
 
@@ -250,11 +255,15 @@ pub struct Routers {
 }
 
 /// Makes the routes of one server.
-pub fn routers(state: State) -> Routers {
-    let docs = Arc::new(Docs::new(openapi::json, catalogue::every(), faults::ALL));
+pub fn routers(state: ServerState) -> Routers {
+    let docs = Arc::new(Docs::new(
+        openapi::json,
+        error_catalogue::every(),
+        browser_faults::ALL,
+    ));
     let (documented, _) = documented().split_for_parts();
     let twins = documented.clone().with_state(state.clone());
-    let mcp = Mcp::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
+    let mcp = McpEndpoint::new(twins, state.hall.clone(), Arc::clone(&state.rate_limit));
     let mcp = mcp_routes(mcp);
     let agents = documented
         .clone()
@@ -265,10 +274,10 @@ pub fn routers(state: State) -> Routers {
         .with_state(state.clone());
     let main = documented
         .merge(mcp)
-        .merge(beside())
-        .merge(page::routes())
+        .merge(undocumented())
+        .merge(web_page::routes())
         .merge(docs::routes(docs))
-        .fallback(page::fallback)
+        .fallback(web_page::fallback)
         .method_not_allowed_fallback(wrong_method)
         .with_state(state);
     Routers { main, agents }
@@ -300,7 +309,7 @@ async fn only_for_agents(path: MatchedPath, request: Request, next: Next) -> Res
 }
 
 /// The routes of the Model Context Protocol, whose own messages describe them.
-fn mcp_routes(mcp: Mcp) -> Router<State> {
+fn mcp_routes(mcp: McpEndpoint) -> Router<ServerState> {
     Router::new()
         .route("/mcp", routing::post(mcp::answer))
         .route("/mcp/servers/{name}", routing::post(mcp_gateway::answer))
@@ -309,7 +318,7 @@ fn mcp_routes(mcp: Mcp) -> Router<State> {
 
 /// The routes beside the interface for programs: pages that a person opens, the stream of the
 /// local browser, and files of served folders.
-fn beside() -> Router<State> {
+fn undocumented() -> Router<ServerState> {
     Router::new()
         .route(
             "/api/local-browser/stream",
@@ -317,28 +326,37 @@ fn beside() -> Router<State> {
         )
         .merge(
             Router::new()
-                .route("/api/oauth/start/{ticket}", routing::get(oauth::start))
-                .route("/api/oauth/go/{ticket}", routing::get(oauth::go))
-                .route("/api/oauth/callback", routing::get(oauth::callback))
+                .route(
+                    "/api/oauth/start/{ticket}",
+                    routing::get(oauth_pages::start),
+                )
+                .route("/api/oauth/go/{ticket}", routing::get(oauth_pages::go))
+                .route("/api/oauth/callback", routing::get(oauth_pages::callback))
                 .route(
                     "/api/auth/open/{token}",
                     routing::get(trusted_browsers::open),
                 )
-                .route_layer(middleware::from_fn(oauth::told_on_a_page)),
+                .route_layer(middleware::from_fn(oauth_pages::refusals_as_pages)),
         )
-        .route("/api/oauth/client", routing::get(oauth::client))
-        .route("/api/workbench/serve/{token}", routing::get(served::get))
-        .route("/api/workbench/serve/{token}/", routing::get(served::get))
+        .route("/api/oauth/client", routing::get(oauth_pages::client))
+        .route(
+            "/api/workbench/serve/{token}",
+            routing::get(served_folders::get),
+        )
+        .route(
+            "/api/workbench/serve/{token}/",
+            routing::get(served_folders::get),
+        )
         .route(
             "/api/workbench/serve/{token}/{*splat}",
-            routing::get(served::get),
+            routing::get(served_folders::get),
         )
 }
 
 async fn no_route() -> impl IntoResponse {
-    Refused::NoRoute
+    GuardRefusal::NoRoute
 }
 
 async fn wrong_method(_request: Request) -> impl IntoResponse {
-    ApiError::new(catalogue::METHOD_NOT_ALLOWED)
+    ApiError::new(error_catalogue::METHOD_NOT_ALLOWED)
 }

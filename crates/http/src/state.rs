@@ -6,15 +6,15 @@ use axum::extract::FromRef;
 use guildhall_hall::Hall;
 use guildhall_wire::health::PeerCheck;
 
-use crate::{guards::Guards, metrics::Metrics, rate_limit::RateLimit, repeats::Running};
+use crate::{guards::Guards, idempotency::RunningKeys, metrics::Metrics, rate_limit::RateLimit};
 
 /// What the routes of one server share.
 #[derive(Clone)]
-pub struct State {
+pub struct ServerState {
     /// What one can do.
     pub hall: Hall,
     /// What this server is.
-    pub about: Arc<About>,
+    pub about: Arc<AboutServer>,
     /// Where answers are counted.
     pub metrics: Arc<Metrics>,
     /// How often agents may ask for changes.
@@ -22,12 +22,12 @@ pub struct State {
     /// What requests pass before they come here; those of previews as well.
     pub guards: Guards,
     /// The posts with an idempotency key that are being answered now.
-    pub running: Arc<Running>,
+    pub running: Arc<RunningKeys>,
 }
 
 /// What a server says of itself; without `Debug`, because it holds a secret.
 #[derive(Clone)]
-pub struct About {
+pub struct AboutServer {
     /// Its version.
     pub version: String,
     /// The port it listens on, which names its cookie.
@@ -38,8 +38,8 @@ pub struct About {
     pub metrics_token: Option<String>,
 }
 
-impl FromRef<State> for Hall {
-    fn from_ref(state: &State) -> Self {
+impl FromRef<ServerState> for Hall {
+    fn from_ref(state: &ServerState) -> Self {
         state.hall.clone()
     }
 }

@@ -1,5 +1,5 @@
 //! One accepted socket with its progress, shared by all who watch it.
-//! [`Socket`] is its side towards hyper: it reports bytes, and replaces hyper's own bare
+//! [`TrackedSocket`] is its side towards hyper: it reports bytes, and replaces hyper's own bare
 //! refusals with the application's.
 
 use std::{
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_world::{keepalive::keep_alive, peers};
+use guildhall_world::{peer_lookup, tcp_keepalive::keep_alive};
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -20,7 +20,7 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Application, Head, Rejection, deadlines::Progress};
+use super::{Application, Rejection, RequestHead, deadlines::ConnectionProgress};
 
 /// An open connection.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Connection {
     peer: SocketAddr,
     local: SocketAddr,
     // A std mutex: held for a few instructions and never over an await.
-    progress: Mutex<Progress>,
+    progress: Mutex<ConnectionProgress>,
     /// Tells the connection's task that this changed while another task drives the socket.
     pub(super) changed: Notify,
 }
@@ -43,7 +43,7 @@ impl Connection {
             local: stream.local_addr()?,
             stream,
             peer,
-            progress: Mutex::new(Progress::new(Instant::now())),
+            progress: Mutex::new(ConnectionProgress::new(Instant::now())),
             changed: Notify::new(),
         })
     }
@@ -60,7 +60,7 @@ impl Connection {
 
     /// Whether the other end is on this computer, by its address.
     pub fn is_loopback(&self) -> bool {
-        peers::is_loopback(self.peer)
+        peer_lookup::is_loopback(self.peer)
     }
 
     /// Whether it is still open, so that nobody else can have had the peer's pair of addresses.
@@ -70,7 +70,7 @@ impl Connection {
 
     /// What was seen of the head of the request that begins to be answered; `None` unless the
     /// application [inspects heads](Application::inspects_heads).
-    pub fn head(&self) -> Option<Head> {
+    pub fn head(&self) -> Option<RequestHead> {
         self.progress().head()
     }
 
@@ -80,7 +80,7 @@ impl Connection {
         self.progress().is_followed()
     }
 
-    pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
+    pub(super) fn progress(&self) -> MutexGuard<'_, ConnectionProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -133,19 +133,19 @@ const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// The side of a connection that hyper, or an upgraded protocol, reads and writes.
-pub(super) struct Socket<A> {
+pub(super) struct TrackedSocket<A> {
     connection: Arc<Connection>,
     application: Arc<A>,
     /// What goes out in place of a bare refusal of hyper's.
-    replacement: Option<Replacement>,
+    replacement: Option<ReplacementResponse>,
 }
 
-struct Replacement {
+struct ReplacementResponse {
     bytes: Vec<u8>,
     sent: usize,
 }
 
-impl<A: Application> Socket<A> {
+impl<A: Application> TrackedSocket<A> {
     pub(super) fn new(connection: Arc<Connection>, application: Arc<A>) -> Self {
         Self {
             connection,
@@ -155,7 +155,7 @@ impl<A: Application> Socket<A> {
     }
 
     /// The application's answer for a refusal that hyper writes on its own, with an empty body.
-    fn replacement_for(&self, bytes: &[u8]) -> Option<Replacement> {
+    fn replacement_for(&self, bytes: &[u8]) -> Option<ReplacementResponse> {
         let is_refusal = bytes.starts_with(b"HTTP/1.") && bytes.get(9) == Some(&b'4');
         if !is_refusal {
             return None;
@@ -170,7 +170,7 @@ impl<A: Application> Socket<A> {
             b"414" | b"431" => Rejection::TargetTooLong,
             _ => return None,
         };
-        Some(Replacement {
+        Some(ReplacementResponse {
             bytes: self.application.rejection(rejection),
             sent: 0,
         })
@@ -210,7 +210,7 @@ impl<A: Application> Socket<A> {
     }
 }
 
-impl<A: Application> AsyncRead for Socket<A> {
+impl<A: Application> AsyncRead for TrackedSocket<A> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -233,7 +233,7 @@ impl<A: Application> AsyncRead for Socket<A> {
     }
 }
 
-impl<A: Application> AsyncWrite for Socket<A> {
+impl<A: Application> AsyncWrite for TrackedSocket<A> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -293,7 +293,7 @@ impl<A: Application> AsyncWrite for Socket<A> {
     }
 }
 
-impl<A> Drop for Socket<A> {
+impl<A> Drop for TrackedSocket<A> {
     fn drop(&mut self) {
         self.connection.progress().left();
         self.connection.changed.notify_one();

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use guildhall_domain::attempts::network_of;
+use guildhall_domain::attempt_limiter::network_of;
 use tokio::net::TcpStream;
 
 use super::{Connection, Limits};
@@ -15,11 +15,11 @@ use super::{Connection, Limits};
 #[derive(Default)]
 pub(super) struct Connections {
     // A std mutex: held for a few instructions and never over an await.
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Default)]
-struct Open {
+struct OpenConnections {
     /// By order of arrival.
     connections: BTreeMap<u64, Arc<Connection>>,
     arrivals: u64,
@@ -37,7 +37,7 @@ impl Connections {
         stream: TcpStream,
         peer: SocketAddr,
         limits: &Limits,
-    ) -> Option<Slot> {
+    ) -> Option<ConnectionSlot> {
         let connection = Arc::new(Connection::new(stream, peer).ok()?);
         let stranger = (!connection.is_loopback()).then(|| network_of(peer.ip()));
         let mut open = self.open();
@@ -56,7 +56,7 @@ impl Connections {
         let number = open.arrivals;
         open.arrivals += 1;
         open.connections.insert(number, Arc::clone(&connection));
-        Some(Slot {
+        Some(ConnectionSlot {
             all: Arc::clone(self),
             number,
             stranger,
@@ -80,12 +80,12 @@ impl Connections {
         self.open().connections.len()
     }
 
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenConnections> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Open {
+impl OpenConnections {
     fn make_room(&mut self) -> bool {
         let longest = self
             .connections
@@ -103,14 +103,14 @@ impl Open {
 }
 
 /// One connection's place; dropping it leaves.
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     all: Arc<Connections>,
     number: u64,
     stranger: Option<IpAddr>,
     pub(super) connection: Arc<Connection>,
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut open = self.all.open();
         open.connections.remove(&self.number);
@@ -133,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    async fn enter(open: &Arc<Connections>, peer: &str, limits: &Limits) -> Option<Slot> {
+    async fn enter(open: &Arc<Connections>, peer: &str, limits: &Limits) -> Option<ConnectionSlot> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let (near, _) = tokio::join!(
             TcpStream::connect(listener.local_addr().unwrap()),

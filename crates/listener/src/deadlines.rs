@@ -5,12 +5,12 @@ use tokio::time::Instant;
 
 use super::{
     Limits,
-    heads::{Head, HeadReader},
+    request_heads::{HeadReader, RequestHead},
 };
 
 /// Why a connection is ended from our side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum TimeoutReason {
     /// A head began and did not become complete in time.
     HeadTimeout,
     /// Nothing was asked for too long.
@@ -21,7 +21,7 @@ pub(super) enum End {
 
 /// The state of one connection.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(super) struct ConnectionProgress {
     phase: Phase,
     /// Since when bytes wait that the peer does not take.
     blocked_since: Option<Instant>,
@@ -56,7 +56,7 @@ enum Phase {
     Upgraded,
 }
 
-impl Progress {
+impl ConnectionProgress {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             phase: Phase::Fresh(now),
@@ -75,7 +75,7 @@ impl Progress {
     }
 
     /// The head of the request that begins to be answered, where heads are looked at.
-    pub(super) fn head(&mut self) -> Option<Head> {
+    pub(super) fn head(&mut self) -> Option<RequestHead> {
         self.heads.as_mut().map(HeadReader::take)
     }
 
@@ -208,17 +208,17 @@ impl Progress {
     }
 
     /// Why the connection has to end at `now`, if it has to.
-    pub(super) fn end(&self, limits: &Limits, now: Instant) -> Option<End> {
+    pub(super) fn end(&self, limits: &Limits, now: Instant) -> Option<TimeoutReason> {
         let is_stalled = self
             .blocked_since
             .is_some_and(|since| now >= since + limits.stream_stall);
         if is_stalled {
-            return Some(End::Stalled);
+            return Some(TimeoutReason::Stalled);
         }
         self.deadline(limits).filter(|deadline| now >= *deadline)?;
         match self.phase {
-            Phase::Head(_) => Some(End::HeadTimeout),
-            Phase::Fresh(_) | Phase::Resting(_) => Some(End::Idle),
+            Phase::Head(_) => Some(TimeoutReason::HeadTimeout),
+            Phase::Fresh(_) | Phase::Resting(_) => Some(TimeoutReason::Idle),
             Phase::Answering { .. } | Phase::Upgraded => None,
         }
     }
@@ -233,7 +233,11 @@ mod tests {
     const LIMITS: Limits = Limits::DEFAULT;
     const ONE_S: Duration = Duration::from_secs(1);
 
-    fn end_after(progress: &Progress, since: Instant, wait: Duration) -> Option<End> {
+    fn end_after(
+        progress: &ConnectionProgress,
+        since: Instant,
+        wait: Duration,
+    ) -> Option<TimeoutReason> {
         let just_before = since + wait - Duration::from_millis(1);
         assert_eq!(progress.end(&LIMITS, just_before), None);
         assert_eq!(progress.deadline(&LIMITS), Some(since + wait));
@@ -243,27 +247,27 @@ mod tests {
     #[test]
     fn a_silent_socket_ends_without_a_word() {
         let start = Instant::now();
-        let progress = Progress::new(start);
+        let progress = ConnectionProgress::new(start);
         assert_eq!(
             end_after(&progress, start, LIMITS.header_read),
-            Some(End::Idle)
+            Some(TimeoutReason::Idle)
         );
     }
 
     #[test]
     fn a_head_has_its_time_from_accept_and_not_from_its_last_byte() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         progress.bytes_read(b"GET ", start + ONE_S);
         progress.bytes_read(b"/", start + 5 * ONE_S);
         let end = end_after(&progress, start, LIMITS.header_read);
-        assert_eq!(end, Some(End::HeadTimeout));
+        assert_eq!(end, Some(TimeoutReason::HeadTimeout));
     }
 
     #[test]
     fn an_answer_takes_as_long_as_it_takes() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         progress.bytes_read(b"GET / HTTP/1.1\r\n\r\n", start);
         progress.request_began(false);
         assert_eq!(progress.deadline(&LIMITS), None);
@@ -273,51 +277,51 @@ mod tests {
     #[test]
     fn a_resting_connection_ends_and_a_later_head_has_its_own_time() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         progress.request_began(false);
         progress.request_ended(start + ONE_S);
         let end = end_after(&progress, start + ONE_S, LIMITS.keepalive_idle);
-        assert_eq!(end, Some(End::Idle));
+        assert_eq!(end, Some(TimeoutReason::Idle));
         progress.bytes_read(b"G", start + 60 * ONE_S);
         let end = end_after(&progress, start + 60 * ONE_S, LIMITS.header_read);
-        assert_eq!(end, Some(End::HeadTimeout));
+        assert_eq!(end, Some(TimeoutReason::HeadTimeout));
     }
 
     #[test]
     fn a_head_that_began_during_an_answer_is_not_taken_for_rest() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         progress.request_began(false);
         progress.bytes_read(b"GET", start);
         progress.request_ended(start + ONE_S);
         let end = end_after(&progress, start + ONE_S, LIMITS.header_read);
-        assert_eq!(end, Some(End::HeadTimeout));
+        assert_eq!(end, Some(TimeoutReason::HeadTimeout));
     }
 
     #[test]
     fn a_body_that_arrives_is_no_head() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         progress.request_began(true);
         progress.bytes_read(b"{}", start);
         progress.request_ended(start);
         let end = end_after(&progress, start, LIMITS.keepalive_idle);
-        assert_eq!(end, Some(End::Idle));
+        assert_eq!(end, Some(TimeoutReason::Idle));
     }
 
     #[test]
     fn a_peer_that_takes_no_bytes_ends_in_every_phase() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         progress.request_began(false);
         assert!(progress.write_blocked(start));
         assert!(!progress.write_blocked(start + ONE_S));
         let end = end_after(&progress, start, LIMITS.stream_stall);
-        assert_eq!(end, Some(End::Stalled));
+        assert_eq!(end, Some(TimeoutReason::Stalled));
         progress.upgraded();
         assert_eq!(
             progress.end(&LIMITS, start + 31 * ONE_S),
-            Some(End::Stalled)
+            Some(TimeoutReason::Stalled)
         );
         progress.written();
         assert_eq!(progress.end(&LIMITS, start + 31 * ONE_S), None);
@@ -326,7 +330,7 @@ mod tests {
     #[test]
     fn only_the_first_bytes_after_a_flush_can_be_unasked() {
         let start = Instant::now();
-        let mut progress = Progress::new(start);
+        let mut progress = ConnectionProgress::new(start);
         assert!(progress.is_unasked());
         progress.request_began(false);
         progress.flushed();

@@ -32,7 +32,7 @@ pub struct Forwarded {
 
 /// What one hop of a chain says.
 #[derive(Clone, Debug, Default)]
-struct Hop {
+struct ForwardedHop {
     address: Option<IpAddr>,
     proto: Option<String>,
     host: Option<String>,
@@ -60,7 +60,7 @@ impl Forwarded {
         }
     }
 
-    fn of(hops: &[Hop], peer: IpAddr, trusted: &TrustedProxies) -> Self {
+    fn of(hops: &[ForwardedHop], peer: IpAddr, trusted: &TrustedProxies) -> Self {
         let addresses: Vec<_> = hops.iter().map(|hop| hop.address).collect();
         let client = trusted.client(peer, &addresses);
         // The proxy at the other end wrote the last hop, also where that names nobody.
@@ -86,7 +86,7 @@ impl Forwarded {
 }
 
 /// The chain of the `X-Forwarded-` headers; `None` where there are none.
-fn prefixed(headers: &HeaderMap) -> Option<Vec<Hop>> {
+fn prefixed(headers: &HeaderMap) -> Option<Vec<ForwardedHop>> {
     let lists = [FOR, PROTO, FORWARDED_HOST].map(|name| list(headers, &name));
     if lists.iter().all(Option::is_none) {
         return None;
@@ -100,7 +100,7 @@ fn prefixed(headers: &HeaderMap) -> Option<Vec<Hop>> {
             true => list.get(n).cloned(),
             false => list.last().cloned(),
         };
-        Hop {
+        ForwardedHop {
             address: addresses.get(n).and_then(|text| address(text)),
             proto: of(&protos),
             host: of(&hosts),
@@ -122,13 +122,13 @@ fn list(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
 
 /// The chain of `Forwarded`; `None` where it is absent. A line whose quotes do not end says nothing
 /// and hides the ones before it.
-fn standard(headers: &HeaderMap) -> Option<Vec<Hop>> {
+fn standard(headers: &HeaderMap) -> Option<Vec<ForwardedHop>> {
     headers.contains_key(FORWARDED).then(|| {
         let lines = headers.get_all(FORWARDED).iter();
         let hops = lines.map(|line| {
             let text = line.to_str().ok();
             text.and_then(|text| split(text, ',')).map_or_else(
-                || vec![Hop::default()],
+                || vec![ForwardedHop::default()],
                 |elements| elements.into_iter().map(element).collect(),
             )
         });
@@ -137,8 +137,8 @@ fn standard(headers: &HeaderMap) -> Option<Vec<Hop>> {
 }
 
 /// One element of `Forwarded`, such as `for="[2001:db8::1]:80";proto=https`.
-fn element(text: &str) -> Hop {
-    let mut hop = Hop::default();
+fn element(text: &str) -> ForwardedHop {
+    let mut hop = ForwardedHop::default();
     for pair in split(text, ';').unwrap_or_default() {
         let Some((name, value)) = pair.split_once('=') else {
             continue;

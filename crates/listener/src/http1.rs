@@ -22,8 +22,8 @@ use tokio::{
 };
 
 use super::{
-    Application, Connection, HEADERS_BYTES_MAX, Limits, Rejection, connection::Socket,
-    deadlines::End,
+    Application, Connection, HEADERS_BYTES_MAX, Limits, Rejection, connection::TrackedSocket,
+    deadlines::TimeoutReason,
 };
 
 /// Bytes hyper may hold of a head, and of an answer before it waits for the socket.
@@ -42,14 +42,14 @@ pub(super) async fn serve<A: Application>(
     }
     let end = speak_http(&connection, &application, limits, &mut closing).await;
     match end {
-        Some(End::HeadTimeout) => {
+        Some(TimeoutReason::HeadTimeout) => {
             let answer = application.rejection(Rejection::HeadTimeout);
             // One try: a peer that takes nothing either does not get it.
             let _ = connection.stream.try_write(&answer);
             connection.linger().await;
         }
-        Some(End::Stalled) => connection.reset(),
-        Some(End::Idle) => {}
+        Some(TimeoutReason::Stalled) => connection.reset(),
+        Some(TimeoutReason::Idle) => {}
         None if connection.progress().is_upgraded() => watch_upgraded(&connection, limits).await,
         None => connection.linger().await,
     }
@@ -61,8 +61,8 @@ async fn speak_http<A: Application>(
     application: &Arc<A>,
     limits: &Limits,
     closing: &mut watch::Receiver<bool>,
-) -> Option<End> {
-    let socket = Socket::new(Arc::clone(connection), Arc::clone(application));
+) -> Option<TimeoutReason> {
+    let socket = TrackedSocket::new(Arc::clone(connection), Arc::clone(application));
     let peer = Arc::new(application.connected(Arc::clone(connection)));
     let service = service_fn(|request| {
         let (connection, peer) = (Arc::clone(connection), Arc::clone(&peer));
@@ -75,7 +75,7 @@ async fn speak_http<A: Application>(
         .max_buf_size(BUFFER_BYTES_MAX)
         .serve_connection(TokioIo::new(socket), service)
         .with_upgrades();
-    let (mut http, mut alarm) = (pin!(http), pin!(Alarm::new(connection, limits)));
+    let (mut http, mut alarm) = (pin!(http), pin!(ConnectionTimer::new(connection, limits)));
     let mut is_closing = false;
     loop {
         let over = poll_fn(|cx| match http.as_mut().poll(cx) {
@@ -102,19 +102,19 @@ async fn answer<A: Application>(
     application: &A,
     peer: &A::Peer,
     request: Request<Incoming>,
-) -> Response<Watched<A::Body>> {
+) -> Response<TrackedResponseBody<A::Body>> {
     let has_body = !request.body().is_end_stream();
     connection.progress().request_began(has_body);
     let response = application.answer(peer, request).await;
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         connection.progress().upgraded();
     }
-    response.map(|body| Watched { body, connection })
+    response.map(|body| TrackedResponseBody { body, connection })
 }
 
 /// Watches over an upgraded connection: it keeps its place, and a stalled peer ends.
 async fn watch_upgraded(connection: &Connection, limits: &Limits) {
-    let mut alarm = pin!(Alarm::new(connection, limits));
+    let mut alarm = pin!(ConnectionTimer::new(connection, limits));
     while !connection.progress().is_left() {
         tokio::select! {
             () = connection.changed.notified() => {}
@@ -128,14 +128,14 @@ async fn watch_upgraded(connection: &Connection, limits: &Limits) {
 
 /// The timer of one connection. It is set again only when it rings or an earlier deadline
 /// comes up, so a busy connection costs no timer work.
-struct Alarm<'a> {
+struct ConnectionTimer<'a> {
     connection: &'a Connection,
     limits: &'a Limits,
     sleep: Pin<Box<Sleep>>,
     set_for: Option<Instant>,
 }
 
-impl<'a> Alarm<'a> {
+impl<'a> ConnectionTimer<'a> {
     fn new(connection: &'a Connection, limits: &'a Limits) -> Self {
         Self {
             connection,
@@ -145,7 +145,7 @@ impl<'a> Alarm<'a> {
         }
     }
 
-    fn poll_end(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<End> {
+    fn poll_end(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<TimeoutReason> {
         loop {
             let Some(deadline) = self.connection.progress().deadline(self.limits) else {
                 return Poll::Pending;
@@ -164,12 +164,12 @@ impl<'a> Alarm<'a> {
 }
 
 /// An answer's body that tells its connection when it is over.
-struct Watched<B> {
+struct TrackedResponseBody<B> {
     body: B,
     connection: Arc<Connection>,
 }
 
-impl<B: Body + Unpin> Body for Watched<B> {
+impl<B: Body + Unpin> Body for TrackedResponseBody<B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -189,7 +189,7 @@ impl<B: Body + Unpin> Body for Watched<B> {
     }
 }
 
-impl<B> Drop for Watched<B> {
+impl<B> Drop for TrackedResponseBody<B> {
     fn drop(&mut self) {
         self.connection.progress().request_ended(Instant::now());
     }

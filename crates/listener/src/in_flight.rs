@@ -19,7 +19,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use guildhall_domain::attempts::network_of;
+use guildhall_domain::attempt_limiter::network_of;
 use http::{HeaderValue, Request, Response, StatusCode, header::CONNECTION};
 use http_body_util::BodyExt;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -44,18 +44,18 @@ pub fn with_close<B>(mut response: Response<B>) -> Response<B> {
 pub struct InFlight {
     max: usize,
     // A std mutex: held for a few instructions and never over an await.
-    running: Mutex<Running>,
+    running: Mutex<RunningRequests>,
 }
 
 #[derive(Debug, Default)]
-struct Running {
+struct RunningRequests {
     arrivals: u64,
     /// By order of arrival; those that wait for their body with what gives their place up.
-    requests: BTreeMap<u64, Option<Awaited>>,
+    requests: BTreeMap<u64, Option<AwaitedBody>>,
 }
 
 #[derive(Debug)]
-struct Awaited {
+struct AwaitedBody {
     is_open: bool,
     /// Where it comes from.
     network: IpAddr,
@@ -96,7 +96,7 @@ impl InFlight {
         self: &Arc<Self>,
         request: Request<Incoming>,
         admission: Admission,
-        run: impl FnOnce(Request<TrackedBody>, Place) -> F,
+        run: impl FnOnce(Request<TrackedBody>, RequestSlot) -> F,
     ) -> Result<Response<B>, Rejection>
     where
         F: Future<Output = Option<Response<B>>>,
@@ -124,7 +124,7 @@ impl InFlight {
         self: &Arc<Self>,
         body: Incoming,
         admission: Admission,
-    ) -> Option<(Place, TrackedBody)> {
+    ) -> Option<(RequestSlot, TrackedBody)> {
         let (is_open, network) = (admission.is_open, network_of(admission.from));
         let mut running = self.running();
         let is_awaited = !body.is_end_stream();
@@ -137,18 +137,18 @@ impl InFlight {
         let number = running.arrivals;
         running.arrivals += 1;
         let (give_up, given_up) = oneshot::channel();
-        let awaited = is_awaited.then_some(Awaited {
+        let awaited = is_awaited.then_some(AwaitedBody {
             is_open,
             network,
             give_up,
         });
         running.requests.insert(number, awaited);
         drop(running);
-        let place = Place {
+        let place = RequestSlot {
             flight: Arc::clone(self),
             number,
         };
-        let ending = Arc::new(Ending {
+        let ending = Arc::new(BodyEnd {
             is_whole: AtomicBool::new(!is_awaited),
             is_given_up: AtomicBool::new(false),
             rest: Mutex::default(),
@@ -170,12 +170,12 @@ impl InFlight {
         }
     }
 
-    fn running(&self) -> MutexGuard<'_, Running> {
+    fn running(&self) -> MutexGuard<'_, RunningRequests> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Running {
+impl RunningRequests {
     fn open_bodies(&self) -> usize {
         let awaited = self.requests.values().flatten();
         awaited.filter(|awaited| awaited.is_open).count()
@@ -183,7 +183,7 @@ impl Running {
 
     /// Takes the place of whoever of these has waited longest for a body, in the network that waits
     /// for most of them.
-    fn make_room(&mut self, of: impl Fn(&Awaited) -> bool) -> bool {
+    fn make_room(&mut self, of: impl Fn(&AwaitedBody) -> bool) -> bool {
         let waiting = || {
             let requests = self.requests.iter();
             let waiting = requests.filter_map(|(number, it)| Some((*number, it.as_ref()?)));
@@ -208,12 +208,12 @@ impl Running {
 
 /// A request's place; dropping it leaves.
 #[derive(Debug)]
-pub struct Place {
+pub struct RequestSlot {
     flight: Arc<InFlight>,
     number: u64,
 }
 
-impl Drop for Place {
+impl Drop for RequestSlot {
     fn drop(&mut self) {
         self.flight.running().requests.remove(&self.number);
     }
@@ -221,14 +221,14 @@ impl Drop for Place {
 
 /// How a request's body ended.
 #[derive(Debug)]
-struct Ending {
+struct BodyEnd {
     is_whole: AtomicBool,
     is_given_up: AtomicBool,
     /// What nobody read.
     rest: Mutex<Option<Incoming>>,
 }
 
-impl Ending {
+impl BodyEnd {
     /// Whether the place was given up before the body was there.
     fn is_given_up(&self) -> bool {
         self.is_given_up.load(Ordering::Relaxed)
@@ -281,12 +281,12 @@ pub struct TrackedBody {
     given_up: Option<oneshot::Receiver<()>>,
     flight: Arc<InFlight>,
     number: u64,
-    ending: Arc<Ending>,
+    ending: Arc<BodyEnd>,
 }
 
 impl TrackedBody {
     /// How it ends.
-    fn ending(&self) -> Arc<Ending> {
+    fn ending(&self) -> Arc<BodyEnd> {
         Arc::clone(&self.ending)
     }
 

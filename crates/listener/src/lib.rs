@@ -9,9 +9,9 @@ mod connection;
 mod connections;
 mod deadlines;
 pub mod forwarded;
-mod heads;
 mod http1;
 mod in_flight;
+mod request_heads;
 
 use std::{
     future::{Future, poll_fn},
@@ -36,8 +36,8 @@ use self::connections::Connections;
 
 pub use connection::Connection;
 pub use forwarded::Forwarded;
-pub use heads::Head;
-pub use in_flight::{Admission, InFlight, OPEN_BODIES_MAX, Place, TrackedBody, with_close};
+pub use in_flight::{Admission, InFlight, OPEN_BODIES_MAX, RequestSlot, TrackedBody, with_close};
+pub use request_heads::RequestHead;
 
 /// Open connections.
 pub const CONNECTIONS_MAX: usize = 8_192;

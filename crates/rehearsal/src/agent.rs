@@ -28,60 +28,61 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
-    NAME, clock, directives,
-    history::{self, History, Record},
-    modes::Mode,
-    ports::{Ending, Peer, Ports},
-    servers::ToolServers,
-    tools::Workspace,
-    turn::{self, Turn},
+    NAME, clock,
+    connection::{ClientConnection, ClientRole, ConnectionEnd},
+    directives,
+    modes::AgentMode,
+    session_history::{self, HistoryFolder, SessionRecord},
+    tool_servers::ToolServers,
+    tools::SessionFolder,
+    turn::{self, TurnRun},
 };
 
 /// A session that is open.
-pub(crate) struct Session {
+pub(crate) struct AgentSession {
     /// Its id.
     pub(crate) id: String,
     /// Its folder.
-    pub(crate) workspace: Workspace,
+    pub(crate) workspace: SessionFolder,
     /// The tool servers it was given when it was opened last.
     pub(crate) servers: ToolServers,
     // Std mutexes: held for a few assignments or the writing of one file, never over an await.
-    record: Mutex<Record>,
-    mode: Mutex<Mode>,
+    record: Mutex<SessionRecord>,
+    mode: Mutex<AgentMode>,
     is_busy: AtomicBool,
     cancel: watch::Sender<bool>,
 }
 
-impl Session {
-    fn open(record: Record, servers: Vec<McpServer>) -> io::Result<Self> {
+impl AgentSession {
+    fn open(record: SessionRecord, servers: Vec<McpServer>) -> io::Result<Self> {
         Ok(Self {
             id: record.id.clone(),
-            workspace: Workspace::at(&record.cwd)?,
+            workspace: SessionFolder::at(&record.cwd)?,
             servers: ToolServers::of(record.cwd.clone(), servers),
             record: Mutex::new(record),
-            mode: Mutex::new(Mode::default()),
+            mode: Mutex::new(AgentMode::default()),
             is_busy: AtomicBool::new(false),
             cancel: watch::Sender::new(false),
         })
     }
 
     /// Reads or changes what is stored of it.
-    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut Record) -> T) -> T {
+    pub(crate) fn with_record<T>(&self, change: impl FnOnce(&mut SessionRecord) -> T) -> T {
         change(&mut held(&self.record))
     }
 
     /// Keeps an update for the next replay.
     pub(crate) fn note(&self, update: Value) {
-        self.with(|record| record.note(update));
+        self.with_record(|record| record.note(update));
     }
 
     /// The mode in force.
-    pub(crate) fn mode(&self) -> Mode {
+    pub(crate) fn mode(&self) -> AgentMode {
         *held(&self.mode)
     }
 
     /// Puts a mode in force.
-    pub(crate) fn set_mode(&self, mode: Mode) {
+    pub(crate) fn set_mode(&self, mode: AgentMode) {
         *held(&self.mode) = mode;
     }
 
@@ -98,20 +99,23 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What all handlers share.
 #[derive(Clone)]
-struct Agent {
-    history: History,
-    sessions: Arc<Mutex<HashMap<String, Arc<Session>>>>,
+struct ScriptedAgent {
+    history: HistoryFolder,
+    sessions: Arc<Mutex<HashMap<String, Arc<AgentSession>>>>,
     has_forms: Arc<AtomicBool>,
 }
 
 /// Serves one client until it is gone.
-pub(crate) async fn serve<Out, In>(ports: Ports<Out, In>, state_dir: Option<PathBuf>) -> Ending
+pub(crate) async fn serve<Out, In>(
+    ports: ClientConnection<Out, In>,
+    state_dir: Option<PathBuf>,
+) -> ConnectionEnd
 where
     Out: Sink<String, Error = io::Error> + Send + 'static,
     In: Stream<Item = io::Result<String>> + Send + 'static,
 {
-    let agent = Agent {
-        history: History::in_folder(state_dir),
+    let agent = ScriptedAgent {
+        history: HistoryFolder::in_folder(state_dir),
         sessions: Arc::default(),
         has_forms: Arc::default(),
     };
@@ -160,7 +164,7 @@ where
         .on_receive_request(
             async move |ask: PromptRequest,
                         to: Responder<PromptResponse>,
-                        client: ConnectionTo<Peer>| {
+                        client: ConnectionTo<ClientRole>| {
                 prompts.prompt(ask, to, &client)
             },
             on_receive_request!(),
@@ -175,7 +179,7 @@ where
     ports.serve(builder).await
 }
 
-impl Agent {
+impl ScriptedAgent {
     fn initialize(&self, ask: &InitializeRequest) -> InitializeResponse {
         let elicitation = ask.client_capabilities.elicitation.as_ref();
         let has_forms = elicitation.is_some_and(|modes| modes.form.is_some());
@@ -195,24 +199,24 @@ impl Agent {
     }
 
     fn open(&self, ask: NewSessionRequest) -> Result<NewSessionResponse, Error> {
-        let record = Record {
-            id: history::fresh_id().map_err(Error::into_internal_error)?,
+        let record = SessionRecord {
+            id: session_history::fresh_id().map_err(Error::into_internal_error)?,
             cwd: ask.cwd,
-            ..Record::default()
+            ..SessionRecord::default()
         };
         let session = self.opened(record, ask.mcp_servers)?;
         // Without its history an agent still works, so a full disk is no reason to refuse.
-        let _ = session.with(|record| self.history.keep(record));
+        let _ = session.with_record(|record| self.history.save(record));
         Ok(NewSessionResponse::new(session.id.clone()).modes(session.mode().state()))
     }
 
     fn load(
         &self,
         ask: LoadSessionRequest,
-        client: &ConnectionTo<Peer>,
+        client: &ConnectionTo<ClientRole>,
     ) -> Result<LoadSessionResponse, Error> {
         let session = self.reopened(&ask.session_id.to_string(), ask.cwd, ask.mcp_servers)?;
-        for update in session.with(|record| record.updates.clone()) {
+        for update in session.with_record(|record| record.updates.clone()) {
             let update: SessionUpdate = serde_json::from_value(update)?;
             client.send_notification(SessionNotification::new(session.id.clone(), update))?;
         }
@@ -230,10 +234,10 @@ impl Agent {
         id: &str,
         cwd: PathBuf,
         servers: Vec<McpServer>,
-    ) -> Result<Arc<Session>, Error> {
+    ) -> Result<Arc<AgentSession>, Error> {
         let open = held(&self.sessions).get(id).cloned();
         let record = match open {
-            Some(session) => Some(session.with(|record| record.clone())),
+            Some(session) => Some(session.with_record(|record| record.clone())),
             None => self.history.find(id),
         };
         let record = record.ok_or_else(|| {
@@ -242,19 +246,23 @@ impl Agent {
                 format!("there is no session {id}"),
             )
         })?;
-        self.opened(Record { cwd, ..record }, servers)
+        self.opened(SessionRecord { cwd, ..record }, servers)
     }
 
-    fn opened(&self, record: Record, servers: Vec<McpServer>) -> Result<Arc<Session>, Error> {
+    fn opened(
+        &self,
+        record: SessionRecord,
+        servers: Vec<McpServer>,
+    ) -> Result<Arc<AgentSession>, Error> {
         let cwd = record.cwd.clone();
         let session =
-            Session::open(record, servers).map_err(|error| refused_folder(&cwd, &error))?;
+            AgentSession::open(record, servers).map_err(|error| refused_folder(&cwd, &error))?;
         let session = Arc::new(session);
         held(&self.sessions).insert(session.id.clone(), Arc::clone(&session));
         Ok(session)
     }
 
-    fn found(&self, id: &str) -> Result<Arc<Session>, Error> {
+    fn found(&self, id: &str) -> Result<Arc<AgentSession>, Error> {
         let found = held(&self.sessions).get(id).cloned();
         found.ok_or_else(|| invalid(format!("the session {id} is not open")))
     }
@@ -269,7 +277,8 @@ impl Agent {
     fn set_mode(&self, ask: &SetSessionModeRequest) -> Result<SetSessionModeResponse, Error> {
         let session = self.found(&ask.session_id.to_string())?;
         let id = ask.mode_id.to_string();
-        let mode = Mode::named(&id).ok_or_else(|| invalid(format!("there is no mode {id}")))?;
+        let mode =
+            AgentMode::named(&id).ok_or_else(|| invalid(format!("there is no mode {id}")))?;
         session.set_mode(mode);
         Ok(SetSessionModeResponse::new())
     }
@@ -285,7 +294,7 @@ impl Agent {
         &self,
         ask: PromptRequest,
         to: Responder<PromptResponse>,
-        client: &ConnectionTo<Peer>,
+        client: &ConnectionTo<ClientRole>,
     ) -> Result<(), Error> {
         let came_ns = clock::now_ns();
         let session = match self.found(&ask.session_id.to_string()) {
@@ -305,7 +314,7 @@ impl Agent {
             let is_late = ended.as_ref().is_ok_and(|ended| ended.is_late);
             to.respond_with_result(ended.map(|ended| answer(&ended)))?;
             if is_late {
-                turn::talk_on(&client, &session.id)?;
+                turn::send_after_end(&client, &session.id)?;
             }
             Ok(())
         })
@@ -313,11 +322,11 @@ impl Agent {
 
     async fn turn(
         &self,
-        session: &Session,
+        session: &AgentSession,
         prompt: &[ContentBlock],
-        client: &ConnectionTo<Peer>,
+        client: &ConnectionTo<ClientRole>,
         came_ns: u64,
-    ) -> Result<turn::Ended, Error> {
+    ) -> Result<turn::TurnResult, Error> {
         let texts: Vec<&str> = prompt.iter().filter_map(text_of).collect();
         let said = texts.join("\n");
         let update = SessionUpdate::UserMessageChunk(turn::chunk(&said));
@@ -325,8 +334,8 @@ impl Agent {
         // What stands before the last text frames it: a room's words must not become directives.
         let script = texts.last().copied().unwrap_or_default();
         let has_forms = self.has_forms.load(Ordering::Relaxed);
-        Turn::new(session, &self.history, client, has_forms, came_ns)
-            .play(script, &said)
+        TurnRun::new(session, &self.history, client, has_forms, came_ns)
+            .run_directives(script, &said)
             .await
     }
 }
@@ -338,7 +347,7 @@ fn text_of(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-fn answer(ended: &turn::Ended) -> PromptResponse {
+fn answer(ended: &turn::TurnResult) -> PromptResponse {
     let figures = ended.figures;
     let total = figures.input.saturating_add(figures.output);
     let reason = match ended.reason {

@@ -47,7 +47,7 @@ pub enum Directive {
     /// Thinks this text.
     Think(String),
     /// Calls a tool with exactly these arguments.
-    Call(ToolCall),
+    Call(CallDirective),
     /// Tells a plan: the entries as they stand in the directive.
     Plan(Vec<PlanEntry>),
     /// Asks by a form; the value is the form's JSON Schema, an object.
@@ -55,7 +55,7 @@ pub enum Directive {
     /// Pauses before the next step, in milliseconds.
     Slow(u64),
     /// The figures of this turn.
-    Usage(Figures),
+    Usage(UsageDirective),
     /// Switches the agent's own mode.
     Mode(String),
     /// Announces this many slash commands.
@@ -89,7 +89,7 @@ pub enum Directive {
 
 /// A call that a directive asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolCall {
+pub struct CallDirective {
     /// The tool's name.
     pub tool: String,
     /// Exactly what it is called with.
@@ -109,7 +109,7 @@ pub struct PlanEntry {
 
 /// What a turn used.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figures {
+pub struct UsageDirective {
     /// Tokens read.
     pub input: u64,
     /// Tokens written.
@@ -146,20 +146,20 @@ impl StopReason {
 
 /// A line that begins like a directive and is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotADirective {
+pub struct DirectiveError {
     /// The line as it stands in the prompt.
     pub line: String,
     /// What is wrong with it.
     pub why: String,
 }
 
-impl fmt::Display for NotADirective {
+impl fmt::Display for DirectiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot carry out the line `{}`: {}", self.line, self.why)
     }
 }
 
-impl std::error::Error for NotADirective {}
+impl std::error::Error for DirectiveError {}
 
 /// The directives of `prompt` in their order.
 ///
@@ -167,16 +167,16 @@ impl std::error::Error for NotADirective {}
 /// Markdown are none; lines that do not are skipped. A carriage return at a line's end is dropped.
 ///
 /// # Errors
-/// [`NotADirective`] for the first line with an unknown name or a wrong argument, and for
+/// [`DirectiveError`] for the first line with an unknown name or a wrong argument, and for
 /// `#partial` and `#twice` without a `#call` after them.
-pub fn parse(prompt: &str) -> Result<Vec<Directive>, NotADirective> {
+pub fn parse(prompt: &str) -> Result<Vec<Directive>, DirectiveError> {
     let mut read = Vec::new();
     let mut waiting: Option<String> = None;
     for line in prompt.lines().map(str::trim_end) {
         if !is_directive(line) {
             continue;
         }
-        let fails = |why: String| NotADirective {
+        let fails = |why: String| DirectiveError {
             line: line.to_owned(),
             why,
         };
@@ -190,7 +190,7 @@ pub fn parse(prompt: &str) -> Result<Vec<Directive>, NotADirective> {
     }
     match waiting {
         None => Ok(read),
-        Some(line) => Err(NotADirective {
+        Some(line) => Err(DirectiveError {
             line,
             why: "it speaks of the next #call, and there is none".to_owned(),
         }),
@@ -268,7 +268,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 
 fn call(rest: &str) -> Result<Directive, String> {
     let (tool, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    Ok(Directive::Call(ToolCall {
+    Ok(Directive::Call(CallDirective {
         tool: some_text(tool)?,
         arguments: object(arguments.trim())?,
     }))
@@ -327,7 +327,7 @@ fn usage(rest: &str) -> Result<Directive, String> {
     };
     match figures {
         Some(((input, output), cost)) if f64::is_finite(cost) && cost >= 0.0 => {
-            Ok(Directive::Usage(Figures {
+            Ok(Directive::Usage(UsageDirective {
                 input,
                 output,
                 cost,

@@ -32,7 +32,7 @@ fn a_call_keeps_its_arguments_exactly() {
     let arguments = json!({"path": "a b.txt", "content": "x\ny", "n": 1});
     assert_eq!(
         one(&format!("#call write_file {arguments}")),
-        Directive::Call(ToolCall {
+        Directive::Call(CallDirective {
             tool: "write_file".to_owned(),
             arguments: arguments.as_object().unwrap().clone(),
         })
@@ -63,7 +63,7 @@ fn numbers_are_read_and_bounded() {
     assert_eq!(one("#garbage"), Directive::Garbage(1));
     assert_eq!(one("#garbage 100"), Directive::Garbage(100));
     assert_eq!(one("#status 529"), Directive::Status(529));
-    let figures = Figures {
+    let figures = UsageDirective {
         input: 10,
         output: 5,
         cost: 0.25,

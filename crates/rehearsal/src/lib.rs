@@ -4,14 +4,14 @@
 //! scripted. Source: contract "Testing with coding agents" 2, contract 3.3.1.
 
 mod agent;
-mod asking;
-mod calls;
+mod client_requests;
 mod clock;
+mod connection;
 pub mod directives;
-mod history;
 mod modes;
-mod ports;
-mod servers;
+mod session_history;
+mod tool_calls;
+mod tool_servers;
 mod tools;
 mod turn;
 
@@ -19,7 +19,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub use ports::Ending;
+pub use connection::ConnectionEnd;
 
 /// What the agent calls itself.
 pub const NAME: &str = "rehearsal";
@@ -57,8 +57,8 @@ pub fn main() -> ExitCode {
     // A thread that still reads the standard input must not hold the process.
     runtime.shutdown_background();
     match ending {
-        Ending::Closed => ExitCode::SUCCESS,
-        Ending::Crashed | Ending::Broken => ExitCode::FAILURE,
+        ConnectionEnd::Closed => ExitCode::SUCCESS,
+        ConnectionEnd::Crashed | ConnectionEnd::Broken => ExitCode::FAILURE,
     }
 }
 
@@ -68,6 +68,6 @@ pub async fn run(
     reader: impl AsyncRead + Send + Unpin + 'static,
     writer: impl AsyncWrite + Send + Unpin + 'static,
     state_dir: Option<PathBuf>,
-) -> Ending {
-    agent::serve(ports::open(reader, writer), state_dir).await
+) -> ConnectionEnd {
+    agent::serve(connection::open(reader, writer), state_dir).await
 }

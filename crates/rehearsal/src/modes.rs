@@ -5,7 +5,7 @@ use agent_client_protocol::v1::schema::{SessionMode, SessionModeId, SessionModeS
 
 /// How a call reaches beyond looking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum CallEffect {
     /// It looks, notes or asks.
     Looks,
     /// It changes a file.
@@ -16,7 +16,7 @@ pub(crate) enum Reach {
 
 /// What the mode says of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ModeDecision {
     /// It happens.
     Go,
     /// A person is asked first.
@@ -27,7 +27,7 @@ pub(crate) enum Verdict {
 
 /// A permission mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum AgentMode {
     /// Asks for every acting call.
     #[default]
     Default,
@@ -39,7 +39,7 @@ pub(crate) enum Mode {
     Autopilot,
 }
 
-impl Mode {
+impl AgentMode {
     /// Every mode with its id, name and description; the default first.
     const ALL: [(Self, &str, &str, &str); 4] = [
         (
@@ -93,13 +93,13 @@ impl Mode {
     }
 
     /// What it says of a call that reaches this far.
-    pub(crate) fn verdict(self, reach: Reach) -> Verdict {
+    pub(crate) fn verdict(self, reach: CallEffect) -> ModeDecision {
         match (self, reach) {
-            (_, Reach::Looks) | (Self::Autopilot, _) | (Self::AcceptEdits, Reach::Edits) => {
-                Verdict::Go
-            }
-            (Self::Plan, _) => Verdict::Refuse,
-            (Self::Default, _) | (Self::AcceptEdits, Reach::Runs) => Verdict::Ask,
+            (_, CallEffect::Looks)
+            | (Self::Autopilot, _)
+            | (Self::AcceptEdits, CallEffect::Edits) => ModeDecision::Go,
+            (Self::Plan, _) => ModeDecision::Refuse,
+            (Self::Default, _) | (Self::AcceptEdits, CallEffect::Runs) => ModeDecision::Ask,
         }
     }
 }

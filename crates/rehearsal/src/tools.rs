@@ -23,7 +23,7 @@ const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Outcome {
+pub(crate) struct ToolOutcome {
     /// Whether it did what it should.
     pub(crate) is_done: bool,
     /// What a person reads.
@@ -32,7 +32,7 @@ pub(crate) struct Outcome {
     pub(crate) raw: Value,
 }
 
-impl Outcome {
+impl ToolOutcome {
     /// It did what it should.
     pub(crate) fn done(text: impl Into<String>) -> Self {
         let text = text.into();
@@ -59,11 +59,11 @@ impl Outcome {
 
 /// The folder that the tools work in.
 #[derive(Clone, Debug)]
-pub(crate) struct Workspace {
+pub(crate) struct SessionFolder {
     root: PathBuf,
 }
 
-impl Workspace {
+impl SessionFolder {
     /// The folder `cwd`, with its links followed.
     ///
     /// # Errors
@@ -149,9 +149,9 @@ impl Workspace {
     }
 
     /// Runs a program in the folder and waits for its end; dropping this future kills it.
-    pub(crate) async fn run(&self, command: &[String]) -> Outcome {
+    pub(crate) async fn run(&self, command: &[String]) -> ToolOutcome {
         let Some((program, arguments)) = command.split_first() else {
-            return Outcome::failed("the command has no program");
+            return ToolOutcome::failed("the command has no program");
         };
         let started = Command::new(program)
             .args(arguments)
@@ -163,7 +163,7 @@ impl Workspace {
             .spawn();
         let mut child = match started {
             Ok(child) => child,
-            Err(error) => return Outcome::failed(format!("cannot start {program}: {error}")),
+            Err(error) => return ToolOutcome::failed(format!("cannot start {program}: {error}")),
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let (from_out, from_err) = (child.stdout.take(), child.stderr.take());
@@ -184,13 +184,13 @@ impl Workspace {
         };
         match status {
             Ok(status) => told(status.code(), &out, &err),
-            Err(error) => Outcome::failed(format!("lost {program}: {error}")),
+            Err(error) => ToolOutcome::failed(format!("lost {program}: {error}")),
         }
     }
 }
 
 /// What a program's end and its two outputs come to.
-fn told(code: Option<i32>, out: &[u8], err: &[u8]) -> Outcome {
+fn told(code: Option<i32>, out: &[u8], err: &[u8]) -> ToolOutcome {
     let is_cut = out.len() > OUTPUT_BYTES_MAX || err.len() > OUTPUT_BYTES_MAX;
     let shown = |bytes: &[u8]| {
         let end = bytes.len().min(OUTPUT_BYTES_MAX);
@@ -200,7 +200,7 @@ fn told(code: Option<i32>, out: &[u8], err: &[u8]) -> Outcome {
     if is_cut {
         text.push_str("\n[the rest of the output is left out]");
     }
-    Outcome {
+    ToolOutcome {
         is_done: code == Some(0),
         raw: json!({"exitCode": code, "output": text, "truncated": is_cut}),
         text,

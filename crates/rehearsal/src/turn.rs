@@ -18,37 +18,37 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::{
-    agent::Session,
-    asking::{self, Permission},
-    calls::{self, Call, Tool},
+    agent::AgentSession,
+    client_requests::{self, PermissionResponse},
     clock,
-    directives::{self, Directive, Figures, StopReason},
-    history::{History, Remembered},
-    modes::{Mode, Reach, Verdict},
-    ports::{Mischief, Peer},
-    tools::Outcome,
+    connection::{ClientRole, ConnectionFault},
+    directives::{self, Directive, StopReason, UsageDirective},
+    modes::{AgentMode, CallEffect, ModeDecision},
+    session_history::{HistoryFolder, RecordedCall},
+    tool_calls::{self, PlannedCall, ToolInput},
+    tools::ToolOutcome,
 };
 
 /// The size of the context that the agent claims to have, in tokens.
 const CONTEXT_SIZE: u64 = 200_000;
 /// What a turn used when no directive says so.
-const USUAL: Figures = Figures {
+const USUAL: UsageDirective = UsageDirective {
     input: 10,
     output: 5,
     cost: 0.0,
 };
 
 /// A turn under way.
-pub(crate) struct Turn<'a> {
-    pub(crate) session: &'a Session,
-    pub(crate) history: &'a History,
-    pub(crate) to: &'a ConnectionTo<Peer>,
+pub(crate) struct TurnRun<'a> {
+    pub(crate) session: &'a AgentSession,
+    pub(crate) history: &'a HistoryFolder,
+    pub(crate) to: &'a ConnectionTo<ClientRole>,
     /// Whether the client takes forms.
     pub(crate) has_forms: bool,
     /// When the prompt came, see [`clock::now_ns`].
     pub(crate) came_ns: u64,
     cancelled: watch::Receiver<bool>,
-    figures: Figures,
+    figures: UsageDirective,
     has_spoken: bool,
     is_late: bool,
     partial: Option<bool>,
@@ -56,27 +56,27 @@ pub(crate) struct Turn<'a> {
 }
 
 /// How a turn ended.
-pub(crate) struct Ended {
+pub(crate) struct TurnResult {
     /// Why.
     pub(crate) reason: StopReason,
     /// What it used.
-    pub(crate) figures: Figures,
+    pub(crate) figures: UsageDirective,
     /// Whether it goes on talking although it was cancelled.
     pub(crate) is_late: bool,
 }
 
 /// Whether the turn goes on after a step.
-enum Step {
+enum StepOutcome {
     On,
     End(StopReason),
 }
 
-impl<'a> Turn<'a> {
+impl<'a> TurnRun<'a> {
     /// A turn of `session`, before its first step.
     pub(crate) fn new(
-        session: &'a Session,
-        history: &'a History,
-        to: &'a ConnectionTo<Peer>,
+        session: &'a AgentSession,
+        history: &'a HistoryFolder,
+        to: &'a ConnectionTo<ClientRole>,
         has_forms: bool,
         came_ns: u64,
     ) -> Self {
@@ -100,7 +100,11 @@ impl<'a> Turn<'a> {
     /// # Errors
     /// With the line, when a directive cannot be read or carried out; nothing has happened when
     /// one could not be read. When the client is gone or answers with an error.
-    pub(crate) async fn play(mut self, prompt: &str, approved: &str) -> Result<Ended, Error> {
+    pub(crate) async fn run_directives(
+        mut self,
+        prompt: &str,
+        approved: &str,
+    ) -> Result<TurnResult, Error> {
         let script = directives::parse(prompt).map_err(|error| refusal(error.to_string()))?;
         let approved = approved_titles(approved);
         let calls = script.iter().filter_map(|directive| match directive {
@@ -121,7 +125,7 @@ impl<'a> Turn<'a> {
             if self.is_cancelled() {
                 break;
             }
-            if let Step::End(why) = self.step(directive).await? {
+            if let StepOutcome::End(why) = self.step(directive).await? {
                 reason = why;
                 break;
             }
@@ -133,7 +137,7 @@ impl<'a> Turn<'a> {
         *self.cancelled.borrow()
     }
 
-    async fn step(&mut self, directive: Directive) -> Result<Step, Error> {
+    async fn step(&mut self, directive: Directive) -> Result<StepOutcome, Error> {
         match directive {
             Directive::Say(text) => self.say(&text)?,
             Directive::Think(text) => self.tell(SessionUpdate::AgentThoughtChunk(chunk(&text)))?,
@@ -147,15 +151,15 @@ impl<'a> Turn<'a> {
             Directive::Usage(figures) => self.figures = figures,
             Directive::Mode(id) => self.switch(&id)?,
             Directive::Commands(count) => self.tell(commands(count))?,
-            Directive::Stop(reason) => return Ok(Step::End(reason)),
-            Directive::Crash => return self.vanish(&Mischief::Crash).await,
-            Directive::Hang => return self.vanish(&Mischief::Hang).await,
-            Directive::Garbage(lines) => self.mischief(&Mischief::Garbage(lines))?,
+            Directive::Stop(reason) => return Ok(StepOutcome::End(reason)),
+            Directive::Crash => return self.vanish(&ConnectionFault::Crash).await,
+            Directive::Hang => return self.vanish(&ConnectionFault::Hang).await,
+            Directive::Garbage(lines) => self.mischief(&ConnectionFault::Garbage(lines))?,
             Directive::Flood(mib) => {
                 let session = self.session.id.clone();
-                self.mischief(&Mischief::Flood { session, mib })?;
+                self.mischief(&ConnectionFault::Flood { session, mib })?;
             }
-            Directive::LongLine(mib) => self.mischief(&Mischief::LongLine(mib))?,
+            Directive::LongLine(mib) => self.mischief(&ConnectionFault::LongLine(mib))?,
             Directive::Late => self.is_late = true,
             Directive::Partial { opaque } => self.partial = Some(opaque),
             Directive::Twice => self.is_twice = true,
@@ -169,7 +173,7 @@ impl<'a> Turn<'a> {
                 ));
             }
         }
-        Ok(Step::On)
+        Ok(StepOutcome::On)
     }
 
     /// Tells the client, and keeps it for the next replay.
@@ -209,19 +213,19 @@ impl<'a> Turn<'a> {
         }
     }
 
-    fn mischief(&self, mischief: &Mischief) -> Result<(), Error> {
+    fn mischief(&self, mischief: &ConnectionFault) -> Result<(), Error> {
         self.to.send_notification(mischief.message()?)
     }
 
     /// Does what the process does not come back from.
-    async fn vanish(&self, mischief: &Mischief) -> Result<Step, Error> {
+    async fn vanish(&self, mischief: &ConnectionFault) -> Result<StepOutcome, Error> {
         self.keep();
         self.mischief(mischief)?;
         std::future::pending().await
     }
 
     fn switch(&self, id: &str) -> Result<(), Error> {
-        let mode = Mode::named(id).ok_or_else(|| {
+        let mode = AgentMode::named(id).ok_or_else(|| {
             refusal(format!(
                 "cannot carry out the line `#mode {id}`: there is no such mode"
             ))
@@ -238,7 +242,7 @@ impl<'a> Turn<'a> {
             ));
         }
         let (to, session) = (self.to, self.session.id.as_str());
-        let asking = asking::form(to, session, None, schema);
+        let asking = client_requests::form(to, session, None, schema);
         match self.unless_cancelled(asking).await.transpose()? {
             Some(Some(answers)) => self.say(&format!("Answers: {answers}")),
             Some(None) => self.say("Nobody answered."),
@@ -248,14 +252,14 @@ impl<'a> Turn<'a> {
 
     /// Makes again, exactly, the last call that was asked about under this title.
     async fn repeat(&mut self, title: &str) -> Result<(), Error> {
-        let known = self.session.with(|record| {
-            let same = |call: &&Remembered| call.title == title;
+        let known = self.session.with_record(|record| {
+            let same = |call: &&RecordedCall| call.title == title;
             record.unanswered.iter().rev().find(same).cloned()
         });
         let Some(known) = known else {
             return self.say(&format!("I did not ask about \"{title}\"."));
         };
-        let asked = directives::ToolCall {
+        let asked = directives::CallDirective {
             tool: known.tool,
             arguments: known.arguments,
         };
@@ -264,8 +268,8 @@ impl<'a> Turn<'a> {
     }
 
     /// Announces a call, asks when the mode says so, carries it out, and tells what came of it.
-    async fn call(&mut self, mut call: Call) -> Result<(), Error> {
-        let number = self.session.with(|record| {
+    async fn call(&mut self, mut call: PlannedCall) -> Result<(), Error> {
+        let number = self.session.with_record(|record| {
             record.calls += 1;
             record.calls
         });
@@ -274,11 +278,11 @@ impl<'a> Turn<'a> {
         let is_twice = std::mem::take(&mut self.is_twice);
         if is_twice {
             self.tell(SessionUpdate::ToolCall(
-                call.announcement(&self.session.workspace, true),
+                call.tool_call_announcement(&self.session.workspace, true),
             ))?;
         }
         let announcement =
-            SessionUpdate::ToolCall(call.announcement(&self.session.workspace, false));
+            SessionUpdate::ToolCall(call.tool_call_announcement(&self.session.workspace, false));
         if partial == Some(true) {
             // The next replay shows it although this client was not told.
             self.session.note(serde_json::to_value(&announcement)?);
@@ -287,7 +291,7 @@ impl<'a> Turn<'a> {
         }
         let outcome = match self.may(&call, partial.is_some(), number).await? {
             Ok(()) => self.carried_out(&call).await?,
-            Err(why) => Outcome::failed(why),
+            Err(why) => ToolOutcome::failed(why),
         };
         self.keep();
         self.tell(result(&call, &outcome))
@@ -296,7 +300,7 @@ impl<'a> Turn<'a> {
     /// Whether the call may happen, else why not.
     async fn may(
         &mut self,
-        call: &Call,
+        call: &PlannedCall,
         is_bare: bool,
         number: u64,
     ) -> Result<Result<(), String>, Error> {
@@ -305,34 +309,34 @@ impl<'a> Turn<'a> {
             Err(why) => return Ok(Err(why)),
         };
         match self.session.mode().verdict(reach) {
-            Verdict::Go => return Ok(Ok(())),
-            Verdict::Refuse => {
+            ModeDecision::Go => return Ok(Ok(())),
+            ModeDecision::Refuse => {
                 return Ok(Err("Plan mode only reads: nothing was done.".to_owned()));
             }
-            Verdict::Ask => {}
+            ModeDecision::Ask => {}
         }
         if self
             .session
-            .with(|record| record.always.contains(&call.remembered))
+            .with_record(|record| record.always.contains(&call.remembered))
         {
             return Ok(Ok(()));
         }
         self.session
-            .with(|record| record.asked(call.remembered.clone()));
+            .with_record(|record| record.add_unanswered(call.remembered.clone()));
         self.keep();
-        let shown = call.shown(&self.session.workspace, is_bare);
+        let shown = call.permission_update(&self.session.workspace, is_bare);
         let (to, session) = (self.to, self.session.id.as_str());
-        let asking = asking::permission(to, session, shown, number);
+        let asking = client_requests::permission(to, session, shown, number);
         let answer = self.unless_cancelled(asking).await.transpose()?;
         let Some(answer) = answer.filter(|_| !self.is_cancelled()) else {
             return Ok(Err("Cancelled: nothing was done.".to_owned()));
         };
-        if answer == Permission::No {
+        if answer == PermissionResponse::No {
             return Ok(Err("Refused: nothing was done.".to_owned()));
         }
-        self.session.with(|record| {
-            record.settled(&call.remembered);
-            if answer == Permission::Always {
+        self.session.with_record(|record| {
+            record.remove_unanswered(&call.remembered);
+            if answer == PermissionResponse::Always {
                 record.always.push(call.remembered.clone());
             }
         });
@@ -341,18 +345,18 @@ impl<'a> Turn<'a> {
     }
 
     /// How far a call reaches; a tool server is asked for what it says of its tool.
-    async fn reach(&mut self, call: &Call) -> Result<Reach, String> {
-        let Tool::CallMcp { server, tool, .. } = &call.tool else {
-            return Ok(call.tool.reach());
+    async fn reach(&mut self, call: &PlannedCall) -> Result<CallEffect, String> {
+        let ToolInput::CallMcp { server, tool, .. } = &call.tool else {
+            return Ok(call.tool.effect());
         };
-        let asking = self.session.servers.reach(server, tool);
+        let asking = self.session.servers.find_tool(server, tool);
         let cancelled = || Err("Cancelled: nothing was done.".to_owned());
         self.unless_cancelled(asking)
             .await
             .unwrap_or_else(cancelled)
     }
 
-    async fn carried_out(&mut self, call: &Call) -> Result<Outcome, Error> {
+    async fn carried_out(&mut self, call: &PlannedCall) -> Result<ToolOutcome, Error> {
         let started = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
         self.tell(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(
             call.id.clone(),
@@ -360,87 +364,91 @@ impl<'a> Turn<'a> {
         )))?;
         let workspace = self.session.workspace.clone();
         Ok(match &call.tool {
-            Tool::ReadFile { path } => Outcome::of(workspace.read(path)),
-            Tool::WriteFile { path, content } => Outcome::of(workspace.write(path, content)),
-            Tool::EditFile { path, old, new } => Outcome::of(
+            ToolInput::ReadFile { path } => ToolOutcome::of(workspace.read(path)),
+            ToolInput::WriteFile { path, content } => {
+                ToolOutcome::of(workspace.write(path, content))
+            }
+            ToolInput::EditFile { path, old, new } => ToolOutcome::of(
                 workspace
                     .edited(path, old, new)
                     .and_then(|text| workspace.write(path, &text)),
             ),
-            Tool::RunCommand { command } => {
+            ToolInput::RunCommand { command } => {
                 let running = workspace.run(command);
-                let cancelled = || Outcome::failed("Cancelled: the program was killed.");
+                let cancelled = || ToolOutcome::failed("Cancelled: the program was killed.");
                 self.unless_cancelled(running)
                     .await
                     .unwrap_or_else(cancelled)
             }
-            Tool::CallMcp {
+            ToolInput::CallMcp {
                 server,
                 tool,
                 arguments,
             } => {
                 let calling = self.session.servers.call(server, tool, arguments);
-                let cancelled = || Outcome::failed("Cancelled: the answer was not waited for.");
+                let cancelled = || ToolOutcome::failed("Cancelled: the answer was not waited for.");
                 self.unless_cancelled(calling)
                     .await
                     .unwrap_or_else(cancelled)
             }
-            Tool::AskPerson { question, options } => self.asked(call, question, options).await?,
-            Tool::TodoWrite { todos } => {
-                Outcome::done(format!("The list has {} todos", todos.len()))
+            ToolInput::AskPerson { question, options } => {
+                self.asked(call, question, options).await?
             }
-            Tool::TaskCreate(_) => {
-                let number = self.session.with(|record| {
+            ToolInput::TodoWrite { todos } => {
+                ToolOutcome::done(format!("The list has {} todos", todos.len()))
+            }
+            ToolInput::TaskCreate(_) => {
+                let number = self.session.with_record(|record| {
                     record.tasks += 1;
                     record.tasks
                 });
-                Outcome::done(format!("Task #{number} created"))
+                ToolOutcome::done(format!("Task #{number} created"))
             }
-            Tool::TaskUpdate(change) => self.task_updated(&change.task_id),
+            ToolInput::TaskUpdate(change) => self.task_updated(&change.task_id),
         })
     }
 
-    fn task_updated(&self, id: &str) -> Outcome {
-        let last = self.session.with(|record| record.tasks);
+    fn task_updated(&self, id: &str) -> ToolOutcome {
+        let last = self.session.with_record(|record| record.tasks);
         match id.parse::<u64>() {
             Ok(number) if (1..=last).contains(&number) => {
-                Outcome::done(format!("Task #{number} updated"))
+                ToolOutcome::done(format!("Task #{number} updated"))
             }
-            _ => Outcome::failed(format!("There is no task {id}")),
+            _ => ToolOutcome::failed(format!("There is no task {id}")),
         }
     }
 
     async fn asked(
         &mut self,
-        call: &Call,
+        call: &PlannedCall,
         question: &str,
         options: &[String],
-    ) -> Result<Outcome, Error> {
+    ) -> Result<ToolOutcome, Error> {
         if !self.has_forms {
-            return Ok(Outcome::failed("The client takes no forms."));
+            return Ok(ToolOutcome::failed("The client takes no forms."));
         }
-        let schema = asking::question(question, options);
+        let schema = client_requests::question(question, options);
         let (to, session) = (self.to, self.session.id.as_str());
-        let asking = asking::form(to, session, Some(&call.id), &schema);
+        let asking = client_requests::form(to, session, Some(&call.id), &schema);
         Ok(match self.unless_cancelled(asking).await.transpose()? {
             Some(Some(answers)) => match answers.get("answer").and_then(Value::as_str) {
-                Some(answer) => Outcome::done(answer),
-                None => Outcome::done(answers.to_string()),
+                Some(answer) => ToolOutcome::done(answer),
+                None => ToolOutcome::done(answers.to_string()),
             },
-            Some(None) => Outcome::failed("Nobody answered."),
-            None => Outcome::failed("Cancelled: nobody was asked any more."),
+            Some(None) => ToolOutcome::failed("Nobody answered."),
+            None => ToolOutcome::failed("Cancelled: nobody was asked any more."),
         })
     }
 
     /// Adds up what the turn used and tells the session's figures.
-    fn close(self, reason: StopReason) -> Result<Ended, Error> {
+    fn close(self, reason: StopReason) -> Result<TurnResult, Error> {
         let reason = if self.is_cancelled() {
             StopReason::Cancelled
         } else {
             reason
         };
         let figures = self.figures;
-        let (used, cost) = self.session.with(|record| {
+        let (used, cost) = self.session.with_record(|record| {
             record.tokens = record
                 .tokens
                 .saturating_add(figures.input)
@@ -456,7 +464,7 @@ impl<'a> Turn<'a> {
             )))?;
         }
         self.keep();
-        Ok(Ended {
+        Ok(TurnResult {
             reason,
             figures,
             is_late: self.is_late && reason == StopReason::Cancelled,
@@ -466,12 +474,12 @@ impl<'a> Turn<'a> {
     /// Stores the session; without its history an agent still works, so a full disk is no reason
     /// to fail a turn.
     fn keep(&self) {
-        let _ = self.session.with(|record| self.history.keep(record));
+        let _ = self.session.with_record(|record| self.history.save(record));
     }
 }
 
 /// Talks on after a cancelled turn was answered.
-pub(crate) fn talk_on(to: &ConnectionTo<Peer>, session: &str) -> Result<(), Error> {
+pub(crate) fn send_after_end(to: &ConnectionTo<ClientRole>, session: &str) -> Result<(), Error> {
     let update = SessionUpdate::AgentMessageChunk(chunk("late after the end "));
     to.send_notification(SessionNotification::new(session.to_owned(), update))
 }
@@ -484,8 +492,8 @@ fn refusal(why: String) -> Error {
     )
 }
 
-fn read_call(asked: &directives::ToolCall) -> Result<Call, Error> {
-    Call::read(asked).map_err(|why| {
+fn read_call(asked: &directives::CallDirective) -> Result<PlannedCall, Error> {
+    PlannedCall::read(asked).map_err(|why| {
         let arguments = Value::Object(asked.arguments.clone());
         refusal(format!(
             "cannot carry out the line `#call {} {arguments}`: {why}",
@@ -544,7 +552,7 @@ fn commands(count: u32) -> SessionUpdate {
     ))
 }
 
-fn result(call: &Call, outcome: &Outcome) -> SessionUpdate {
+fn result(call: &PlannedCall, outcome: &ToolOutcome) -> SessionUpdate {
     let status = if outcome.is_done {
         ToolCallStatus::Completed
     } else {
@@ -554,8 +562,8 @@ fn result(call: &Call, outcome: &Outcome) -> SessionUpdate {
         .status(status)
         .raw_output(outcome.raw.clone());
     // A finished edit keeps its difference; everything else shows what came of it.
-    if !(outcome.is_done && call.tool.reach() == Reach::Edits) {
-        fields = fields.content(vec![calls::text_content(&outcome.text)]);
+    if !(outcome.is_done && call.tool.effect() == CallEffect::Edits) {
+        fields = fields.content(vec![tool_calls::text_content(&outcome.text)]);
     }
     SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call.id.clone(), fields))
 }

@@ -9,14 +9,14 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, installation,
-    rows::{self, count, moment},
+    ReadTx, Tx, installation,
+    transactions::{self, count, moment},
 };
 
 /// An account with what is known of its password; without `Debug`, because a hash is no log's
 /// business.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct AccountWithPassword {
     /// The account.
     pub account: Account,
     /// The hash of its password, as PHC text.
@@ -27,7 +27,7 @@ pub struct Known {
 
 /// Who is behind a credential of a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct CredentialHolder {
     /// The author it names.
     pub author: AuthorId,
     /// Whether that is the owner's.
@@ -46,7 +46,7 @@ const OWNERS: &str = "(SELECT value FROM installation WHERE key = 'owner_author_
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn exist(db: &Rx<'_>) -> Result<bool> {
+pub fn exist(db: &ReadTx<'_>) -> Result<bool> {
     db.one("SELECT EXISTS (SELECT 1 FROM accounts)", [], |row| {
         row.get(0)
     })
@@ -56,7 +56,7 @@ pub fn exist(db: &Rx<'_>) -> Result<bool> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count_all(db: &Rx<'_>) -> Result<u64> {
+pub fn count_all(db: &ReadTx<'_>) -> Result<u64> {
     db.one("SELECT COUNT(*) FROM accounts", [], |row| count(row, 0))
 }
 
@@ -64,7 +64,7 @@ pub fn count_all(db: &Rx<'_>) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: AccountId) -> Result<Option<Known>> {
+pub fn by_id(db: &ReadTx<'_>, id: AccountId) -> Result<Option<AccountWithPassword>> {
     db.first(&select("c.id = $1"), [id.as_bytes()], known)
 }
 
@@ -72,7 +72,7 @@ pub fn by_id(db: &Rx<'_>, id: AccountId) -> Result<Option<Known>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_email(db: &Rx<'_>, email: &Email) -> Result<Option<Known>> {
+pub fn by_email(db: &ReadTx<'_>, email: &Email) -> Result<Option<AccountWithPassword>> {
     db.first(&select("c.email = $1"), [email.as_str()], known)
 }
 
@@ -80,7 +80,7 @@ pub fn by_email(db: &Rx<'_>, email: &Email) -> Result<Option<Known>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_author(db: &Rx<'_>, author: AuthorId) -> Result<Option<Known>> {
+pub fn by_author(db: &ReadTx<'_>, author: AuthorId) -> Result<Option<AccountWithPassword>> {
     db.first(&select("c.author_id = $1"), [author.as_bytes()], known)
 }
 
@@ -88,12 +88,12 @@ pub fn by_author(db: &Rx<'_>, author: AuthorId) -> Result<Option<Known>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn owner(db: &Rx<'_>) -> Result<Option<Holder>> {
+pub fn owner(db: &ReadTx<'_>) -> Result<Option<CredentialHolder>> {
     let Some(author) = installation::owner(db)? else {
         return Ok(None);
     };
     let known = by_author(db, author)?;
-    Ok(Some(Holder {
+    Ok(Some(CredentialHolder {
         author,
         is_owner: true,
         account: known.as_ref().map(|known| known.account.id),
@@ -106,7 +106,7 @@ pub fn owner(db: &Rx<'_>) -> Result<Option<Holder>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
+pub fn list(db: &ReadTx<'_>, after: Option<AccountId>, limit: u32) -> Result<Vec<Account>> {
     db.all(
         &format!(
             "SELECT {COLUMNS}, c.author_id = {OWNERS}
@@ -162,18 +162,18 @@ pub fn remove(tx: &mut Tx<'_>, id: AccountId) -> Result<()> {
     Ok(())
 }
 
-/// The columns of a [`Holder`]: of the account `c` and the column that holds the author's id.
+/// The columns of a [`CredentialHolder`]: of the account `c` and the column that holds the author's id.
 pub(crate) fn holder_columns(author: &str) -> String {
     format!("{author}, {author} = {OWNERS}, c.id, COALESCE(c.invited, 0)")
 }
 
 /// Reads [`holder_columns`] beginning at column `at`.
-pub(crate) fn holder_at(row: &Row<'_>, at: usize) -> rusqlite::Result<Holder> {
-    Ok(Holder {
-        author: rows::id(row, at, AuthorId::from_bytes)?,
+pub(crate) fn holder_at(row: &Row<'_>, at: usize) -> rusqlite::Result<CredentialHolder> {
+    Ok(CredentialHolder {
+        author: transactions::id(row, at, AuthorId::from_bytes)?,
         // Null before there is an owner's author.
         is_owner: row.get::<_, Option<bool>>(at + 1)?.unwrap_or(false),
-        account: rows::maybe_id(row, at + 2, AccountId::from_bytes)?,
+        account: transactions::maybe_id(row, at + 2, AccountId::from_bytes)?,
         is_invited: row.get(at + 3)?,
     })
 }
@@ -185,8 +185,8 @@ fn select(condition: &str) -> String {
     )
 }
 
-fn known(row: &Row<'_>) -> rusqlite::Result<Known> {
-    Ok(Known {
+fn known(row: &Row<'_>) -> rusqlite::Result<AccountWithPassword> {
+    Ok(AccountWithPassword {
         account: read(row)?,
         password: row.get(6)?,
         is_invited: row.get(7)?,
@@ -196,11 +196,11 @@ fn known(row: &Row<'_>) -> rusqlite::Result<Known> {
 fn read(row: &Row<'_>) -> rusqlite::Result<Account> {
     let is_owner = row.get::<_, Option<bool>>(5)?.unwrap_or(false);
     Ok(Account {
-        id: rows::id(row, 0, AccountId::from_bytes)?,
+        id: transactions::id(row, 0, AccountId::from_bytes)?,
         email: Email::stored(row.get(1)?),
         display_name: row.get(2)?,
         role: if is_owner { Role::Owner } else { Role::Person },
-        author_id: rows::id(row, 3, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
         created_at: moment(row, 4)?,
     })
 }

@@ -1,20 +1,19 @@
 //! The registry of agents: rows and look-ups.
-//! Folders are checked by `world::confined`; who may register is `hall::agents`.
+//! Folders are checked by `world::confined_fs`; who may register is `hall::agents`.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::{Agent, AgentState, ResponseMode},
     ids::{AgentId, AuthorId},
-    runtimes::{Asks, Reach, Stop, Width},
-    sessions::Acknowledgement,
+    runtimes::{AutonomyLevel, EffectReach, PromptPolicy, StopPoint},
+    sessions::AutonomyConsent,
     settings::DEFAULT_AGENT,
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, authors,
-    rows::{self, maybe_moment, moment, word, word_of},
-    settings,
+    ReadTx, Tx, authors, settings,
+    transactions::{self, enum_column, enum_text, maybe_moment, moment},
 };
 
 const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description, g.runtime, g.cwd,
@@ -26,7 +25,7 @@ const SELECT: &str = "SELECT g.id, g.author_id, h.handle, g.name, g.description,
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
+pub fn list(db: &ReadTx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
     db.all(
         &format!("{SELECT} WHERE $1 OR g.retired_at IS NULL ORDER BY g.created_at, g.id"),
         [include_retired],
@@ -38,7 +37,7 @@ pub fn list(db: &Rx<'_>, include_retired: bool) -> Result<Vec<Agent>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: AgentId) -> Result<Option<Agent>> {
+pub fn by_id(db: &ReadTx<'_>, id: AgentId) -> Result<Option<Agent>> {
     db.first(&format!("{SELECT} WHERE g.id = $1"), [id.as_bytes()], read)
 }
 
@@ -46,11 +45,11 @@ pub fn by_id(db: &Rx<'_>, id: AgentId) -> Result<Option<Agent>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId>> {
+pub fn by_folder(db: &ReadTx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId>> {
     db.first(
         "SELECT id FROM agents WHERE cwd = $1 AND runtime = $2 AND retired_at IS NULL",
         (cwd, runtime),
-        |row| rows::id(row, 0, AgentId::from_bytes),
+        |row| transactions::id(row, 0, AgentId::from_bytes),
     )
 }
 
@@ -58,12 +57,12 @@ pub fn by_folder(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AgentId
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
+pub fn first_of_folder(db: &ReadTx<'_>, cwd: &str) -> Result<Option<AgentId>> {
     db.first(
         "SELECT id FROM agents WHERE cwd = $1 AND retired_at IS NULL
          ORDER BY created_at, id LIMIT 1",
         [cwd],
-        |row| rows::id(row, 0, AgentId::from_bytes),
+        |row| transactions::id(row, 0, AgentId::from_bytes),
     )
 }
 
@@ -72,13 +71,13 @@ pub fn first_of_folder(db: &Rx<'_>, cwd: &str) -> Result<Option<AgentId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<AuthorId>> {
+pub fn retired_author(db: &ReadTx<'_>, cwd: &str, runtime: &str) -> Result<Option<AuthorId>> {
     db.first(
         "SELECT g.author_id FROM agents g JOIN authors a ON a.id = g.author_id
          WHERE g.cwd = $1 AND a.retired = 1
          ORDER BY g.runtime = $2 DESC, g.created_at DESC LIMIT 1",
         (cwd, runtime),
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )
 }
 
@@ -87,13 +86,13 @@ pub fn retired_author(db: &Rx<'_>, cwd: &str, runtime: &str) -> Result<Option<Au
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+pub fn default_author(db: &ReadTx<'_>) -> Result<Option<AuthorId>> {
     let named = settings::get(db, &DEFAULT_AGENT)?.value;
     db.first(
         "SELECT author_id FROM agents WHERE retired_at IS NULL
          ORDER BY id = $1 DESC, created_at, id LIMIT 1",
         [AgentId::named(named.text()).as_bytes()],
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )
 }
 
@@ -101,11 +100,11 @@ pub fn default_author(db: &Rx<'_>) -> Result<Option<AuthorId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn rev(db: &Rx<'_>, id: AgentId) -> Result<u64> {
+pub fn rev(db: &ReadTx<'_>, id: AgentId) -> Result<u64> {
     db.one(
         "SELECT rev FROM agents WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -125,7 +124,7 @@ pub fn insert(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
             &agent.description,
             &agent.runtime,
             &agent.cwd,
-            word_of(agent.response_mode, &ResponseMode::WORDS),
+            enum_text(agent.response_mode, &ResponseMode::WORDS),
             &agent.permission_mode,
             &agent.model,
             &agent.effort,
@@ -147,7 +146,7 @@ pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
         (
             &agent.name,
             &agent.description,
-            word_of(agent.response_mode, &ResponseMode::WORDS),
+            enum_text(agent.response_mode, &ResponseMode::WORDS),
             &agent.permission_mode,
             &agent.model,
             &agent.effort,
@@ -163,7 +162,7 @@ pub fn update(tx: &mut Tx<'_>, agent: &Agent) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
+pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE agents SET retired_at = $1, updated_at = $1, rev = rev + 1
          WHERE id = $2 AND retired_at IS NULL",
@@ -176,20 +175,20 @@ pub fn retire(tx: &mut Tx<'_>, id: AgentId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn acknowledgements(db: &Rx<'_>, id: AgentId) -> Result<Vec<Acknowledgement>> {
+pub fn acknowledgements(db: &ReadTx<'_>, id: AgentId) -> Result<Vec<AutonomyConsent>> {
     db.all(
         "SELECT mode, stop, asks, reach, author_id, at FROM agent_acknowledgements
          WHERE agent_id = $1 ORDER BY mode",
         [id.as_bytes()],
         |row| {
-            Ok(Acknowledgement {
+            Ok(AutonomyConsent {
                 mode: row.get(0)?,
-                width: Width {
-                    stop: word(row, 1, &Stop::WORDS)?,
-                    asks: word(row, 2, &Asks::WORDS)?,
-                    reach: word(row, 3, &Reach::WORDS)?,
+                width: AutonomyLevel {
+                    stop: enum_column(row, 1, &StopPoint::WORDS)?,
+                    asks: enum_column(row, 2, &PromptPolicy::WORDS)?,
+                    reach: enum_column(row, 3, &EffectReach::WORDS)?,
                 },
-                by: rows::id(row, 4, AuthorId::from_bytes)?,
+                by: transactions::id(row, 4, AuthorId::from_bytes)?,
                 at: moment(row, 5)?,
             })
         },
@@ -200,7 +199,7 @@ pub fn acknowledgements(db: &Rx<'_>, id: AgentId) -> Result<Vec<Acknowledgement>
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &Acknowledgement) -> Result<()> {
+pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &AutonomyConsent) -> Result<()> {
     tx.run(
         "INSERT INTO agent_acknowledgements (agent_id, mode, stop, asks, reach, author_id, at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -209,9 +208,9 @@ pub fn acknowledge(tx: &mut Tx<'_>, id: AgentId, given: &Acknowledgement) -> Res
         (
             id.as_bytes(),
             &given.mode,
-            word_of(given.width.stop, &Stop::WORDS),
-            word_of(given.width.asks, &Asks::WORDS),
-            word_of(given.width.reach, &Reach::WORDS),
+            enum_text(given.width.stop, &StopPoint::WORDS),
+            enum_text(given.width.asks, &PromptPolicy::WORDS),
+            enum_text(given.width.reach, &EffectReach::WORDS),
             given.by.as_bytes(),
             given.at.as_millis(),
         ),
@@ -226,14 +225,14 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Agent> {
         None => AgentState::Ready,
     };
     Ok(Agent {
-        id: rows::id(row, 0, AgentId::from_bytes)?,
-        author_id: rows::id(row, 1, AuthorId::from_bytes)?,
+        id: transactions::id(row, 0, AgentId::from_bytes)?,
+        author_id: transactions::id(row, 1, AuthorId::from_bytes)?,
         handle: authors::maybe_handle(row, 2)?,
         name: row.get(3)?,
         description: row.get(4)?,
         runtime: row.get(5)?,
         cwd: row.get(6)?,
-        response_mode: word(row, 7, &ResponseMode::WORDS)?,
+        response_mode: enum_column(row, 7, &ResponseMode::WORDS)?,
         permission_mode: row.get(8)?,
         model: row.get(9)?,
         effort: row.get(10)?,

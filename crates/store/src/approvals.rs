@@ -4,9 +4,10 @@
 //! `hall::approvals`.
 
 use guildhall_domain::{
-    Fault, Moment, Result,
+    Fault, Result, Timestamp,
     approvals::{
-        Approval, ApprovalKind, ApprovalState, ApprovalsAsk, Capability, Requester, Shown, Sight,
+        Approval, ApprovalDisplay, ApprovalKind, ApprovalState, ApprovalVisibility, ApprovalsQuery,
+        Capability, Requester,
     },
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
 };
@@ -15,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    Rx, Tx, authors,
+    ReadTx, Tx, authors,
     interactions::ASKED,
-    rows::{self, maybe_id, maybe_moment, moment, word, word_of},
+    transactions::{self, enum_column, enum_text, maybe_id, maybe_moment, moment},
 };
 
 /// Until when a row counts: a deadline of its own once it is granted.
@@ -35,7 +36,7 @@ fn select(condition: &str) -> String {
 
 /// A row with whose request it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct ApprovalRow {
     /// As it is stored: its state may be over already.
     pub approval: Approval,
     /// Whose request it is; `None` where a session or the server asks.
@@ -44,7 +45,7 @@ pub struct Stored {
 
 /// A new row of a deed.
 #[derive(Clone, Debug)]
-pub struct New {
+pub struct NewApproval {
     /// The row.
     pub id: ApprovalId,
     /// What it is about.
@@ -68,14 +69,14 @@ pub struct New {
     /// The rules that led to the question.
     pub why: Vec<String>,
     /// When it is asked.
-    pub requested_at: Moment,
+    pub requested_at: Timestamp,
     /// Until when it may be decided.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// What a row of a deed shows, as it is stored.
 #[derive(Serialize, Deserialize)]
-struct Body {
+struct DisplayColumns {
     summary: String,
     card: Value,
     why: Vec<String>,
@@ -83,17 +84,17 @@ struct Body {
 
 /// How a row moves on.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct ApprovalTransition<'a> {
     /// The state it is known in.
     pub from: ApprovalState,
     /// The state that follows.
     pub to: ApprovalState,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Who moves it; `None` for the clock and the server.
     pub by: Option<AuthorId>,
     /// Until when a yes may be used.
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<Timestamp>,
     /// Why a person said no.
     pub deny_reason: &'a str,
 }
@@ -102,7 +103,7 @@ pub struct Step<'a> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Stored>> {
+pub fn by_id(db: &ReadTx<'_>, id: ApprovalId) -> Result<Option<ApprovalRow>> {
     one(db, "p.id = $1", &[id.as_bytes()])
 }
 
@@ -110,7 +111,11 @@ pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Stored>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_token(db: &Rx<'_>, requester: Requester, token: &[u8; 32]) -> Result<Option<Approval>> {
+pub fn of_token(
+    db: &ReadTx<'_>,
+    requester: Requester,
+    token: &[u8; 32],
+) -> Result<Option<Approval>> {
     let condition = "p.token_digest = $1 AND p.requester = $2";
     let found = one(db, condition, &[token, requester.as_bytes()])?;
     Ok(found.map(|stored| stored.approval))
@@ -120,7 +125,7 @@ pub fn of_token(db: &Rx<'_>, requester: Requester, token: &[u8; 32]) -> Result<O
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open_for(db: &Rx<'_>, requester: Requester, digest: &str) -> Result<Option<Approval>> {
+pub fn open_for(db: &ReadTx<'_>, requester: Requester, digest: &str) -> Result<Option<Approval>> {
     newest_for(db, requester, digest, "'pending', 'granted'")
 }
 
@@ -128,12 +133,12 @@ pub fn open_for(db: &Rx<'_>, requester: Requester, digest: &str) -> Result<Optio
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn denied_for(db: &Rx<'_>, requester: Requester, digest: &str) -> Result<Option<Approval>> {
+pub fn denied_for(db: &ReadTx<'_>, requester: Requester, digest: &str) -> Result<Option<Approval>> {
     newest_for(db, requester, digest, "'denied'")
 }
 
 fn newest_for(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     requester: Requester,
     digest: &str,
     states: &str,
@@ -150,7 +155,11 @@ fn newest_for(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending_of(db: &Rx<'_>, requester: Requester, now: Moment) -> Result<(u32, Option<Moment>)> {
+pub fn pending_of(
+    db: &ReadTx<'_>,
+    requester: Requester,
+    now: Timestamp,
+) -> Result<(u32, Option<Timestamp>)> {
     db.one(
         "SELECT COUNT(*), MIN(expires_at) FROM approvals
          WHERE requester = $1 AND state = 'pending' AND expires_at > $2",
@@ -164,7 +173,12 @@ pub fn pending_of(db: &Rx<'_>, requester: Requester, now: Moment) -> Result<(u32
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, sight: Sight, ask: &ApprovalsAsk, now: Moment) -> Result<Vec<Approval>> {
+pub fn list(
+    db: &ReadTx<'_>,
+    sight: ApprovalVisibility,
+    ask: &ApprovalsQuery,
+    now: Timestamp,
+) -> Result<Vec<Approval>> {
     let mut found = Vec::new();
     // Each of these is one run along one index, so that a page costs what it holds.
     for (state, overdue) in stored_as(ask.state) {
@@ -196,10 +210,10 @@ fn stored_as(state: ApprovalState) -> &'static [(ApprovalState, Option<bool>)] {
 }
 
 /// Conditions that no row meets twice, each with its parameter.
-fn in_sight(sight: &Sight) -> Vec<(&'static str, Option<&[u8; 16]>)> {
+fn in_sight(sight: &ApprovalVisibility) -> Vec<(&'static str, Option<&[u8; 16]>)> {
     match sight {
-        Sight::All => vec![("1", None)],
-        Sight::Own(requester, agent) => {
+        ApprovalVisibility::All => vec![("1", None)],
+        ApprovalVisibility::Own(requester, agent) => {
             let mut own = vec![("p.requester = ", Some(requester.as_bytes()))];
             if let Some(agent) = agent {
                 own.push((
@@ -213,12 +227,12 @@ fn in_sight(sight: &Sight) -> Vec<(&'static str, Option<&[u8; 16]>)> {
 }
 
 fn run(
-    db: &Rx<'_>,
-    ask: &ApprovalsAsk,
-    now: Moment,
+    db: &ReadTx<'_>,
+    ask: &ApprovalsQuery,
+    now: Timestamp,
     (state, overdue): (ApprovalState, Option<bool>),
     (in_sight, whose): (&str, Option<&[u8; 16]>),
-) -> Result<Vec<Raw>> {
+) -> Result<Vec<ApprovalColumns>> {
     let mut conditions = String::new();
     let mut params: Vec<Box<dyn ToSql>> = Vec::new();
     let mut add = |condition: &str, param: Box<dyn ToSql>| {
@@ -227,7 +241,7 @@ fn run(
     };
     add(
         "p.state = ",
-        Box::new(word_of(state, &ApprovalState::WORDS)),
+        Box::new(enum_text(state, &ApprovalState::WORDS)),
     );
     match overdue {
         Some(true) => add(&format!("{DEADLINE} <= "), Box::new(now.as_millis())),
@@ -238,7 +252,7 @@ fn run(
         add(in_sight, Box::new(*whose));
     }
     if let Some(kind) = ask.kind {
-        add("p.kind = ", Box::new(word_of(kind, &ApprovalKind::WORDS)));
+        add("p.kind = ", Box::new(enum_text(kind, &ApprovalKind::WORDS)));
     }
     if let Some(agent) = ask.agent {
         add("p.agent_id = ", Box::new(*agent.as_bytes()));
@@ -258,7 +272,7 @@ fn run(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending_about(db: &Rx<'_>, agent: AgentId, author: AuthorId) -> Result<Vec<Approval>> {
+pub fn pending_about(db: &ReadTx<'_>, agent: AgentId, author: AuthorId) -> Result<Vec<Approval>> {
     let about = format!("p.state = 'pending' AND p.agent_id = $1 AND NOT p.{ASKED}");
     let mut found = db.all(&select(&about), [agent.as_bytes()], raw)?;
     let by = "p.state = 'pending' AND p.requester = $1 AND p.agent_id IS NOT $2";
@@ -272,9 +286,9 @@ pub fn pending_about(db: &Rx<'_>, agent: AgentId, author: AuthorId) -> Result<Ve
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending_of_kind(db: &Rx<'_>, kind: ApprovalKind) -> Result<Vec<Approval>> {
+pub fn pending_of_kind(db: &ReadTx<'_>, kind: ApprovalKind) -> Result<Vec<Approval>> {
     let condition = "p.kind = $1 AND p.state = 'pending' ORDER BY p.id";
-    let params = [word_of(kind, &ApprovalKind::WORDS)];
+    let params = [enum_text(kind, &ApprovalKind::WORDS)];
     let found = whole(db, db.all(&select(condition), params, raw)?)?;
     Ok(found.into_iter().map(|stored| stored.approval).collect())
 }
@@ -284,7 +298,7 @@ pub fn pending_of_kind(db: &Rx<'_>, kind: ApprovalKind) -> Result<Vec<Approval>>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn expired(db: &Rx<'_>, now: Moment, limit: u32) -> Result<Vec<Approval>> {
+pub fn expired(db: &ReadTx<'_>, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
     let mut found = Vec::new();
     for (state, deadline) in [("pending", "expires_at"), ("granted", "grant_expires_at")] {
         let condition = format!(
@@ -302,14 +316,14 @@ pub fn expired(db: &Rx<'_>, now: Moment, limit: u32) -> Result<Vec<Approval>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, new: &New) -> Result<()> {
-    let body = Body {
+pub fn insert(tx: &mut Tx<'_>, new: &NewApproval) -> Result<()> {
+    let body = DisplayColumns {
         summary: new.summary.clone(),
         card: new.card.clone(),
         why: new.why.clone(),
     };
-    let body =
-        serde_json::to_string(&body).map_err(|error| rows::broken("writing an approval", error))?;
+    let body = serde_json::to_string(&body)
+        .map_err(|error| transactions::broken("writing an approval", error))?;
     tx.run(
         "INSERT INTO approvals (id, kind, state, capability, requested_by, agent_id, session_id,
            room_id, tool_call_id, digest, opened_at, expires_at, deny_reason, requester,
@@ -318,8 +332,8 @@ pub fn insert(tx: &mut Tx<'_>, new: &New) -> Result<()> {
            '', $7, $8, $9, '', $10, $11, '[]', $12)",
         (
             new.id.as_bytes(),
-            word_of(new.kind, &ApprovalKind::WORDS),
-            new.capability.word(),
+            enum_text(new.kind, &ApprovalKind::WORDS),
+            new.capability.as_str(),
             new.requested_by.as_bytes(),
             new.agent_id.as_ref().map(AgentId::as_bytes),
             new.session_id.as_ref().map(SessionId::as_bytes),
@@ -340,7 +354,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &New) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &Step<'_>) -> Result<bool> {
+pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &ApprovalTransition<'_>) -> Result<bool> {
     let at = step.at.as_millis();
     let by = step.by.as_ref().map(AuthorId::as_bytes);
     let is_decided = step.from == ApprovalState::Pending
@@ -364,16 +378,16 @@ pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &Step<'_>) -> Result<bool>
            grant_expires_at = COALESCE($7, grant_expires_at), deny_reason = $8
          WHERE id = $9 AND state = $10",
         (
-            word_of(step.to, &ApprovalState::WORDS),
+            enum_text(step.to, &ApprovalState::WORDS),
             decided_at,
             decided_by,
             withdrawn_at,
             withdrawn_by,
             consumed_at,
-            step.expires_at.map(Moment::as_millis),
+            step.expires_at.map(Timestamp::as_millis),
             step.deny_reason,
             id.as_bytes(),
-            word_of(step.from, &ApprovalState::WORDS),
+            enum_text(step.from, &ApprovalState::WORDS),
         ),
     )?;
     Ok(moved == 1)
@@ -384,7 +398,7 @@ pub fn advance(tx: &mut Tx<'_>, id: ApprovalId, step: &Step<'_>) -> Result<bool>
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn drop_over(tx: &mut Tx<'_>, before: Moment, limit: u32) -> Result<usize> {
+pub fn drop_over(tx: &mut Tx<'_>, before: Timestamp, limit: u32) -> Result<usize> {
     tx.run(
         "DELETE FROM approvals WHERE id IN (
            SELECT id FROM approvals WHERE state IN ('denied', 'expired', 'withdrawn', 'consumed')
@@ -394,7 +408,7 @@ pub fn drop_over(tx: &mut Tx<'_>, before: Moment, limit: u32) -> Result<usize> {
 }
 
 /// A row whose authors are still missing.
-struct Raw {
+struct ApprovalColumns {
     id: ApprovalId,
     kind: ApprovalKind,
     state: ApprovalState,
@@ -404,25 +418,25 @@ struct Raw {
     session_id: Option<SessionId>,
     room_id: Option<RoomId>,
     digest: String,
-    requested_at: Moment,
-    expires_at: Moment,
-    parked_at: Option<Moment>,
-    decided_at: Option<Moment>,
-    consumed_at: Option<Moment>,
+    requested_at: Timestamp,
+    expires_at: Timestamp,
+    parked_at: Option<Timestamp>,
+    decided_at: Option<Timestamp>,
+    consumed_at: Option<Timestamp>,
     deny_reason: String,
     requester: Option<Requester>,
     requested_by: AuthorId,
     decided_by: Option<AuthorId>,
-    shown: Shown,
+    shown: ApprovalDisplay,
 }
 
-fn one(db: &Rx<'_>, condition: &str, params: &[&dyn ToSql]) -> Result<Option<Stored>> {
+fn one(db: &ReadTx<'_>, condition: &str, params: &[&dyn ToSql]) -> Result<Option<ApprovalRow>> {
     let found = db.first(&select(condition), params, raw)?;
     Ok(whole(db, found.into_iter().collect())?.pop())
 }
 
 /// Joins rows with their authors, which are looked up at once.
-fn whole(db: &Rx<'_>, found: Vec<Raw>) -> Result<Vec<Stored>> {
+fn whole(db: &ReadTx<'_>, found: Vec<ApprovalColumns>) -> Result<Vec<ApprovalRow>> {
     let named = found
         .iter()
         .flat_map(|raw| std::iter::once(raw.requested_by).chain(raw.decided_by));
@@ -431,14 +445,17 @@ fn whole(db: &Rx<'_>, found: Vec<Raw>) -> Result<Vec<Stored>> {
         let missing = || Fault::broken("reading an approval", "an author is missing");
         authors.get(&id).cloned().ok_or_else(missing)
     };
-    let whole = |raw: Raw| {
+    let whole = |raw: ApprovalColumns| {
         let approval = Approval {
             id: raw.id,
             kind: raw.kind,
             state: raw.state,
             capability: raw
                 .capability
-                .map_or_else(|| word_of(raw.kind, &ApprovalKind::WORDS), Capability::word)
+                .map_or_else(
+                    || enum_text(raw.kind, &ApprovalKind::WORDS),
+                    Capability::as_str,
+                )
                 .to_owned(),
             title: raw.shown.title,
             tier: raw
@@ -460,7 +477,7 @@ fn whole(db: &Rx<'_>, found: Vec<Raw>) -> Result<Vec<Stored>> {
             decided_by: raw.decided_by.map(author).transpose()?,
             deny_reason: Some(raw.deny_reason).filter(|reason| !reason.is_empty()),
         };
-        Ok(Stored {
+        Ok(ApprovalRow {
             approval,
             requester: raw.requester,
         })
@@ -468,16 +485,16 @@ fn whole(db: &Rx<'_>, found: Vec<Raw>) -> Result<Vec<Stored>> {
     found.into_iter().map(whole).collect()
 }
 
-fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
-    let kind = word(row, 1, &ApprovalKind::WORDS)?;
-    let state = word(row, 2, &ApprovalState::WORDS)?;
+fn raw(row: &Row<'_>) -> rusqlite::Result<ApprovalColumns> {
+    let kind = enum_column(row, 1, &ApprovalKind::WORDS)?;
+    let state = enum_column(row, 2, &ApprovalState::WORDS)?;
     let capability = if kind.is_of_session() {
         None
     } else {
-        Some(word(row, 3, &Capability::WORDS)?)
+        Some(enum_column(row, 3, &Capability::WORDS)?)
     };
-    Ok(Raw {
-        id: rows::id(row, 0, ApprovalId::from_bytes)?,
+    Ok(ApprovalColumns {
+        id: transactions::id(row, 0, ApprovalId::from_bytes)?,
         kind,
         state,
         capability,
@@ -493,22 +510,24 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
         consumed_at: maybe_moment(row, 12)?.filter(|_| state == ApprovalState::Consumed),
         deny_reason: row.get(13)?,
         requester: maybe_id(row, 14, Requester::from_bytes)?,
-        requested_by: rows::id(row, 15, AuthorId::from_bytes)?,
+        requested_by: transactions::id(row, 15, AuthorId::from_bytes)?,
         decided_by: maybe_id(row, 16, AuthorId::from_bytes)?,
         shown: shown(row, capability)?,
     })
 }
 
-fn shown(row: &Row<'_>, capability: Option<Capability>) -> rusqlite::Result<Shown> {
+fn shown(row: &Row<'_>, capability: Option<Capability>) -> rusqlite::Result<ApprovalDisplay> {
     let text = row.get_ref(19)?.as_str()?;
     let Some(capability) = capability else {
-        let card = serde_json::from_str(text).map_err(|error| rows::unreadable(19, error))?;
+        let card =
+            serde_json::from_str(text).map_err(|error| transactions::unreadable(19, error))?;
         let options = serde_json::from_str(row.get_ref(18)?.as_str()?)
-            .map_err(|error| rows::unreadable(18, error))?;
-        return Ok(Shown::of_session(card, row.get(17)?, options));
+            .map_err(|error| transactions::unreadable(18, error))?;
+        return Ok(ApprovalDisplay::of_session(card, row.get(17)?, options));
     };
-    let body: Body = serde_json::from_str(text).map_err(|error| rows::unreadable(19, error))?;
-    Ok(Shown {
+    let body: DisplayColumns =
+        serde_json::from_str(text).map_err(|error| transactions::unreadable(19, error))?;
+    Ok(ApprovalDisplay {
         title: capability.title().to_owned(),
         summary: body.summary,
         card: body.card,

@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 
 use guildhall_domain::{
-    Moment, Result,
-    attachments::{Attachment, Digest, Picture, Preview},
+    Result, Timestamp,
+    attachments::{Attachment, Digest, ImageFormat, Preview},
     entries::Entry,
     ids::{AttachmentId, AuthorId, EntryId, RoomId},
 };
 use rusqlite::{Row, params_from_iter};
 
 use crate::{
-    Rx, Tx, repeats,
-    rows::{self, count, moment, stored, word, word_of},
+    ReadTx, Tx, idempotency,
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 const COLUMNS: &str = "id, room_id, name, mime_type, picture, size, sha256, uploader_id, entry_seq";
@@ -32,22 +32,22 @@ pub struct NewAttachment {
     /// Its type, as declared.
     pub mime_type: String,
     /// What its bytes are.
-    pub picture: Option<Picture>,
+    pub picture: Option<ImageFormat>,
     /// Bytes.
     pub size: u64,
     /// The digest of its bytes.
     pub sha256: Digest,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// A file with what decides who may have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct AttachmentRow {
     /// As the interface shows it.
     pub attachment: Attachment,
     /// What its bytes are.
-    pub picture: Option<Picture>,
+    pub picture: Option<ImageFormat>,
     /// Who sent it.
     pub uploader: AuthorId,
     /// The seq of its entry, once it is posted.
@@ -74,7 +74,8 @@ pub fn insert(tx: &mut Tx<'_>, new: NewAttachment) -> Result<Attachment> {
             new.uploader.as_bytes(),
             &new.name,
             &new.mime_type,
-            new.picture.map(|picture| word_of(picture, &Picture::WORDS)),
+            new.picture
+                .map(|picture| enum_text(picture, &ImageFormat::WORDS)),
             stored(new.size),
             new.sha256.as_bytes(),
             new.now.as_millis(),
@@ -96,15 +97,15 @@ pub fn insert(tx: &mut Tx<'_>, new: NewAttachment) -> Result<Attachment> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, room: RoomId, id: AttachmentId) -> Result<Option<Known>> {
+pub fn find(db: &ReadTx<'_>, room: RoomId, id: AttachmentId) -> Result<Option<AttachmentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM attachments WHERE id = $1 AND room_id = $2"),
         (id.as_bytes(), room.as_bytes()),
         |row| {
-            Ok(Known {
+            Ok(AttachmentRow {
                 attachment: read(row)?,
                 picture: picture(row)?,
-                uploader: rows::id(row, 7, AuthorId::from_bytes)?,
+                uploader: transactions::id(row, 7, AuthorId::from_bytes)?,
                 entry_seq: row.get::<_, Option<i64>>(8)?.map(i64::unsigned_abs),
             })
         },
@@ -136,7 +137,7 @@ pub fn post(tx: &mut Tx<'_>, entry: &mut Entry, files: Vec<Attachment>) -> Resul
 /// # Errors
 /// A fault when the engine cannot read.
 pub(crate) fn fill<'a>(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     entries: impl IntoIterator<Item = &'a mut Entry>,
 ) -> Result<()> {
     let mut entries: HashMap<EntryId, &mut Entry> =
@@ -152,7 +153,7 @@ pub(crate) fn fill<'a>(
     );
     let ids: Vec<[u8; 16]> = entries.keys().map(|id| *id.as_bytes()).collect();
     let found = db.all(&sql, params_from_iter(ids), |row| {
-        Ok((rows::id(row, 9, EntryId::from_bytes)?, read(row)?))
+        Ok((transactions::id(row, 9, EntryId::from_bytes)?, read(row)?))
     })?;
     for (entry, attachment) in found {
         if let Some(entry) = entries.get_mut(&entry) {
@@ -166,7 +167,7 @@ pub(crate) fn fill<'a>(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn bytes_stored(db: &Rx<'_>) -> Result<u64> {
+pub fn bytes_stored(db: &ReadTx<'_>) -> Result<u64> {
     db.one("SELECT bytes FROM attachment_store", [], |row| {
         count(row, 0)
     })
@@ -193,7 +194,7 @@ pub fn forget_of_entry(tx: &mut Tx<'_>, entry: EntryId) -> Result<Vec<Digest>> {
 /// A fault when the engine refuses a change.
 pub fn forget_unposted(
     tx: &mut Tx<'_>,
-    before: Moment,
+    before: Timestamp,
     limit: u32,
 ) -> Result<(usize, Vec<Digest>)> {
     let files = tx.all(
@@ -209,7 +210,7 @@ pub fn forget_unposted(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn needed_on_shelf(db: &Rx<'_>, first: u8) -> Result<Vec<Digest>> {
+pub fn needed_on_shelf(db: &ReadTx<'_>, first: u8) -> Result<Vec<Digest>> {
     let (mut low, mut high) = ([0; 32], [0xff; 32]);
     (low[0], high[0]) = (first, first);
     db.all(
@@ -223,7 +224,7 @@ pub fn needed_on_shelf(db: &Rx<'_>, first: u8) -> Result<Vec<Digest>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn needed(db: &Rx<'_>, digests: &[Digest]) -> Result<Vec<Digest>> {
+pub fn needed(db: &ReadTx<'_>, digests: &[Digest]) -> Result<Vec<Digest>> {
     let mut needed = Vec::new();
     for digest in digests {
         if is_needed(db, *digest)? {
@@ -233,7 +234,7 @@ pub fn needed(db: &Rx<'_>, digests: &[Digest]) -> Result<Vec<Digest>> {
     Ok(needed)
 }
 
-fn is_needed(db: &Rx<'_>, digest: Digest) -> Result<bool> {
+fn is_needed(db: &ReadTx<'_>, digest: Digest) -> Result<bool> {
     let found = db.first(
         "SELECT 1 FROM attachments WHERE sha256 = $1 LIMIT 1",
         [digest.as_bytes()],
@@ -243,21 +244,21 @@ fn is_needed(db: &Rx<'_>, digest: Digest) -> Result<bool> {
 }
 
 /// A row about to be deleted.
-struct Leaving {
+struct DeletedAttachment {
     id: AttachmentId,
     sha256: Digest,
     size: u64,
-    uploaded_at: Moment,
+    uploaded_at: Timestamp,
 }
 
-fn forget(tx: &mut Tx<'_>, files: Vec<Leaving>) -> Result<Vec<Digest>> {
+fn forget(tx: &mut Tx<'_>, files: Vec<DeletedAttachment>) -> Result<Vec<Digest>> {
     let mut free = Vec::new();
     for file in files {
         tx.run(
             "DELETE FROM attachments WHERE id = $1",
             [file.id.as_bytes()],
         )?;
-        repeats::forget_attachment(tx, file.id, file.uploaded_at)?;
+        idempotency::forget_attachment(tx, file.id, file.uploaded_at)?;
         if !is_needed(tx, file.sha256)? {
             tx.run(
                 "UPDATE attachment_store SET bytes = bytes - $1",
@@ -269,9 +270,9 @@ fn forget(tx: &mut Tx<'_>, files: Vec<Leaving>) -> Result<Vec<Digest>> {
     Ok(free)
 }
 
-fn read_leaving(row: &Row<'_>) -> rusqlite::Result<Leaving> {
-    Ok(Leaving {
-        id: rows::id(row, 0, AttachmentId::from_bytes)?,
+fn read_leaving(row: &Row<'_>) -> rusqlite::Result<DeletedAttachment> {
+    Ok(DeletedAttachment {
+        id: transactions::id(row, 0, AttachmentId::from_bytes)?,
         sha256: row.get(1).map(Digest::from_bytes)?,
         size: count(row, 2)?,
         uploaded_at: moment(row, 3)?,
@@ -279,8 +280,8 @@ fn read_leaving(row: &Row<'_>) -> rusqlite::Result<Leaving> {
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Attachment> {
-    let id = rows::id(row, 0, AttachmentId::from_bytes)?;
-    let room = rows::id(row, 1, RoomId::from_bytes)?;
+    let id = transactions::id(row, 0, AttachmentId::from_bytes)?;
+    let room = transactions::id(row, 1, RoomId::from_bytes)?;
     Ok(Attachment {
         id,
         room_id: room,
@@ -293,9 +294,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Attachment> {
     })
 }
 
-fn picture(row: &Row<'_>) -> rusqlite::Result<Option<Picture>> {
+fn picture(row: &Row<'_>) -> rusqlite::Result<Option<ImageFormat>> {
     match row.get_ref(4)?.as_str_or_null()? {
-        Some(_) => word(row, 4, &Picture::WORDS).map(Some),
+        Some(_) => enum_column(row, 4, &ImageFormat::WORDS).map(Some),
         None => Ok(None),
     }
 }

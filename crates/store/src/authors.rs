@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     authors::{Author, AuthorKind, Handle, ReservedHandle},
     ids::{AgentId, AuthorId},
     members::AuthorSummary,
@@ -12,8 +12,8 @@ use guildhall_domain::{
 use rusqlite::{Row, params_from_iter};
 
 use crate::{
-    Rx, Tx,
-    rows::{self, moment, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, enum_column, enum_text, moment},
 };
 
 /// The columns of an author, read by [`summary_at`] and [`read`].
@@ -25,7 +25,7 @@ pub(crate) const JOIN_HANDLE: &str =
 
 /// Which authors a listing holds.
 #[derive(Clone, Debug, Default)]
-pub struct AuthorsAsk {
+pub struct AuthorsQuery {
     /// Part of the name or handle, without regard to ASCII case.
     pub q: Option<String>,
     /// Only this kind.
@@ -44,7 +44,7 @@ pub struct AuthorsAsk {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, ask: &AuthorsAsk) -> Result<Vec<Author>> {
+pub fn list(db: &ReadTx<'_>, ask: &AuthorsQuery) -> Result<Vec<Author>> {
     let like = ask.q.as_deref().map(escape_like);
     db.all(
         &format!(
@@ -59,7 +59,7 @@ pub fn list(db: &Rx<'_>, ask: &AuthorsAsk) -> Result<Vec<Author>> {
         (
             ask.after.as_ref().map_or(&[][..], |id| &id.as_bytes()[..]),
             ask.include_retired,
-            ask.kind.map(|kind| word_of(kind, &AuthorKind::WORDS)),
+            ask.kind.map(|kind| enum_text(kind, &AuthorKind::WORDS)),
             like,
             ask.seen_by.as_ref().map(AuthorId::as_bytes),
             i64::from(ask.limit) + 1,
@@ -84,9 +84,9 @@ fn escape_like(q: &str) -> String {
 ///
 /// # Errors
 /// A fault when the engine cannot read or there is none.
-pub fn system(db: &Rx<'_>) -> Result<AuthorId> {
+pub fn system(db: &ReadTx<'_>) -> Result<AuthorId> {
     db.one("SELECT id FROM authors WHERE kind = 'system'", [], |row| {
-        rows::id(row, 0, AuthorId::from_bytes)
+        transactions::id(row, 0, AuthorId::from_bytes)
     })
 }
 
@@ -94,7 +94,7 @@ pub fn system(db: &Rx<'_>) -> Result<AuthorId> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: AuthorId) -> Result<Option<Author>> {
+pub fn by_id(db: &ReadTx<'_>, id: AuthorId) -> Result<Option<Author>> {
     db.first(
         &format!("SELECT {COLUMNS}, a.retired FROM authors a {JOIN_HANDLE} WHERE a.id = $1"),
         [id.as_bytes()],
@@ -106,7 +106,7 @@ pub fn by_id(db: &Rx<'_>, id: AuthorId) -> Result<Option<Author>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn is_seen_by(db: &Rx<'_>, other: AuthorId, viewer: AuthorId) -> Result<bool> {
+pub fn is_visible_to(db: &ReadTx<'_>, other: AuthorId, viewer: AuthorId) -> Result<bool> {
     db.one(
         "SELECT $1 = $2 OR EXISTS (SELECT 1 FROM authors WHERE id = $1 AND kind = 'system')
            OR EXISTS (SELECT 1 FROM members mine JOIN members theirs ON theirs.room_id = mine.room_id
@@ -126,7 +126,7 @@ pub fn insert(tx: &mut Tx<'_>, author: &Author) -> Result<()> {
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         (
             author.id.as_bytes(),
-            word_of(author.kind, &AuthorKind::WORDS),
+            enum_text(author.kind, &AuthorKind::WORDS),
             &author.display_name,
             &author.emoji,
             &author.color,
@@ -163,7 +163,7 @@ pub fn update(tx: &mut Tx<'_>, author: &Author) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn reserved(db: &Rx<'_>, author: AuthorId) -> Result<Vec<ReservedHandle>> {
+pub fn reserved(db: &ReadTx<'_>, author: AuthorId) -> Result<Vec<ReservedHandle>> {
     db.all(
         "SELECT handle, released_at FROM handles
          WHERE author_id = $1 AND released_at IS NOT NULL ORDER BY released_at DESC, handle",
@@ -182,7 +182,12 @@ pub fn reserved(db: &Rx<'_>, author: AuthorId) -> Result<Vec<ReservedHandle>> {
 /// # Errors
 /// [`Refusal::HandleTaken`] when it is live on another author, [`Refusal::HandleReserved`]
 /// when another author released it. Nothing is written then.
-pub fn take_handle(tx: &mut Tx<'_>, author: AuthorId, handle: &Handle, now: Moment) -> Result<()> {
+pub fn take_handle(
+    tx: &mut Tx<'_>,
+    author: AuthorId,
+    handle: &Handle,
+    now: Timestamp,
+) -> Result<()> {
     match holder(tx, handle)? {
         Some((holder, true)) if holder != author => return Err(Refusal::HandleTaken.into()),
         Some((holder, false)) if holder != author => return Err(Refusal::HandleReserved.into()),
@@ -201,7 +206,7 @@ pub fn take_handle(tx: &mut Tx<'_>, author: AuthorId, handle: &Handle, now: Mome
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn is_free_for(db: &Rx<'_>, handle: &Handle, author: AuthorId) -> Result<bool> {
+pub fn is_free_for(db: &ReadTx<'_>, handle: &Handle, author: AuthorId) -> Result<bool> {
     Ok(holder(db, handle)?.is_none_or(|(holder, live)| holder == author && !live))
 }
 
@@ -209,7 +214,7 @@ pub fn is_free_for(db: &Rx<'_>, handle: &Handle, author: AuthorId) -> Result<boo
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn release_handle(tx: &mut Tx<'_>, author: AuthorId, now: Moment) -> Result<()> {
+pub fn release_handle(tx: &mut Tx<'_>, author: AuthorId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE handles SET released_at = $1 WHERE author_id = $2 AND released_at IS NULL",
         (now.as_millis(), author.as_bytes()),
@@ -225,7 +230,7 @@ pub fn reserve_handle(
     tx: &mut Tx<'_>,
     author: AuthorId,
     handle: &Handle,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     tx.run(
         "INSERT INTO handles (handle, author_id, released_at) VALUES ($1, $2, $3)",
@@ -238,11 +243,11 @@ pub fn reserve_handle(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn rev(db: &Rx<'_>, id: AuthorId) -> Result<u64> {
+pub fn rev(db: &ReadTx<'_>, id: AuthorId) -> Result<u64> {
     db.one(
         "SELECT rev FROM authors WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -259,11 +264,11 @@ pub fn count_change(tx: &mut Tx<'_>, id: AuthorId) -> Result<()> {
 }
 
 /// Who holds a handle, and whether it is live there.
-fn holder(db: &Rx<'_>, handle: &Handle) -> Result<Option<(AuthorId, bool)>> {
+fn holder(db: &ReadTx<'_>, handle: &Handle) -> Result<Option<(AuthorId, bool)>> {
     db.first(
         "SELECT author_id, released_at IS NULL FROM handles WHERE handle = $1",
         [handle.as_str()],
-        |row| Ok((rows::id(row, 0, AuthorId::from_bytes)?, row.get(1)?)),
+        |row| Ok((transactions::id(row, 0, AuthorId::from_bytes)?, row.get(1)?)),
     )
 }
 
@@ -287,7 +292,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Author> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn summaries(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     authors: impl Iterator<Item = AuthorId>,
 ) -> Result<HashMap<AuthorId, AuthorSummary>> {
     let authors: HashSet<AuthorId> = authors.collect();
@@ -309,13 +314,13 @@ pub fn summaries(
 /// Reads [`COLUMNS`] beginning at column `at`.
 pub(crate) fn summary_at(row: &Row<'_>, at: usize) -> rusqlite::Result<AuthorSummary> {
     Ok(AuthorSummary {
-        id: rows::id(row, at, AuthorId::from_bytes)?,
-        kind: word(row, at + 1, &AuthorKind::WORDS)?,
+        id: transactions::id(row, at, AuthorId::from_bytes)?,
+        kind: enum_column(row, at + 1, &AuthorKind::WORDS)?,
         display_name: row.get(at + 2)?,
         emoji: row.get(at + 3)?,
         color: row.get(at + 4)?,
         image_url: row.get(at + 5)?,
-        agent_ref: rows::maybe_id(row, at + 6, AgentId::from_bytes)?,
+        agent_ref: transactions::maybe_id(row, at + 6, AgentId::from_bytes)?,
         handle: maybe_handle(row, at + 7)?,
     })
 }
@@ -331,5 +336,5 @@ pub(crate) fn handle(row: &Row<'_>, column: usize) -> rusqlite::Result<Handle> {
 }
 
 fn to_handle(column: usize, text: String) -> rusqlite::Result<Handle> {
-    Handle::try_from(text).map_err(|why| rows::unreadable(column, why))
+    Handle::try_from(text).map_err(|why| transactions::unreadable(column, why))
 }

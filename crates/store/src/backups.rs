@@ -7,7 +7,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, attachments::Digest, backups::CopyFacts, ids::LogId, outcome::FaultKind,
+    Fault, attachments::Digest, backups::SnapshotContents, errors::FaultKind, ids::LogId,
 };
 use rusqlite::{
     Connection, OpenFlags,
@@ -15,7 +15,10 @@ use rusqlite::{
 };
 use tokio::sync::oneshot;
 
-use crate::{Check, Rx, Store, check, events, faults::fault, installation, migrations, readers};
+use crate::{
+    CheckDepth, ReadTx, Store, events, installation, integrity_check, migrations, readers,
+    sqlite_faults::fault,
+};
 
 /// Pages copied between two looks at the clock: 256 KiB.
 const PAGES_A_STEP: i32 = 64;
@@ -29,7 +32,7 @@ const DURING: &str = "copying the store";
 #[derive(Clone, Debug)]
 pub struct StoreCopy {
     /// What it holds.
-    pub holds: CopyFacts,
+    pub holds: SnapshotContents,
     /// The files of attachments that its rows name.
     pub attachments: Vec<Digest>,
 }
@@ -106,7 +109,7 @@ pub fn copy_closed(from: &Path, to: &Path) -> Result<StoreCopy, Fault> {
 /// A fault of kind `StoreDamaged` when it is not whole, or of a newer guildhall.
 pub fn inspect(copy: &Path) -> Result<StoreCopy, Fault> {
     let connection = open(copy)?;
-    check::require_whole(&connection, Check::Quick)?;
+    integrity_check::require_whole(&connection, CheckDepth::Quick)?;
     let schema_version = schema_version(&connection)?;
     if schema_version == 0 || schema_version > migrations::newest() {
         return Err(Fault::broken(
@@ -115,13 +118,13 @@ pub fn inspect(copy: &Path) -> Result<StoreCopy, Fault> {
         ));
     }
     let read = || -> guildhall_domain::Result<StoreCopy> {
-        let rx = Rx::new(&connection);
+        let rx = ReadTx::new(&connection);
         let digest = |row: &rusqlite::Row<'_>| row.get(0).map(Digest::from_bytes);
         let entries = rx.one("SELECT COUNT(*) FROM entries", [], |row| {
             row.get::<_, i64>(0).map(i64::unsigned_abs)
         })?;
         Ok(StoreCopy {
-            holds: CopyFacts {
+            holds: SnapshotContents {
                 log_id: installation::log_id(&rx)?,
                 schema_version,
                 event_seq: events::newest(&rx)?,

@@ -2,41 +2,41 @@
 
 use guildhall_domain::{
     Result,
-    browser::Mode,
-    ids::{ConnectionId, SessionId},
+    browser::DisplayMode,
+    ids::{BrowserConnectionId, SessionId},
 };
 
 use crate::{
-    Rx, Tx,
-    rows::{count, maybe_id, stored, word, word_of},
+    ReadTx, Tx,
+    transactions::{count, enum_column, enum_text, maybe_id, stored},
 };
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct BrowserRow {
     /// Of the last browser.
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// No state had a higher revision.
     pub revision: u64,
     /// The process that runs.
-    pub connection: Option<ConnectionId>,
+    pub connection: Option<BrowserConnectionId>,
     /// The session with which a tab is shared, and the process which that was told of.
-    pub shared: Option<(SessionId, ConnectionId)>,
+    pub shared: Option<(SessionId, BrowserConnectionId)>,
 }
 
 /// What was kept last; the default before there was a browser.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn kept(db: &Rx<'_>) -> Result<Kept> {
+pub fn load(db: &ReadTx<'_>) -> Result<BrowserRow> {
     let sql = "SELECT mode, revision, connection, session, shared_in FROM browser WHERE id = 1";
     let kept = db.first(sql, [], |row| {
         let session = maybe_id(row, 3, SessionId::from_bytes)?;
-        let shared_in = maybe_id(row, 4, ConnectionId::from_bytes)?;
-        Ok(Kept {
-            mode: word(row, 0, &Mode::WORDS)?,
+        let shared_in = maybe_id(row, 4, BrowserConnectionId::from_bytes)?;
+        Ok(BrowserRow {
+            mode: enum_column(row, 0, &DisplayMode::WORDS)?,
             revision: count(row, 1)?,
-            connection: maybe_id(row, 2, ConnectionId::from_bytes)?,
+            connection: maybe_id(row, 2, BrowserConnectionId::from_bytes)?,
             shared: session.zip(shared_in),
         })
     })?;
@@ -47,8 +47,8 @@ pub fn kept(db: &Rx<'_>) -> Result<Kept> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn keep(tx: &mut Tx<'_>, kept: Kept) -> Result<()> {
-    let connection = kept.connection.as_ref().map(ConnectionId::as_bytes);
+pub fn keep(tx: &mut Tx<'_>, kept: BrowserRow) -> Result<()> {
+    let connection = kept.connection.as_ref().map(BrowserConnectionId::as_bytes);
     let session = kept.shared.as_ref().map(|(session, _)| session.as_bytes());
     let shared_in = kept.shared.as_ref().map(|(_, process)| process.as_bytes());
     tx.run(
@@ -58,7 +58,7 @@ pub fn keep(tx: &mut Tx<'_>, kept: Kept) -> Result<()> {
            connection = excluded.connection, session = excluded.session,
            shared_in = excluded.shared_in",
         (
-            word_of(kept.mode, &Mode::WORDS),
+            enum_text(kept.mode, &DisplayMode::WORDS),
             stored(kept.revision),
             connection,
             session,

@@ -2,19 +2,19 @@
 //! What a document may hold and who may change it is `domain::canvas` and `hall::canvas`.
 
 use guildhall_domain::{
-    Moment, Result,
-    canvas::{CanvasDocument, CanvasScope, Content, EditLock, TreeKind, Unpinned},
+    Result, Timestamp,
+    canvas::{CanvasDocument, CanvasScope, Content, EditLock, EvictionCandidate, TreeKind},
     files::{
-        Identity,
-        documents::{Binding, Incarnation},
+        FileIdentity,
+        document_saves::{DocumentBinding, Incarnation},
     },
     ids::{AuthorId, DocumentId, EntryId},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, count, moment, stored, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 const COLUMNS: &str = "id, scope, content, author_id, pinned, position, rev, last_touched_by,
@@ -26,20 +26,20 @@ const DOCUMENTS: &str = "canvas_documents LEFT JOIN document_files ON document_i
 
 /// A stored document: as it shows at the moment of reading, and its lock, which may have expired.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct CanvasDocumentRow {
     /// The document; an expired lock does not show in it.
     pub document: CanvasDocument,
     /// Its lock.
     pub lock: Option<EditLock>,
     /// Which physical file it is bound to.
-    pub binding: Option<Binding>,
+    pub binding: Option<DocumentBinding>,
 }
 
 /// The documents of a canvas at `now`, in its order.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<CanvasDocument>> {
+pub fn list(db: &ReadTx<'_>, scope: CanvasScope, now: Timestamp) -> Result<Vec<CanvasDocument>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 ORDER BY position DESC"),
         [scope.to_string()],
@@ -51,7 +51,12 @@ pub fn list(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<CanvasDo
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
+pub fn find(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    id: DocumentId,
+    now: Timestamp,
+) -> Result<Option<CanvasDocumentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE id = $1 AND scope = $2"),
         (id.as_bytes(), scope.to_string()),
@@ -63,7 +68,7 @@ pub fn find(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Res
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
+pub fn by_id(db: &ReadTx<'_>, id: DocumentId, now: Timestamp) -> Result<Option<CanvasDocumentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE id = $1"),
         [id.as_bytes()],
@@ -75,7 +80,12 @@ pub fn by_id(db: &Rx<'_>, id: DocumentId, now: Moment) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_key(db: &Rx<'_>, scope: CanvasScope, key: &str, now: Moment) -> Result<Option<Kept>> {
+pub fn by_key(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<CanvasDocumentRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 AND key = $2"),
         (scope.to_string(), key),
@@ -88,11 +98,11 @@ pub fn by_key(db: &Rx<'_>, scope: CanvasScope, key: &str, now: Moment) -> Result
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn edited_by(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     scope: CanvasScope,
     author: AuthorId,
-    now: Moment,
-) -> Result<Vec<Kept>> {
+    now: Timestamp,
+) -> Result<Vec<CanvasDocumentRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM {DOCUMENTS} WHERE scope = $1 AND editing_by = $2
@@ -107,7 +117,7 @@ pub fn edited_by(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Kept>> {
+pub fn expired(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<CanvasDocumentRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM {DOCUMENTS} WHERE editing_until <= $1
@@ -122,11 +132,11 @@ pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn next_expiry(db: &Rx<'_>) -> Result<Option<Moment>> {
+pub fn next_expiry(db: &ReadTx<'_>) -> Result<Option<Timestamp>> {
     db.one(
         "SELECT MIN(editing_until) FROM canvas_documents WHERE editing_until IS NOT NULL",
         [],
-        |row| rows::maybe_moment(row, 0),
+        |row| transactions::maybe_moment(row, 0),
     )
 }
 
@@ -134,7 +144,7 @@ pub fn next_expiry(db: &Rx<'_>) -> Result<Option<Moment>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count_of(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
+pub fn count_of(db: &ReadTx<'_>, scope: CanvasScope) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM canvas_documents WHERE scope = $1",
         [scope.to_string()],
@@ -146,7 +156,7 @@ pub fn count_of(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn front(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
+pub fn front(db: &ReadTx<'_>, scope: CanvasScope) -> Result<u64> {
     db.one(
         "SELECT COALESCE(MAX(position), 0) + 1 FROM canvas_documents WHERE scope = $1",
         [scope.to_string()],
@@ -158,14 +168,18 @@ pub fn front(db: &Rx<'_>, scope: CanvasScope) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn unpinned(db: &Rx<'_>, scope: CanvasScope, now: Moment) -> Result<Vec<Unpinned>> {
+pub fn unpinned(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    now: Timestamp,
+) -> Result<Vec<EvictionCandidate>> {
     db.all(
         "SELECT id, COALESCE(editing_until, 0) > $1 FROM canvas_documents
          WHERE scope = $2 AND pinned = 0 ORDER BY position",
         (now.as_millis(), scope.to_string()),
         |row| {
-            Ok(Unpinned {
-                id: rows::id(row, 0, DocumentId::from_bytes)?,
+            Ok(EvictionCandidate {
+                id: transactions::id(row, 0, DocumentId::from_bytes)?,
                 locked: row.get(1)?,
             })
         },
@@ -194,7 +208,7 @@ pub fn insert(tx: &mut Tx<'_>, document: &CanvasDocument, key: Option<&str>) -> 
             document.last_touched_by.as_bytes(),
             document.last_touched_at.as_millis(),
             &document.source_label,
-            word_of(document.tree_kind, &TreeKind::WORDS),
+            enum_text(document.tree_kind, &TreeKind::WORDS),
             // One more than was counted; 0 stands for what was not measured.
             stored(document.ahead_of_main.map_or(0, |count| count + 1)),
             document.opened_at.as_millis(),
@@ -252,7 +266,7 @@ pub fn set_lock(tx: &mut Tx<'_>, id: DocumentId, lock: Option<EditLock>) -> Resu
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&Binding>) -> Result<()> {
+pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&DocumentBinding>) -> Result<()> {
     let Some(binding) = binding else {
         tx.run(
             "DELETE FROM document_files WHERE document_id = $1",
@@ -278,7 +292,7 @@ pub fn bind(tx: &mut Tx<'_>, id: DocumentId, binding: Option<&Binding>) -> Resul
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn follow(tx: &mut Tx<'_>, from: &Identity, to: &Identity) -> Result<()> {
+pub fn follow(tx: &mut Tx<'_>, from: &FileIdentity, to: &FileIdentity) -> Result<()> {
     tx.run(
         "UPDATE document_files SET identity = $1 WHERE identity = $2",
         (to.as_str(), from.as_str()),
@@ -300,24 +314,24 @@ pub fn delete(tx: &mut Tx<'_>, id: DocumentId) -> Result<()> {
 
 fn written(content: &Content) -> Result<String> {
     serde_json::to_string(content)
-        .map_err(|error| rows::broken("writing a canvas document's content", error))
+        .map_err(|error| transactions::broken("writing a canvas document's content", error))
 }
 
-fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
+fn read(row: &Row<'_>, now: Timestamp) -> rusqlite::Result<CanvasDocumentRow> {
     let scope = CanvasScope::parse(row.get_ref(1)?.as_str()?)
-        .ok_or_else(|| rows::unreadable(1, "not a scope"))?;
+        .ok_or_else(|| transactions::unreadable(1, "not a scope"))?;
     let content: Content = serde_json::from_str(row.get_ref(2)?.as_str()?)
-        .map_err(|error| rows::unreadable(2, error))?;
-    let editing = rows::maybe_id(row, 15, AuthorId::from_bytes)?;
+        .map_err(|error| transactions::unreadable(2, error))?;
+    let editing = transactions::maybe_id(row, 15, AuthorId::from_bytes)?;
     let lock = editing
-        .zip(rows::maybe_moment(row, 16)?)
+        .zip(transactions::maybe_moment(row, 16)?)
         .map(|(by, until)| EditLock { by, until });
-    let id = rows::id(row, 0, DocumentId::from_bytes)?;
+    let id = transactions::id(row, 0, DocumentId::from_bytes)?;
     let identity: Option<String> = row.get(17)?;
     let binding = match (identity, content.path()) {
-        (Some(identity), Some(path)) => Some(Binding {
+        (Some(identity), Some(path)) => Some(DocumentBinding {
             path: path.to_owned(),
-            identity: Identity::new(identity),
+            identity: FileIdentity::new(identity),
             incarnation: Incarnation::of(id, moment(row, 18)?, moment(row, 19)?),
             doc_seq: count(row, 20)?,
         }),
@@ -330,22 +344,22 @@ fn read(row: &Row<'_>, now: Moment) -> rusqlite::Result<Kept> {
         title: content.title().to_owned(),
         content_type: content.content_type(),
         content,
-        author_id: rows::id(row, 3, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
         pinned: row.get(4)?,
         position: count(row, 5)?,
         rev: count(row, 6)?,
-        last_touched_by: rows::id(row, 7, AuthorId::from_bytes)?,
+        last_touched_by: transactions::id(row, 7, AuthorId::from_bytes)?,
         last_touched_at: moment(row, 8)?,
         editing_by: lock.filter(|lock| lock.is_live(now)).map(|lock| lock.by),
         source_label: row.get(9)?,
-        tree_kind: word(row, 10, &TreeKind::WORDS)?,
+        tree_kind: enum_column(row, 10, &TreeKind::WORDS)?,
         ahead_of_main: count(row, 11)?.checked_sub(1),
         opened_at: moment(row, 12)?,
         last_active_at: moment(row, 13)?,
-        thread_root_entry_id: rows::maybe_id(row, 14, EntryId::from_bytes)?,
+        thread_root_entry_id: transactions::maybe_id(row, 14, EntryId::from_bytes)?,
         incarnation: binding.as_ref().map(|binding| binding.incarnation.clone()),
     };
-    Ok(Kept {
+    Ok(CanvasDocumentRow {
         document,
         lock,
         binding,

@@ -3,11 +3,11 @@
 use guildhall_domain::{Result, cloud::link::Link};
 use rusqlite::types::Type;
 
-use crate::{Rx, Tx, rows};
+use crate::{ReadTx, Tx, transactions};
 
 /// A link with what is secret of it.
 #[derive(Clone, Default)]
-pub struct Kept {
+pub struct CloudLinkRow {
     /// The link.
     pub link: Link,
     /// The key that is held, sealed.
@@ -20,7 +20,7 @@ pub struct Kept {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, url: &str) -> Result<Kept> {
+pub fn find(db: &ReadTx<'_>, url: &str) -> Result<CloudLinkRow> {
     let sql = "SELECT link, key, device FROM cloud_links WHERE url = $1";
     let kept = db.first(sql, [url], |row| {
         let link: String = row.get(0)?;
@@ -31,7 +31,7 @@ pub fn find(db: &Rx<'_>, url: &str) -> Result<Kept> {
                 Box::<serde_json::Error>::new(error),
             )
         };
-        Ok(Kept {
+        Ok(CloudLinkRow {
             link: serde_json::from_str(&link).map_err(unreadable)?,
             key: row.get(1)?,
             device: row.get(2)?,
@@ -44,9 +44,9 @@ pub fn find(db: &Rx<'_>, url: &str) -> Result<Kept> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn keep(tx: &mut Tx<'_>, url: &str, kept: &Kept) -> Result<()> {
+pub fn keep(tx: &mut Tx<'_>, url: &str, kept: &CloudLinkRow) -> Result<()> {
     let link = serde_json::to_string(&kept.link);
-    let link = link.map_err(|error| rows::broken("writing a link", error))?;
+    let link = link.map_err(|error| transactions::broken("writing a link", error))?;
     tx.run(
         "INSERT INTO cloud_links (url, link, key, device) VALUES ($1, $2, $3, $4)
          ON CONFLICT (url) DO UPDATE SET link = excluded.link, key = excluded.key,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use guildhall_domain::{Fault, outcome::FaultKind};
+use guildhall_domain::{Fault, errors::FaultKind};
 use tokio::sync::watch;
 
 /// What is known of damage, shared by everything that uses the file.

@@ -1,9 +1,9 @@
 //! Entries of rooms: rows, pages, and the counts a new post moves.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     attachments::Digest,
-    entries::{EntriesAsk, EntriesPage, Entry, EntryKind, Notice},
+    entries::{EntriesPage, EntriesQuery, Entry, EntryKind, Notice},
     events::Event,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     mentions::MentionSpan,
@@ -11,9 +11,8 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, attachments, events, reactions, repeats, rooms,
-    rows::{self, count, maybe_moment, moment, stored, word, word_of},
-    search, threads,
+    ReadTx, Tx, attachments, events, idempotency, reactions, rooms, search, threads,
+    transactions::{self, count, enum_column, enum_text, maybe_moment, moment, stored},
 };
 
 /// What [`read`] reads, of the entry `e` with its responses `s`.
@@ -49,7 +48,7 @@ pub struct NewPost {
     /// The chain of automatic turns it belongs to.
     pub cascade: Cascade,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// Which chain of automatic turns a post belongs to.
@@ -79,14 +78,14 @@ pub struct NewNotice {
     /// What it says to programs.
     pub notice: Notice,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// A run of a room's entries above `floor`, which hides what came before a member joined.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<EntriesPage> {
+pub fn page(db: &ReadTx<'_>, room: RoomId, floor: u64, ask: EntriesQuery) -> Result<EntriesPage> {
     let above = ask.after.unwrap_or(0).max(floor);
     let below = ask.before.unwrap_or(u64::MAX);
     let forward = ask.after.is_some() && ask.before.is_none();
@@ -118,7 +117,7 @@ pub fn page(db: &Rx<'_>, room: RoomId, floor: u64, ask: EntriesAsk) -> Result<En
 }
 
 /// The roots above `floor` that a page of one room names and does not hold.
-fn roots_outside(db: &Rx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> {
+fn roots_outside(db: &ReadTx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> {
     let (Some(first), Some(last)) = (page.first(), page.last()) else {
         return Ok(Vec::new());
     };
@@ -150,7 +149,7 @@ fn roots_outside(db: &Rx<'_>, floor: u64, page: &[Entry]) -> Result<Vec<Entry>> 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
+pub fn find(db: &ReadTx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option<Entry>> {
     let mut found = db.first(
         &select("e.id = $1 AND e.room_id = $2 AND e.seq > $3"),
         (id.as_bytes(), room.as_bytes(), stored(floor)),
@@ -164,7 +163,7 @@ pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: EntryId) -> Result<Option
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn seq(db: &Rx<'_>, id: EntryId) -> Result<u64> {
+pub fn seq(db: &ReadTx<'_>, id: EntryId) -> Result<u64> {
     let seq = db.first(
         "SELECT seq FROM entries WHERE id = $1",
         [id.as_bytes()],
@@ -194,7 +193,7 @@ pub fn insert(tx: &mut Tx<'_>, post: NewPost) -> Result<Entry> {
             post.room.as_bytes(),
             stored(seq),
             post.author.as_bytes(),
-            word_of(EntryKind::Post, &EntryKind::WORDS),
+            enum_text(EntryKind::Post, &EntryKind::WORDS),
             &post.text,
             spans,
             cascade_root.as_bytes(),
@@ -255,7 +254,7 @@ pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
     let number = tx.number_entry();
     let told_in = tx.next_event();
     let notice = serde_json::to_string(&new.notice)
-        .map_err(|error| rows::broken("writing a notice", error))?;
+        .map_err(|error| transactions::broken("writing a notice", error))?;
     tx.run(
         "INSERT INTO entries (id, room_id, seq, author_id, kind, text, cascade_root_id,
            cascade_depth, created_at, number, told_in, notice)
@@ -265,7 +264,7 @@ pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
             new.room.as_bytes(),
             stored(seq),
             new.author.as_bytes(),
-            word_of(EntryKind::Notice, &EntryKind::WORDS),
+            enum_text(EntryKind::Notice, &EntryKind::WORDS),
             &new.text,
             new.now.as_millis(),
             stored(number),
@@ -301,13 +300,15 @@ pub fn insert_notice(tx: &mut Tx<'_>, new: NewNotice) -> Result<Entry> {
 /// Reads the spans of a column.
 pub(crate) fn read_spans(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<MentionSpan>> {
     match row.get_ref(column)?.as_str_or_null()? {
-        Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(column, error)),
+        Some(text) => {
+            serde_json::from_str(text).map_err(|error| transactions::unreadable(column, error))
+        }
         None => Ok(Vec::new()),
     }
 }
 
 /// Whether the row of an entry that `event` brings says that it is told at `seq`.
-pub(crate) fn is_told_in(db: &Rx<'_>, event: &Event, seq: u64) -> Result<bool> {
+pub(crate) fn is_told_in(db: &ReadTx<'_>, event: &Event, seq: u64) -> Result<bool> {
     let Event::EntryAdded { entry } = event else {
         return Ok(true);
     };
@@ -327,7 +328,7 @@ pub(crate) fn is_told_in(db: &Rx<'_>, event: &Event, seq: u64) -> Result<bool> {
 /// A fault when the engine refuses a change.
 ///
 /// Source: contract 2.3, "DELETE …/entries/{entryId}".
-pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Digest>> {
+pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Timestamp) -> Result<Vec<Digest>> {
     let (number, told_in) = tx.one(
         "SELECT number, told_in FROM entries WHERE id = $1",
         [entry.id.as_bytes()],
@@ -340,7 +341,7 @@ pub fn redact(tx: &mut Tx<'_>, entry: &mut Entry, now: Moment) -> Result<Vec<Dig
     if let Some(told_in) = told_in {
         events::redact_entry(tx, told_in, now)?;
     }
-    repeats::redact_entry(tx, entry.id, entry.created_at, now)?;
+    idempotency::redact_entry(tx, entry.id, entry.created_at, now)?;
     // Whom it named stays counted; where and how the text did so goes with it.
     let nowhere = entry.mention_spans.iter().map(|span| MentionSpan {
         offset: 0,
@@ -363,7 +364,7 @@ fn spans_text(spans: &[MentionSpan]) -> Result<Option<String>> {
     (!spans.is_empty())
         .then(|| serde_json::to_string(spans))
         .transpose()
-        .map_err(|error| rows::broken("writing an entry's mentions", error))
+        .map_err(|error| transactions::broken("writing an entry's mentions", error))
 }
 
 fn note_mention(tx: &mut Tx<'_>, room: RoomId, named: AuthorId, seq: u64) -> Result<()> {
@@ -395,16 +396,16 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let spans = read_spans(row, 6)?;
     let notice: Option<Notice> = match row.get_ref(15)?.as_str_or_null()? {
         Some(text) => {
-            Some(serde_json::from_str(text).map_err(|error| rows::unreadable(15, error))?)
+            Some(serde_json::from_str(text).map_err(|error| transactions::unreadable(15, error))?)
         }
         None => None,
     };
     Ok(Entry {
-        id: rows::id(row, 0, EntryId::from_bytes)?,
-        room_id: rows::id(row, 1, RoomId::from_bytes)?,
+        id: transactions::id(row, 0, EntryId::from_bytes)?,
+        room_id: transactions::id(row, 1, RoomId::from_bytes)?,
         seq: count(row, 2)?,
-        author_id: rows::id(row, 3, AuthorId::from_bytes)?,
-        kind: word(row, 4, &EntryKind::WORDS)?,
+        author_id: transactions::id(row, 3, AuthorId::from_bytes)?,
+        kind: enum_column(row, 4, &EntryKind::WORDS)?,
         text: row.get(5)?,
         notice,
         mentions: distinct(&spans),
@@ -413,16 +414,16 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Entry> {
         } else {
             spans
         },
-        thread_root_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
+        thread_root_entry_id: transactions::maybe_id(row, 10, EntryId::from_bytes)?,
         thread_reply_count: replies.unwrap_or(0).unsigned_abs(),
         thread_last_reply_at: maybe_moment(row, 13)?,
-        session_id: rows::maybe_id(row, 16, SessionId::from_bytes)?,
-        turn_id: rows::maybe_id(row, 17, TurnId::from_bytes)?,
-        cascade_root_id: rows::id(row, 7, EntryId::from_bytes)?,
+        session_id: transactions::maybe_id(row, 16, SessionId::from_bytes)?,
+        turn_id: transactions::maybe_id(row, 17, TurnId::from_bytes)?,
+        cascade_root_id: transactions::id(row, 7, EntryId::from_bytes)?,
         cascade_depth: row.get(8)?,
         canvas_ops: [],
         attachments: Vec::new(),
-        reactions: reactions::read(row, 14)?.shown(),
+        reactions: reactions::read(row, 14)?.summaries(),
         redacted_at,
         created_at: moment(row, 9)?,
     })

@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    events::{Audience, Event, Scope},
+    Fault, Result, Timestamp,
+    events::{Event, EventAudience, EventScope},
     ids::AuthorId,
 };
 use rusqlite::{Connection, Row, types::ValueRef};
 
 use crate::{
-    Rx, Tx, faults,
-    rows::{self, count, moment, stored},
+    ReadTx, Tx, sqlite_faults,
+    transactions::{self, count, moment, stored},
 };
 
 /// Where the log ends: the newest seq and the bytes of all events up to it; and where the
@@ -29,33 +29,33 @@ pub(crate) struct LogEnd {
 
 /// A stored event, as streams send it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredEvent {
     /// Its place in the log, from 1.
     pub seq: u64,
     /// When it happened.
-    pub at: Moment,
+    pub at: Timestamp,
     /// Its name.
     pub name: String,
     /// Its main scope.
-    pub scope: Scope,
+    pub scope: EventScope,
     /// Further scopes whose streams bring it.
-    pub also: Vec<Scope>,
+    pub also: Vec<EventScope>,
     /// Who caused it; `None` is the server.
     pub actor: Option<AuthorId>,
     /// Who may hear of it.
-    pub audience: Audience,
+    pub audience: EventAudience,
     /// Its data as JSON text.
     pub data: String,
 }
 
-impl Stored {
+impl StoredEvent {
     /// The event, read back.
     ///
     /// # Errors
     /// A fault when the stored text is not an event of this version.
     pub fn event(&self) -> Result<Event> {
         let text = format!("{{\"type\":\"{}\",\"data\":{}}}", self.name, self.data);
-        serde_json::from_str(&text).map_err(|error| rows::broken("reading an event", error))
+        serde_json::from_str(&text).map_err(|error| transactions::broken("reading an event", error))
     }
 }
 
@@ -65,7 +65,7 @@ const COLUMNS: &str = "seq, at, type, scope, also, actor_id, audience, data";
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn newest(db: &Rx<'_>) -> Result<u64> {
+pub fn newest(db: &ReadTx<'_>) -> Result<u64> {
     db.one("SELECT COALESCE(MAX(seq), 0) FROM events", [], |row| {
         count(row, 0)
     })
@@ -75,7 +75,7 @@ pub fn newest(db: &Rx<'_>) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn log_bytes(db: &Rx<'_>) -> Result<u64> {
+pub fn log_bytes(db: &ReadTx<'_>) -> Result<u64> {
     db.one(
         "SELECT COALESCE(
            (SELECT bytes_total FROM events ORDER BY seq DESC LIMIT 1)
@@ -92,7 +92,7 @@ pub fn log_bytes(db: &Rx<'_>) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn retained_from(db: &Rx<'_>) -> Result<u64> {
+pub fn retained_from(db: &ReadTx<'_>) -> Result<u64> {
     let oldest = db.one("SELECT MIN(seq) FROM events", [], |row| {
         row.get::<_, Option<i64>>(0)
     })?;
@@ -113,7 +113,7 @@ pub struct PageSize {
 #[derive(Clone, Debug)]
 pub struct LogPage {
     /// The events, oldest first.
-    pub events: Vec<Arc<Stored>>,
+    pub events: Vec<Arc<StoredEvent>>,
     /// Whether more may follow: the page ended at its size and not at the log's end.
     pub is_full: bool,
 }
@@ -122,7 +122,7 @@ pub struct LogPage {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn after(db: &Rx<'_>, after: u64, size: PageSize) -> Result<LogPage> {
+pub fn after(db: &ReadTx<'_>, after: u64, size: PageSize) -> Result<LogPage> {
     run(
         db,
         &format!("SELECT {COLUMNS} FROM events WHERE seq > $1 ORDER BY seq LIMIT $2"),
@@ -131,7 +131,12 @@ pub fn after(db: &Rx<'_>, after: u64, size: PageSize) -> Result<LogPage> {
     )
 }
 
-fn run(db: &Rx<'_>, sql: &str, params: impl rusqlite::Params, size: PageSize) -> Result<LogPage> {
+fn run(
+    db: &ReadTx<'_>,
+    sql: &str,
+    params: impl rusqlite::Params,
+    size: PageSize,
+) -> Result<LogPage> {
     let mut bytes = 0;
     let events = db.until(sql, params, read, |event| {
         bytes += event.data.len();
@@ -147,7 +152,12 @@ fn run(db: &Rx<'_>, sql: &str, params: impl rusqlite::Params, size: PageSize) ->
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn after_in(db: &Rx<'_>, scopes: &[Scope], after: u64, size: PageSize) -> Result<LogPage> {
+pub fn after_in(
+    db: &ReadTx<'_>,
+    scopes: &[EventScope],
+    after: u64,
+    size: PageSize,
+) -> Result<LogPage> {
     let in_scope = format!(
         "SELECT {COLUMNS} FROM events WHERE seq IN
            (SELECT seq FROM event_scopes WHERE scope = $1 AND seq > $2 ORDER BY seq LIMIT $3)
@@ -183,7 +193,7 @@ pub fn after_in(db: &Rx<'_>, scopes: &[Scope], after: u64, size: PageSize) -> Re
 /// Source: contract 1.10, "Retention".
 pub fn drop_oldest(
     tx: &mut Tx<'_>,
-    before: Moment,
+    before: Timestamp,
     keep_min: u64,
     bytes_max: u64,
     batch: u32,
@@ -234,7 +244,7 @@ pub fn drop_oldest(
 ///
 /// The event stays the entry as it came, so that a replay gives what the GETs answer. Its bytes
 /// stay counted as they were, so that the log ends a little earlier than it had to.
-pub(crate) fn redact_entry(tx: &mut Tx<'_>, seq: i64, now: Moment) -> Result<()> {
+pub(crate) fn redact_entry(tx: &mut Tx<'_>, seq: i64, now: Timestamp) -> Result<()> {
     let kept = tx.first(
         &format!("SELECT {COLUMNS} FROM events WHERE seq = $1"),
         [seq],
@@ -253,7 +263,7 @@ pub(crate) fn redact_entry(tx: &mut Tx<'_>, seq: i64, now: Moment) -> Result<()>
 pub(crate) fn append(
     tx: &mut Tx<'_>,
     log: &mut LogEnd,
-    at: Moment,
+    at: Timestamp,
     actor: Option<AuthorId>,
     event: &Event,
 ) -> Result<()> {
@@ -261,16 +271,16 @@ pub(crate) fn append(
         Event::AuthorUpdated { author } => crate::rooms::seen_with(tx, author.id)?,
         _ => Vec::new(),
     };
-    let filing = event.filing(&rooms);
+    let filing = event.visibility(&rooms);
     let data = data_of(event)?;
     let scope = filing.scope.to_string();
-    let also: Vec<String> = filing.also.iter().map(Scope::to_string).collect();
+    let also: Vec<String> = filing.also.iter().map(EventScope::to_string).collect();
     let seq = log.seq + 1;
     let bytes_total = log.bytes_total + data.len() as u64;
     let audience = match &filing.audience {
-        Audience::Scope => None,
-        Audience::Owner => Some(&[][..]),
-        Audience::Author(author) => Some(&author.as_bytes()[..]),
+        EventAudience::Scope => None,
+        EventAudience::Owner => Some(&[][..]),
+        EventAudience::Author(author) => Some(&author.as_bytes()[..]),
     };
     tx.run(
         "INSERT INTO events (seq, at, type, scope, also, actor_id, audience, data, bytes_total)
@@ -315,13 +325,13 @@ pub(crate) fn log_end(connection: &Connection) -> Result<LogEnd, Fault> {
                 })
             },
         )
-        .map_err(|error| faults::fault("finding the end of the event log", error))
+        .map_err(|error| sqlite_faults::fault("finding the end of the event log", error))
 }
 
 /// The event's `data` alone: what stands between its tag and the closing brace.
 fn data_of(event: &Event) -> Result<String> {
-    let mut text =
-        serde_json::to_string(event).map_err(|error| rows::broken("writing an event", error))?;
+    let mut text = serde_json::to_string(event)
+        .map_err(|error| transactions::broken("writing an event", error))?;
     let head = format!("{{\"type\":\"{}\",\"data\":", event.name());
     if !text.starts_with(&head) || text.pop() != Some('}') {
         return Err(Fault::broken("writing an event", "its tag is not where it belongs").into());
@@ -330,16 +340,16 @@ fn data_of(event: &Event) -> Result<String> {
     Ok(text)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Arc<Stored>> {
+fn read(row: &Row<'_>) -> rusqlite::Result<Arc<StoredEvent>> {
     let scope = |column, text: &str| {
-        Scope::parse(text).ok_or_else(|| rows::unreadable(column, "not a scope"))
+        EventScope::parse(text).ok_or_else(|| transactions::unreadable(column, "not a scope"))
     };
     let audience = match row.get_ref(6)? {
-        ValueRef::Null => Audience::Scope,
-        ValueRef::Blob([]) => Audience::Owner,
-        _ => Audience::Author(rows::id(row, 6, AuthorId::from_bytes)?),
+        ValueRef::Null => EventAudience::Scope,
+        ValueRef::Blob([]) => EventAudience::Owner,
+        _ => EventAudience::Author(transactions::id(row, 6, AuthorId::from_bytes)?),
     };
-    Ok(Arc::new(Stored {
+    Ok(Arc::new(StoredEvent {
         seq: count(row, 0)?,
         at: moment(row, 1)?,
         name: row.get(2)?,
@@ -350,7 +360,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Arc<Stored>> {
             .split_whitespace()
             .map(|text| scope(4, text))
             .collect::<rusqlite::Result<_>>()?,
-        actor: rows::maybe_id(row, 5, AuthorId::from_bytes)?,
+        actor: transactions::maybe_id(row, 5, AuthorId::from_bytes)?,
         audience,
         data: row.get(7)?,
     }))

@@ -1,36 +1,36 @@
 //! Files: what is kept of saves. What it means is `domain::files`.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     files::{
-        Digest, Identity, LastSave, Lineage, Via,
-        documents::{Completion, Incarnation},
-        recovery::{Inode, Meant},
+        Digest, FileIdentity, IdentityHistory, LastSave, SaveRoute,
+        document_saves::{CompletedSave, Incarnation},
+        recovery::{PersistentInode, SaveIntent},
     },
     ids::{AuthorId, DocumentId},
 };
 use rusqlite::{Row, types::Type};
 
 use crate::{
-    Rx, Tx,
-    rows::{self, count, moment, stored, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 /// A save on its way to the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Intent {
+pub struct SaveIntentRow {
     /// Names its temporary file and its journal.
     pub mark: String,
     /// The file's canonical path.
     pub path: String,
     /// What it is to do.
-    pub meant: Meant,
+    pub meant: SaveIntent,
     /// Bytes of the new content.
     pub size: u64,
     /// The fingerprint of the request.
     pub request: Digest,
     /// By which route.
-    pub via: Via,
+    pub via: SaveRoute,
     /// Who saves.
     pub author: AuthorId,
     /// The document that is saved, with the client's id of the save.
@@ -43,7 +43,7 @@ pub struct Intent {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn last_save(db: &Rx<'_>, path: &str) -> Result<Option<LastSave>> {
+pub fn last_save(db: &ReadTx<'_>, path: &str) -> Result<Option<LastSave>> {
     db.first(
         "SELECT request, hash FROM file_saves WHERE path = $1",
         [path],
@@ -60,7 +60,7 @@ pub fn last_save(db: &Rx<'_>, path: &str) -> Result<Option<LastSave>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn put_last_save(tx: &mut Tx<'_>, path: &str, last: &LastSave, now: Moment) -> Result<()> {
+pub fn put_last_save(tx: &mut Tx<'_>, path: &str, last: &LastSave, now: Timestamp) -> Result<()> {
     tx.run(
         "INSERT OR REPLACE INTO file_saves (path, request, hash, saved_at) VALUES ($1, $2, $3, $4)",
         (
@@ -77,7 +77,11 @@ pub fn put_last_save(tx: &mut Tx<'_>, path: &str, last: &LastSave, now: Moment) 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn lineage(db: &Rx<'_>, current: &Identity, asked: &[Identity]) -> Result<Lineage> {
+pub fn lineage(
+    db: &ReadTx<'_>,
+    current: &FileIdentity,
+    asked: &[FileIdentity],
+) -> Result<IdentityHistory> {
     let mut held = Vec::new();
     for identity in asked {
         let is_ancestor = db.first(
@@ -90,14 +94,19 @@ pub fn lineage(db: &Rx<'_>, current: &Identity, asked: &[Identity]) -> Result<Li
             held.push(identity.clone());
         }
     }
-    Ok(Lineage(held))
+    Ok(IdentityHistory(held))
 }
 
 /// Notes that a save made the file `to` of `from`.
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
-pub fn descend(tx: &mut Tx<'_>, from: &Identity, to: &Identity, now: Moment) -> Result<()> {
+pub fn add_identity(
+    tx: &mut Tx<'_>,
+    from: &FileIdentity,
+    to: &FileIdentity,
+    now: Timestamp,
+) -> Result<()> {
     if from == to {
         return Ok(());
     }
@@ -120,7 +129,7 @@ pub fn descend(tx: &mut Tx<'_>, from: &Identity, to: &Identity, now: Moment) -> 
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn drop_old(tx: &mut Tx<'_>, before: Moment) -> Result<()> {
+pub fn drop_old(tx: &mut Tx<'_>, before: Timestamp) -> Result<()> {
     tx.run(
         "DELETE FROM file_lineage WHERE at < $1",
         [before.as_millis()],
@@ -143,7 +152,7 @@ const INTENT: &str = "mark, path, identity, inode, folder, old, new, size, reque
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn intents(db: &Rx<'_>) -> Result<Vec<Intent>> {
+pub fn intents(db: &ReadTx<'_>) -> Result<Vec<SaveIntentRow>> {
     db.all(
         &format!("SELECT {INTENT} FROM file_intents ORDER BY begun_at, mark"),
         (),
@@ -155,7 +164,7 @@ pub fn intents(db: &Rx<'_>) -> Result<Vec<Intent>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn intents_of(db: &Rx<'_>, path: &str) -> Result<Vec<Intent>> {
+pub fn intents_of(db: &ReadTx<'_>, path: &str) -> Result<Vec<SaveIntentRow>> {
     db.all(
         &format!("SELECT {INTENT} FROM file_intents WHERE path = $1 ORDER BY begun_at, mark"),
         [path],
@@ -167,7 +176,7 @@ pub fn intents_of(db: &Rx<'_>, path: &str) -> Result<Vec<Intent>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert_intent(tx: &mut Tx<'_>, intent: &Intent, now: Moment) -> Result<()> {
+pub fn insert_intent(tx: &mut Tx<'_>, intent: &SaveIntentRow, now: Timestamp) -> Result<()> {
     let document = intent.document.as_ref();
     tx.run(
         &format!(
@@ -184,7 +193,7 @@ pub fn insert_intent(tx: &mut Tx<'_>, intent: &Intent, now: Moment) -> Result<()
             intent.meant.new.as_bytes(),
             stored(intent.size),
             intent.request.as_bytes(),
-            word_of(intent.via, &Via::WORDS),
+            enum_text(intent.via, &SaveRoute::WORDS),
             intent.author.as_bytes(),
             document.map(|(id, _)| id.as_bytes()),
             document.map(|(_, event)| event),
@@ -217,18 +226,22 @@ pub fn remove_intent(tx: &mut Tx<'_>, mark: &str) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn completion(db: &Rx<'_>, document: DocumentId, event: &str) -> Result<Option<Completion>> {
+pub fn completion(
+    db: &ReadTx<'_>,
+    document: DocumentId,
+    event: &str,
+) -> Result<Option<CompletedSave>> {
     db.first(
         "SELECT request, bound_at, channel_at, doc_seq, file_hash, identity, told
          FROM document_saves WHERE document_id = $1 AND event_id = $2",
         (document.as_bytes(), event),
         |row| {
-            Ok(Completion {
+            Ok(CompletedSave {
                 request: digest(row, 0)?,
                 incarnation: Incarnation::of(document, moment(row, 1)?, moment(row, 2)?),
                 doc_seq: count(row, 3)?,
                 file_hash: digest(row, 4)?,
-                identity: Identity::new(row.get::<_, String>(5)?),
+                identity: FileIdentity::new(row.get::<_, String>(5)?),
                 is_told: row.get(6)?,
             })
         },
@@ -243,7 +256,7 @@ pub fn insert_completion(
     tx: &mut Tx<'_>,
     document: DocumentId,
     event: &str,
-    done: &Completion,
+    done: &CompletedSave,
 ) -> Result<()> {
     tx.run(
         "INSERT INTO document_saves (document_id, event_id, request, bound_at, channel_at, doc_seq,
@@ -268,7 +281,11 @@ pub fn insert_completion(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn tell_completion(tx: &mut Tx<'_>, document: DocumentId, event: &str) -> Result<bool> {
+pub fn mark_completion_announced(
+    tx: &mut Tx<'_>,
+    document: DocumentId,
+    event: &str,
+) -> Result<bool> {
     let noted = tx.run(
         "UPDATE document_saves SET told = 1 WHERE document_id = $1 AND event_id = $2 AND told = 0",
         (document.as_bytes(), event),
@@ -276,23 +293,23 @@ pub fn tell_completion(tx: &mut Tx<'_>, document: DocumentId, event: &str) -> Re
     Ok(noted > 0)
 }
 
-fn read_intent(row: &Row<'_>) -> rusqlite::Result<Intent> {
-    let document = rows::maybe_id(row, 11, DocumentId::from_bytes)?;
+fn read_intent(row: &Row<'_>) -> rusqlite::Result<SaveIntentRow> {
+    let document = transactions::maybe_id(row, 11, DocumentId::from_bytes)?;
     let event: Option<String> = row.get(12)?;
-    Ok(Intent {
+    Ok(SaveIntentRow {
         mark: row.get(0)?,
         path: row.get(1)?,
-        meant: Meant {
-            identity: Identity::new(row.get::<_, String>(2)?),
-            inode: Inode::new(row.get::<_, String>(3)?),
-            folder: Inode::new(row.get::<_, String>(4)?),
+        meant: SaveIntent {
+            identity: FileIdentity::new(row.get::<_, String>(2)?),
+            inode: PersistentInode::new(row.get::<_, String>(3)?),
+            folder: PersistentInode::new(row.get::<_, String>(4)?),
             old: digest(row, 5)?,
             new: digest(row, 6)?,
         },
         size: count(row, 7)?,
         request: digest(row, 8)?,
-        via: word(row, 9, &Via::WORDS)?,
-        author: rows::id(row, 10, AuthorId::from_bytes)?,
+        via: enum_column(row, 9, &SaveRoute::WORDS)?,
+        author: transactions::id(row, 10, AuthorId::from_bytes)?,
         document: document.zip(event),
         is_undone: row.get(13)?,
     })

@@ -5,13 +5,13 @@ use guildhall_domain::{
     ids::{AuthorId, LogId},
 };
 
-use crate::{Rx, Tx, rows};
+use crate::{ReadTx, Tx, transactions};
 
 /// The log's id, made at first start.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn log_id(db: &Rx<'_>) -> Result<Option<LogId>> {
+pub fn log_id(db: &ReadTx<'_>) -> Result<Option<LogId>> {
     fact(db, "log_id", LogId::from_bytes)
 }
 
@@ -27,7 +27,7 @@ pub fn set_log_id(tx: &mut Tx<'_>, id: LogId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn owner(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+pub fn owner(db: &ReadTx<'_>) -> Result<Option<AuthorId>> {
     fact(db, "owner_author_id", AuthorId::from_bytes)
 }
 
@@ -43,11 +43,11 @@ pub fn set_owner(tx: &mut Tx<'_>, id: AuthorId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn settings_rev(db: &Rx<'_>) -> Result<u64> {
+pub fn settings_rev(db: &ReadTx<'_>) -> Result<u64> {
     let rev = db.first(
         "SELECT value FROM installation WHERE key = 'settings_rev'",
         [],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )?;
     Ok(rev.unwrap_or(1))
 }
@@ -60,16 +60,16 @@ pub fn set_settings_rev(tx: &mut Tx<'_>, rev: u64) -> Result<()> {
     tx.run(
         "INSERT INTO installation (key, value) VALUES ('settings_rev', $1)
          ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        [rows::stored(rev)],
+        [transactions::stored(rev)],
     )?;
     Ok(())
 }
 
-fn fact<T>(db: &Rx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>> {
+fn fact<T>(db: &ReadTx<'_>, key: &str, make: fn([u8; 16]) -> T) -> Result<Option<T>> {
     db.first(
         "SELECT value FROM installation WHERE key = $1",
         [key],
-        |row| rows::id(row, 0, make),
+        |row| transactions::id(row, 0, make),
     )
 }
 

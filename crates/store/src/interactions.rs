@@ -5,15 +5,17 @@
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AgentId, ApprovalId, AuthorId, MessageId, RoomId, SessionId, TurnId},
-    interactions::{ApprovalState, Card, InteractionKind, Question, Reply, Standing},
+    interactions::{
+        ApprovalState, DecisionReply, InteractionCard, InteractionKind, InteractionRecord, Question,
+    },
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, maybe_id, maybe_moment, moment, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, enum_column, enum_text, maybe_id, maybe_moment, moment},
 };
 
 const COLUMNS: &str =
@@ -29,13 +31,13 @@ pub(crate) const ASKED: &str = "kind IN ('tool_call', 'question')";
 
 /// A row with what it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whole {
+pub struct InteractionRow {
     /// Where it stands.
-    pub standing: Standing,
+    pub standing: InteractionRecord,
     /// What it shows.
-    pub card: Card,
+    pub card: InteractionCard,
     /// What a person decided with; `None` while nobody did.
-    pub reply: Option<Reply>,
+    pub reply: Option<DecisionReply>,
 }
 
 /// The row that a decision on this call means: the newest one that is pending, else the newest.
@@ -43,18 +45,18 @@ pub struct Whole {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn of_call(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     session: SessionId,
     tool_call_id: &str,
     kind: InteractionKind,
-) -> Result<Option<Standing>> {
+) -> Result<Option<InteractionRecord>> {
     db.first(
         &format!(
             "SELECT {COLUMNS} FROM approvals
              WHERE session_id = $1 AND tool_call_id = $2 AND kind = $3
              ORDER BY state = 'pending' DESC, opened_at DESC, id DESC LIMIT 1"
         ),
-        (session.as_bytes(), tool_call_id, kind.word()),
+        (session.as_bytes(), tool_call_id, kind.as_str()),
         standing,
     )
 }
@@ -63,7 +65,7 @@ pub fn of_call(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Whole>> {
+pub fn by_id(db: &ReadTx<'_>, id: ApprovalId) -> Result<Option<InteractionRow>> {
     db.first(
         &format!("SELECT {COLUMNS}, {SHOWN} FROM approvals WHERE id = $1 AND {ASKED}"),
         [id.as_bytes()],
@@ -75,7 +77,7 @@ pub fn by_id(db: &Rx<'_>, id: ApprovalId) -> Result<Option<Whole>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn questions(db: &Rx<'_>, id: ApprovalId) -> Result<Vec<Question>> {
+pub fn questions(db: &ReadTx<'_>, id: ApprovalId) -> Result<Vec<Question>> {
     let card = db.first(
         "SELECT body FROM approvals WHERE id = $1",
         [id.as_bytes()],
@@ -88,7 +90,7 @@ pub fn questions(db: &Rx<'_>, id: ApprovalId) -> Result<Vec<Question>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
+pub fn pending(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS}, {SHOWN} FROM approvals
@@ -103,7 +105,11 @@ pub fn pending(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Whole>> {
+pub fn pending_of(
+    db: &ReadTx<'_>,
+    session: SessionId,
+    now: Timestamp,
+) -> Result<Vec<InteractionRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS}, {SHOWN} FROM approvals
@@ -120,11 +126,11 @@ pub fn pending_of(db: &Rx<'_>, session: SessionId, now: Moment) -> Result<Vec<Wh
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn newest_of(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     session: SessionId,
     before: Option<ApprovalId>,
     limit: u32,
-) -> Result<Vec<Whole>> {
+) -> Result<Vec<InteractionRow>> {
     // Every id of this version is smaller than this one.
     let before = before.map_or([u8::MAX; 16], |id| *id.as_bytes());
     db.all(
@@ -141,7 +147,7 @@ pub fn newest_of(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending_count(db: &Rx<'_>, session: SessionId) -> Result<u32> {
+pub fn pending_count(db: &ReadTx<'_>, session: SessionId) -> Result<u32> {
     db.one(
         &format!(
             "SELECT COUNT(*) FROM approvals WHERE state = 'pending' AND session_id = $1 AND {ASKED}"
@@ -155,7 +161,7 @@ pub fn pending_count(db: &Rx<'_>, session: SessionId) -> Result<u32> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn unfinished(db: &Rx<'_>, session: SessionId) -> Result<Vec<Standing>> {
+pub fn unfinished(db: &ReadTx<'_>, session: SessionId) -> Result<Vec<InteractionRecord>> {
     let mut found = standings(
         db,
         "state = 'pending' AND session_id = $1",
@@ -169,7 +175,7 @@ pub fn unfinished(db: &Rx<'_>, session: SessionId) -> Result<Vec<Standing>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn granted(db: &Rx<'_>, session: SessionId) -> Result<Vec<Standing>> {
+pub fn granted(db: &ReadTx<'_>, session: SessionId) -> Result<Vec<InteractionRecord>> {
     standings(
         db,
         "state = 'granted' AND session_id = $1",
@@ -181,7 +187,11 @@ pub fn granted(db: &Rx<'_>, session: SessionId) -> Result<Vec<Standing>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn granted_for(db: &Rx<'_>, session: SessionId, digest: &str) -> Result<Vec<Standing>> {
+pub fn granted_for(
+    db: &ReadTx<'_>,
+    session: SessionId,
+    digest: &str,
+) -> Result<Vec<InteractionRecord>> {
     standings(
         db,
         "state = 'granted' AND session_id = $1 AND digest = $2",
@@ -194,11 +204,11 @@ pub fn granted_for(db: &Rx<'_>, session: SessionId, digest: &str) -> Result<Vec<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn denied_unheard(
-    db: &Rx<'_>,
+pub fn undelivered_denials(
+    db: &ReadTx<'_>,
     session: SessionId,
     digest: &str,
-    since: Moment,
+    since: Timestamp,
 ) -> Result<Option<ApprovalId>> {
     db.first(
         &format!(
@@ -208,7 +218,7 @@ pub fn denied_unheard(
              ORDER BY decided_at DESC LIMIT 1"
         ),
         (session.as_bytes(), digest, since.as_millis()),
-        |row| rows::id(row, 0, ApprovalId::from_bytes),
+        |row| transactions::id(row, 0, ApprovalId::from_bytes),
     )
 }
 
@@ -216,7 +226,7 @@ pub fn denied_unheard(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn attached(db: &Rx<'_>, session: Option<SessionId>) -> Result<Vec<Whole>> {
+pub fn attached(db: &ReadTx<'_>, session: Option<SessionId>) -> Result<Vec<InteractionRow>> {
     let read = |condition: &str, params: &[&dyn rusqlite::ToSql]| {
         db.all(
             &format!(
@@ -238,7 +248,7 @@ pub fn attached(db: &Rx<'_>, session: Option<SessionId>) -> Result<Vec<Whole>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
+pub fn expired(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
     standings(
         db,
         "state = 'pending' AND expires_at <= $1",
@@ -250,7 +260,7 @@ pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn lapsed(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
+pub fn expired_grants(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
     standings(
         db,
         "state = 'granted' AND grant_expires_at <= $1",
@@ -262,7 +272,7 @@ pub fn lapsed(db: &Rx<'_>, now: Moment) -> Result<Vec<Standing>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn to_park(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
+pub fn to_park(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<InteractionRow>> {
     db.all(
         &format!(
             "SELECT {COLUMNS}, {SHOWN} FROM approvals
@@ -278,7 +288,7 @@ pub fn to_park(db: &Rx<'_>, now: Moment) -> Result<Vec<Whole>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn next_deadline(db: &Rx<'_>) -> Result<Option<Moment>> {
+pub fn next_deadline(db: &ReadTx<'_>) -> Result<Option<Timestamp>> {
     let mut next = None;
     for (deadline, condition) in [
         ("parks_at", "state = 'pending' AND parked_at IS NULL"),
@@ -305,7 +315,7 @@ pub fn next_deadline(db: &Rx<'_>) -> Result<Option<Moment>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, standing: &InteractionRecord, card: &InteractionCard) -> Result<()> {
     tx.run(
         "INSERT INTO approvals (id, kind, state, capability, agent_id, session_id, room_id,
            tool_call_id, digest, opened_at, parks_at, expires_at, deny_reason, room_turn, options,
@@ -313,8 +323,8 @@ pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
          VALUES ($1, $2, $3, $2, $4, $5, $6, $7, $8, $9, $10, $11, '', $12, $13, $14)",
         (
             standing.id.as_bytes(),
-            standing.kind.word(),
-            word_of(standing.state, &ApprovalState::WORDS),
+            standing.kind.as_str(),
+            enum_text(standing.state, &ApprovalState::WORDS),
             standing.agent_id.as_bytes(),
             standing.session_id.as_bytes(),
             standing.room_id.as_ref().map(RoomId::as_bytes),
@@ -325,7 +335,7 @@ pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
             standing.expires_at.as_millis(),
             standing.room_turn.as_ref().map(TurnId::as_bytes),
             serde_json::to_string(&standing.options)
-                .map_err(|error| rows::broken("writing an approval", error))?,
+                .map_err(|error| transactions::broken("writing an approval", error))?,
             written(card)?,
         ),
     )?;
@@ -337,21 +347,21 @@ pub fn insert(tx: &mut Tx<'_>, standing: &Standing, card: &Card) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &Standing) -> Result<bool> {
+pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &InteractionRecord) -> Result<bool> {
     let moved = tx.run(
         "UPDATE approvals SET state = $1, detached_at = $2, decided_at = $3, decided_by = $4,
            withdrawn_at = $5, withdrawn_by = $6, grant_expires_at = $7
          WHERE id = $8 AND state = $9",
         (
-            word_of(standing.state, &ApprovalState::WORDS),
-            standing.detached_at.map(Moment::as_millis),
-            standing.decided_at.map(Moment::as_millis),
+            enum_text(standing.state, &ApprovalState::WORDS),
+            standing.detached_at.map(Timestamp::as_millis),
+            standing.decided_at.map(Timestamp::as_millis),
             standing.decided_by.as_ref().map(AuthorId::as_bytes),
-            standing.withdrawn_at.map(Moment::as_millis),
+            standing.withdrawn_at.map(Timestamp::as_millis),
             standing.withdrawn_by.as_ref().map(AuthorId::as_bytes),
-            standing.grant_expires_at.map(Moment::as_millis),
+            standing.grant_expires_at.map(Timestamp::as_millis),
             standing.id.as_bytes(),
-            word_of(from, &ApprovalState::WORDS),
+            enum_text(from, &ApprovalState::WORDS),
         ),
     )?;
     Ok(moved == 1)
@@ -361,7 +371,7 @@ pub fn advance(tx: &mut Tx<'_>, from: ApprovalState, standing: &Standing) -> Res
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &Reply) -> Result<()> {
+pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &DecisionReply) -> Result<()> {
     let answers = reply.answers.as_ref().map(serde_json::to_string);
     tx.run(
         "UPDATE approvals SET deny_reason = $1, option_id = $2, answers = $3 WHERE id = $4",
@@ -370,7 +380,7 @@ pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &Reply) -> Result<()> {
             reply.option.as_ref().map(|option| &option.option_id),
             answers
                 .transpose()
-                .map_err(|error| rows::broken("writing an approval", error))?,
+                .map_err(|error| transactions::broken("writing an approval", error))?,
             id.as_bytes(),
         ),
     )?;
@@ -381,7 +391,7 @@ pub fn set_reply(tx: &mut Tx<'_>, id: ApprovalId, reply: &Reply) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn set_words(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<()> {
+pub fn set_resume_message(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<()> {
     tx.run(
         "UPDATE approvals SET words = $1 WHERE id = $2",
         (message.as_bytes(), id.as_bytes()),
@@ -394,14 +404,14 @@ pub fn set_words(tx: &mut Tx<'_>, id: ApprovalId, message: MessageId) -> Result<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn words_that_wait(db: &Rx<'_>, now: Moment) -> Result<HashSet<MessageId>> {
+pub fn queued_resume_messages(db: &ReadTx<'_>, now: Timestamp) -> Result<HashSet<MessageId>> {
     let words = db.all(
         "SELECT m.id FROM messages m JOIN approvals a ON a.words = m.id
          WHERE m.queue_place IS NOT NULL
            AND ((a.state = 'granted' AND a.grant_expires_at > $1)
              OR (a.state = 'consumed' AND a.kind = 'question' AND a.withdrawn_at IS NULL))",
         [now.as_millis()],
-        |row| rows::id(row, 0, MessageId::from_bytes),
+        |row| transactions::id(row, 0, MessageId::from_bytes),
     )?;
     Ok(words.into_iter().collect())
 }
@@ -410,10 +420,10 @@ pub fn words_that_wait(db: &Rx<'_>, now: Moment) -> Result<HashSet<MessageId>> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn set_consumed_at(tx: &mut Tx<'_>, id: ApprovalId, at: Option<Moment>) -> Result<()> {
+pub fn set_consumed_at(tx: &mut Tx<'_>, id: ApprovalId, at: Option<Timestamp>) -> Result<()> {
     tx.run(
         "UPDATE approvals SET consumed_at = $1 WHERE id = $2",
-        (at.map(Moment::as_millis), id.as_bytes()),
+        (at.map(Timestamp::as_millis), id.as_bytes()),
     )?;
     Ok(())
 }
@@ -427,8 +437,8 @@ pub fn withdraw_used(
     tx: &mut Tx<'_>,
     session: SessionId,
     by: Option<AuthorId>,
-    since: Moment,
-    now: Moment,
+    since: Timestamp,
+    now: Timestamp,
 ) -> Result<()> {
     tx.run(
         &format!(
@@ -449,7 +459,7 @@ pub fn withdraw_used(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn park(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
+pub fn park(tx: &mut Tx<'_>, id: ApprovalId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE approvals SET parked_at = $1 WHERE id = $2 AND state = 'pending'",
         (now.as_millis(), id.as_bytes()),
@@ -461,7 +471,7 @@ pub fn park(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn detach(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
+pub fn detach(tx: &mut Tx<'_>, id: ApprovalId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE approvals SET detached_at = $1 WHERE id = $2 AND state = 'pending'",
         (now.as_millis(), id.as_bytes()),
@@ -473,7 +483,12 @@ pub fn detach(tx: &mut Tx<'_>, id: ApprovalId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn redraw(tx: &mut Tx<'_>, id: ApprovalId, digest: &str, card: &Card) -> Result<()> {
+pub fn update_card(
+    tx: &mut Tx<'_>,
+    id: ApprovalId,
+    digest: &str,
+    card: &InteractionCard,
+) -> Result<()> {
     tx.run(
         "UPDATE approvals SET digest = $1, body = $2 WHERE id = $3 AND state = 'pending'",
         (digest, written(card)?, id.as_bytes()),
@@ -481,7 +496,11 @@ pub fn redraw(tx: &mut Tx<'_>, id: ApprovalId, digest: &str, card: &Card) -> Res
     Ok(())
 }
 
-fn standings(db: &Rx<'_>, condition: &str, params: impl rusqlite::Params) -> Result<Vec<Standing>> {
+fn standings(
+    db: &ReadTx<'_>,
+    condition: &str,
+    params: impl rusqlite::Params,
+) -> Result<Vec<InteractionRecord>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM approvals WHERE {condition} AND {ASKED} ORDER BY opened_at, id"
@@ -491,52 +510,52 @@ fn standings(db: &Rx<'_>, condition: &str, params: impl rusqlite::Params) -> Res
     )
 }
 
-fn written(card: &Card) -> Result<String> {
-    serde_json::to_string(card).map_err(|error| rows::broken("writing an approval", error))
+fn written(card: &InteractionCard) -> Result<String> {
+    serde_json::to_string(card).map_err(|error| transactions::broken("writing an approval", error))
 }
 
-fn whole(row: &Row<'_>) -> rusqlite::Result<Whole> {
+fn whole(row: &Row<'_>) -> rusqlite::Result<InteractionRow> {
     let standing = standing(row)?;
-    Ok(Whole {
+    Ok(InteractionRow {
         reply: reply(row, &standing)?,
         standing,
         card: card(row, 20)?,
     })
 }
 
-fn reply(row: &Row<'_>, standing: &Standing) -> rusqlite::Result<Option<Reply>> {
+fn reply(row: &Row<'_>, standing: &InteractionRecord) -> rusqlite::Result<Option<DecisionReply>> {
     if standing.decided_at.is_none() {
         return Ok(None);
     }
     let deny_reason: String = row.get(21)?;
     let option_id: Option<String> = row.get(22)?;
     let answers: Option<String> = row.get(23)?;
-    Ok(Some(Reply {
+    Ok(Some(DecisionReply {
         option: option_id.and_then(|id| standing.option(&id).cloned()),
         deny_reason: Some(deny_reason).filter(|reason| !reason.is_empty()),
         answers: answers
             .map(|answers| serde_json::from_str(&answers))
             .transpose()
-            .map_err(|error| rows::unreadable(23, error))?,
+            .map_err(|error| transactions::unreadable(23, error))?,
     }))
 }
 
-fn card(row: &Row<'_>, column: usize) -> rusqlite::Result<Card> {
+fn card(row: &Row<'_>, column: usize) -> rusqlite::Result<InteractionCard> {
     serde_json::from_str(row.get_ref(column)?.as_str()?)
-        .map_err(|error| rows::unreadable(column, error))
+        .map_err(|error| transactions::unreadable(column, error))
 }
 
-fn standing(row: &Row<'_>) -> rusqlite::Result<Standing> {
+fn standing(row: &Row<'_>) -> rusqlite::Result<InteractionRecord> {
     let options = serde_json::from_str(row.get_ref(8)?.as_str()?)
-        .map_err(|error| rows::unreadable(8, error))?;
-    Ok(Standing {
-        id: rows::id(row, 0, ApprovalId::from_bytes)?,
-        agent_id: rows::id(row, 1, AgentId::from_bytes)?,
-        session_id: rows::id(row, 2, SessionId::from_bytes)?,
+        .map_err(|error| transactions::unreadable(8, error))?;
+    Ok(InteractionRecord {
+        id: transactions::id(row, 0, ApprovalId::from_bytes)?,
+        agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
+        session_id: transactions::id(row, 2, SessionId::from_bytes)?,
         room_id: maybe_id(row, 3, RoomId::from_bytes)?,
         tool_call_id: row.get(4)?,
-        kind: word(row, 5, &InteractionKind::WORDS)?,
-        state: word(row, 6, &ApprovalState::WORDS)?,
+        kind: enum_column(row, 5, &InteractionKind::WORDS)?,
+        state: enum_column(row, 6, &ApprovalState::WORDS)?,
         digest: row.get(7)?,
         options,
         opened_at: moment(row, 9)?,

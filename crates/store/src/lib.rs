@@ -5,44 +5,44 @@
 //! Queries are portable SQL, one file an area; parameters appear first in the order of their numbers.
 
 pub mod accounts;
+pub mod agent_tokens;
 pub mod agents;
+pub mod api_keys;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
 pub mod backups;
 pub mod browser;
 pub mod canvas;
-mod check;
 pub mod cloud;
 pub mod connectors;
 mod damage;
 pub mod entries;
 pub mod events;
-mod faults;
 pub mod files;
+pub mod idempotency;
 pub mod installation;
+mod integrity_check;
 pub mod interactions;
-pub mod keys;
 pub mod mcp_servers;
 pub mod mcp_signins;
 pub mod members;
 pub mod messages;
 mod migrations;
-pub mod previews;
+pub mod preview_ports;
 pub mod reactions;
 pub mod read_cursors;
 mod readers;
-pub mod repeats;
 pub mod revived;
 pub mod rooms;
-mod rows;
 pub mod runtimes;
 pub mod search;
 pub mod sessions;
 pub mod settings;
 pub mod sign_ins;
+mod sqlite_faults;
 pub mod threads;
-pub mod tokens;
+mod transactions;
 pub mod trusted_browsers;
 pub mod turns;
 pub mod usage;
@@ -51,13 +51,13 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 
-use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
+use guildhall_domain::{Error, Fault, Refusal, Result, errors::FaultKind};
 use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{oneshot, watch};
 
-pub use check::Check;
-pub use readers::Apart;
-pub use rows::{Rx, Tx};
+pub use integrity_check::CheckDepth;
+pub use readers::DetachedRead;
+pub use transactions::{ReadTx, Tx};
 
 /// The oldest engine that has no write-ahead-log reset race, as SQLite numbers versions.
 pub const SQLITE_VERSION_MIN: i32 = 3_051_003;
@@ -72,17 +72,17 @@ pub const READS_APART_MAX: usize = 2;
 
 /// What was read, and the newest event the reading had seen.
 #[derive(Clone, Debug)]
-pub struct Seen<T> {
+pub struct ReadSnapshot<T> {
     /// What was read.
     pub value: T,
     /// Seq of the newest event at the moment of reading; 0 before the first.
     pub seq: u64,
 }
 
-impl<T> Seen<T> {
+impl<T> ReadSnapshot<T> {
     /// The same moment with another value.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Seen<U> {
-        Seen {
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> ReadSnapshot<U> {
+        ReadSnapshot {
             value: f(self.value),
             seq: self.seq,
         }
@@ -91,7 +91,7 @@ impl<T> Seen<T> {
 
 /// How much was written since the store was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteCounts {
     /// Events.
     pub events: u64,
     /// Commits; one holds a group of changes.
@@ -169,10 +169,10 @@ impl Store {
     ///
     /// # Errors
     /// Whatever the job answers; [`Refusal::Overloaded`] when too many reads wait.
-    pub async fn read<T, F>(&self, job: F) -> Result<Seen<T>>
+    pub async fn read<T, F>(&self, job: F) -> Result<ReadSnapshot<T>>
     where
         T: Send + 'static,
-        F: FnOnce(&Rx<'_>) -> Result<T> + Send + 'static,
+        F: FnOnce(&ReadTx<'_>) -> Result<T> + Send + 'static,
     {
         let (sender, answer) = oneshot::channel();
         self.readers.submit(job, sender)?;
@@ -184,12 +184,12 @@ impl Store {
     ///
     /// # Errors
     /// [`Refusal::Overloaded`] when [`READS_APART_MAX`] of them run; a fault when no thread
-    /// starts. What the job answers is told by [`Apart::ended`].
-    pub fn read_apart<F>(&self, job: F) -> Result<Apart>
+    /// starts. What the job answers is told by [`DetachedRead::ended`].
+    pub fn read_detached<F>(&self, job: F) -> Result<DetachedRead>
     where
-        F: FnOnce(&Rx<'_>) -> Result<()> + Send + 'static,
+        F: FnOnce(&ReadTx<'_>) -> Result<()> + Send + 'static,
     {
-        self.readers.start_apart(job)
+        self.readers.start_detached(job)
     }
 
     /// The seq of the newest committed event; it tells that there is something to read, not what.
@@ -203,8 +203,8 @@ impl Store {
     /// # Errors
     /// A fault of kind `StoreDamaged` when the file is damaged, another one when that cannot be
     /// told.
-    pub async fn check(&self, check: Check) -> Result<(), Fault> {
-        let outcome = check::run_apart(self.path.clone(), check)?.await;
+    pub async fn check(&self, check: CheckDepth) -> Result<(), Fault> {
+        let outcome = integrity_check::run_detached(self.path.clone(), check)?.await;
         let outcome = outcome
             .unwrap_or_else(|_| Err(Fault::broken("checking the store", "the check panicked")));
         if let Err(fault) = &outcome
@@ -238,9 +238,9 @@ impl Store {
     }
 
     /// How much was written since the store was opened.
-    pub fn written(&self) -> Written {
+    pub fn write_counts(&self) -> WriteCounts {
         let events = self.head.borrow().saturating_sub(self.opened_at_seq);
-        Written {
+        WriteCounts {
             events,
             commits: self.writer.commits(),
             changes: self.writer.changes(),
@@ -266,11 +266,11 @@ fn pragmas(connection: &Connection, pragmas: &[(&str, &str)]) -> Result<(), Faul
     // A kept statement is planned once and not anew for each value bound to it.
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map_err(|error| faults::fault("setting up the database connection", error))?;
+        .map_err(|error| sqlite_faults::fault("setting up the database connection", error))?;
     for (name, value) in pragmas {
         connection
             .pragma_update(None, name, value)
-            .map_err(|error| faults::fault("setting up the database connection", error))?;
+            .map_err(|error| sqlite_faults::fault("setting up the database connection", error))?;
     }
     Ok(())
 }

@@ -4,19 +4,19 @@
 use guildhall_domain::{
     Result,
     ids::{AgentId, ApprovalId, AuthorId},
-    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, ServerName, Status},
+    mcp_servers::{AuthClientOrigin, AuthStatus, McpServer, ServerName, ServerStatus},
     mcp_tools::ToolDefinition,
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, broken, maybe_id, moment, stored, unreadable, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, broken, enum_column, enum_text, maybe_id, moment, stored, unreadable},
 };
 
 /// An entry as it is kept.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct McpServerRow {
     /// The entry, its values hidden.
     pub server: McpServer,
     /// Its values, sealed; `None` when it has none.
@@ -30,7 +30,7 @@ const COLUMNS: &str = "name, enabled, connection, sealed, added_at, added_by, re
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Kept>> {
+pub fn of_agent(db: &ReadTx<'_>, agent: AgentId) -> Result<Vec<McpServerRow>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM mcp_servers WHERE agent_id = $1 ORDER BY number"),
         [agent.as_bytes()],
@@ -42,7 +42,7 @@ pub fn of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<Kept>> {
+pub fn find(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<McpServerRow>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM mcp_servers WHERE agent_id = $1 AND folded = $2"),
         (agent.as_bytes(), name.folded()),
@@ -54,11 +54,11 @@ pub fn find(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<Kep
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count(db: &Rx<'_>, agent: AgentId) -> Result<u64> {
+pub fn count(db: &ReadTx<'_>, agent: AgentId) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM mcp_servers WHERE agent_id = $1",
         [agent.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -66,7 +66,7 @@ pub fn count(db: &Rx<'_>, agent: AgentId) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &McpServerRow) -> Result<()> {
     let server = &kept.server;
     tx.run(
         "INSERT INTO mcp_servers (agent_id, name, folded, enabled, connection, sealed, added_at,
@@ -83,9 +83,11 @@ pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
             server.added_at.as_millis(),
             server.added_by.as_bytes(),
             stored(server.rev),
-            word_of(server.status, &Status::WORDS),
+            enum_text(server.status, &ServerStatus::WORDS),
             server.status_detail,
-            server.auth_status.map(|it| word_of(it, &AuthStatus::WORDS)),
+            server
+                .auth_status
+                .map(|it| enum_text(it, &AuthStatus::WORDS)),
             origin(server),
             server.approval_id.as_ref().map(ApprovalId::as_bytes),
             server.tool_count,
@@ -99,7 +101,7 @@ pub fn insert(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
+pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &McpServerRow) -> Result<()> {
     let server = &kept.server;
     let before = find(tx, agent, &server.name)?.and_then(|before| before.sealed);
     if before.is_some() && before != kept.sealed {
@@ -115,9 +117,11 @@ pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
             connection(server)?,
             kept.sealed,
             stored(server.rev),
-            word_of(server.status, &Status::WORDS),
+            enum_text(server.status, &ServerStatus::WORDS),
             server.status_detail,
-            server.auth_status.map(|it| word_of(it, &AuthStatus::WORDS)),
+            server
+                .auth_status
+                .map(|it| enum_text(it, &AuthStatus::WORDS)),
             origin(server),
             server.approval_id.as_ref().map(ApprovalId::as_bytes),
             server.tool_count,
@@ -140,7 +144,7 @@ pub fn update(tx: &mut Tx<'_>, agent: AgentId, kept: &Kept) -> Result<()> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn tools(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     agent: AgentId,
     name: &ServerName,
 ) -> Result<Option<Vec<ToolDefinition>>> {
@@ -198,22 +202,22 @@ fn pin(server: &McpServer) -> Result<String> {
 
 fn origin(server: &McpServer) -> Option<&'static str> {
     let origin = server.auth_client_origin?;
-    Some(word_of(origin, &AuthClientOrigin::WORDS))
+    Some(enum_text(origin, &AuthClientOrigin::WORDS))
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+fn read(row: &Row<'_>) -> rusqlite::Result<McpServerRow> {
     let name: String = row.get(0)?;
     let connection = row.get_ref(2)?.as_str()?;
     let pin = row.get_ref(13)?.as_str()?;
-    Ok(Kept {
+    Ok(McpServerRow {
         server: McpServer {
             name: ServerName::parse(&name).ok_or_else(|| unreadable(0, "no name of a server"))?,
             enabled: row.get(1)?,
             connection: serde_json::from_str(connection).map_err(|error| unreadable(2, error))?,
             added_at: moment(row, 4)?,
-            added_by: rows::id(row, 5, AuthorId::from_bytes)?,
-            rev: rows::count(row, 6)?,
-            status: word(row, 7, &Status::WORDS)?,
+            added_by: transactions::id(row, 5, AuthorId::from_bytes)?,
+            rev: transactions::count(row, 6)?,
+            status: enum_column(row, 7, &ServerStatus::WORDS)?,
             status_detail: row.get(8)?,
             auth_status: maybe_word(row, 9, &AuthStatus::WORDS)?,
             auth_client_origin: maybe_word(row, 10, &AuthClientOrigin::WORDS)?,
@@ -232,6 +236,6 @@ fn maybe_word<T: Copy>(
 ) -> rusqlite::Result<Option<T>> {
     match row.get_ref(column)? {
         rusqlite::types::ValueRef::Null => Ok(None),
-        _ => word(row, column, words).map(Some),
+        _ => enum_column(row, column, words).map(Some),
     }
 }

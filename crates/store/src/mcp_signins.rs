@@ -1,22 +1,22 @@
 //! Sign-ins with tool servers: what is kept of an entry's, and those on their way. Secrets are
-//! kept sealed; sealing and opening them is `hall::mcp_signin`.
+//! kept sealed; sealing and opening them is `hall::mcp_signins`.
 
 use guildhall_domain::{
-    Moment, Result,
-    ids::{AgentId, FlowId, SessionId},
+    Result, Timestamp,
+    ids::{AgentId, SessionId, SigninFlowId},
     mcp_servers::{AuthClientOrigin, ServerName},
-    mcp_signin::{Failure, Flow, Phase},
+    mcp_signins::{SigninFailure, SigninFlow, SigninPhase},
 };
 use rusqlite::{Row, types::ValueRef};
 
 use crate::{
-    Rx, Tx,
-    rows::{self, maybe_id, moment, unreadable, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, enum_column, enum_text, maybe_id, moment, unreadable},
 };
 
 /// What is kept of an entry's sign-in.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct SigninRow {
     /// The exact address it counts for.
     pub url: String,
     /// The client, sealed, and where it comes from.
@@ -24,14 +24,14 @@ pub struct Kept {
     /// The tokens, sealed.
     pub access: Option<Vec<u8>>,
     /// When the token ends.
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A sign-in on its way, with what its answer is held against.
 #[derive(Clone)]
-pub struct KeptFlow {
+pub struct SigninFlowRow {
     /// The sign-in.
-    pub flow: Flow,
+    pub flow: SigninFlow,
     /// The digest of its link's ticket.
     pub ticket: [u8; 32],
     /// The digest of its state, while a person is at the authorization server.
@@ -44,7 +44,7 @@ pub struct KeptFlow {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<Kept>> {
+pub fn find(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<SigninRow>> {
     db.first(
         "SELECT url, client, client_origin, access, expires_at FROM mcp_signins
          WHERE agent_id = $1 AND folded = $2",
@@ -53,14 +53,14 @@ pub fn find(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<Kep
             let client: Option<Vec<u8>> = row.get(1)?;
             let origin = match row.get_ref(2)? {
                 ValueRef::Null => None,
-                _ => Some(word(row, 2, &AuthClientOrigin::WORDS)?),
+                _ => Some(enum_column(row, 2, &AuthClientOrigin::WORDS)?),
             };
             let expires_at: Option<i64> = row.get(4)?;
-            Ok(Kept {
+            Ok(SigninRow {
                 url: row.get(0)?,
                 client: origin.zip(client),
                 access: row.get(3)?,
-                expires_at: expires_at.map(Moment::from_millis),
+                expires_at: expires_at.map(Timestamp::from_millis),
             })
         },
     )
@@ -70,14 +70,14 @@ pub fn find(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Option<Kep
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn put(tx: &mut Tx<'_>, agent: AgentId, name: &ServerName, kept: &Kept) -> Result<()> {
+pub fn put(tx: &mut Tx<'_>, agent: AgentId, name: &ServerName, kept: &SigninRow) -> Result<()> {
     if kept.client.is_none() && kept.access.is_none() {
         return remove(tx, agent, name);
     }
     let before = find(tx, agent, name)?;
-    let is_shed = |before: &Kept| {
+    let is_shed = |before: &SigninRow| {
         let is_other = |one: Option<&Vec<u8>>, other| one.is_some() && one != other;
-        let client = |kept: &Kept| kept.client.as_ref().map(|(_, sealed)| sealed.clone());
+        let client = |kept: &SigninRow| kept.client.as_ref().map(|(_, sealed)| sealed.clone());
         is_other(before.access.as_ref(), kept.access.as_ref())
             || is_other(client(before).as_ref(), client(kept).as_ref())
     };
@@ -94,7 +94,7 @@ pub fn put(tx: &mut Tx<'_>, agent: AgentId, name: &ServerName, kept: &Kept) -> R
             name.folded(),
             &kept.url,
             kept.client.as_ref().map(|(_, sealed)| sealed),
-            origin.map(|origin| word_of(origin, &AuthClientOrigin::WORDS)),
+            origin.map(|origin| enum_text(origin, &AuthClientOrigin::WORDS)),
             &kept.access,
             kept.expires_at.map(|at| at.as_millis()),
         ),
@@ -122,7 +122,7 @@ const FLOW: &str = "id, agent_id, name, url, session_id, phase, code, tool_count
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn flow(db: &Rx<'_>, id: FlowId) -> Result<Option<KeptFlow>> {
+pub fn flow(db: &ReadTx<'_>, id: SigninFlowId) -> Result<Option<SigninFlowRow>> {
     db.first(
         &format!("SELECT {FLOW} FROM mcp_flows WHERE id = $1"),
         [id.as_bytes()],
@@ -134,7 +134,7 @@ pub fn flow(db: &Rx<'_>, id: FlowId) -> Result<Option<KeptFlow>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_ticket(db: &Rx<'_>, ticket: &[u8; 32]) -> Result<Option<KeptFlow>> {
+pub fn by_ticket(db: &ReadTx<'_>, ticket: &[u8; 32]) -> Result<Option<SigninFlowRow>> {
     db.first(
         &format!("SELECT {FLOW} FROM mcp_flows WHERE ticket = $1"),
         [ticket],
@@ -146,7 +146,7 @@ pub fn by_ticket(db: &Rx<'_>, ticket: &[u8; 32]) -> Result<Option<KeptFlow>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_state(db: &Rx<'_>, state: &[u8; 32]) -> Result<Option<KeptFlow>> {
+pub fn by_state(db: &ReadTx<'_>, state: &[u8; 32]) -> Result<Option<SigninFlowRow>> {
     db.first(
         &format!("SELECT {FLOW} FROM mcp_flows WHERE state = $1"),
         [state],
@@ -158,7 +158,11 @@ pub fn by_state(db: &Rx<'_>, state: &[u8; 32]) -> Result<Option<KeptFlow>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open_flows(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Vec<KeptFlow>> {
+pub fn open_flows(
+    db: &ReadTx<'_>,
+    agent: AgentId,
+    name: &ServerName,
+) -> Result<Vec<SigninFlowRow>> {
     db.all(
         &format!(
             "SELECT {FLOW} FROM mcp_flows
@@ -173,7 +177,7 @@ pub fn open_flows(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<Vec<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn exchanging(db: &Rx<'_>) -> Result<Vec<KeptFlow>> {
+pub fn exchanging(db: &ReadTx<'_>) -> Result<Vec<SigninFlowRow>> {
     db.all(
         &format!("SELECT {FLOW} FROM mcp_flows WHERE phase = 'exchanging' ORDER BY id"),
         (),
@@ -185,7 +189,7 @@ pub fn exchanging(db: &Rx<'_>) -> Result<Vec<KeptFlow>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<KeptFlow>> {
+pub fn expired(db: &ReadTx<'_>, now: Timestamp) -> Result<Vec<SigninFlowRow>> {
     db.all(
         &format!(
             "SELECT {FLOW} FROM mcp_flows
@@ -200,7 +204,7 @@ pub fn expired(db: &Rx<'_>, now: Moment) -> Result<Vec<KeptFlow>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, kept: &KeptFlow) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, kept: &SigninFlowRow) -> Result<()> {
     let flow = &kept.flow;
     tx.run(
         "INSERT INTO mcp_flows (id, agent_id, name, folded, url, session_id, phase, created_at,
@@ -213,7 +217,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &KeptFlow) -> Result<()> {
             flow.name.folded(),
             flow.url,
             flow.session_id.as_ref().map(SessionId::as_bytes),
-            word_of(flow.phase, &Phase::WORDS),
+            enum_text(flow.phase, &SigninPhase::WORDS),
             flow.created_at.as_millis(),
             flow.expires_at.as_millis(),
             kept.ticket,
@@ -227,7 +231,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &KeptFlow) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn update(tx: &mut Tx<'_>, kept: &KeptFlow) -> Result<()> {
+pub fn update(tx: &mut Tx<'_>, kept: &SigninFlowRow) -> Result<()> {
     let flow = &kept.flow;
     if kept.sealed.is_none() {
         tx.forget_pages();
@@ -236,8 +240,8 @@ pub fn update(tx: &mut Tx<'_>, kept: &KeptFlow) -> Result<()> {
         "UPDATE mcp_flows SET phase = $1, code = $2, tool_count = $3, expires_at = $4,
            state = $5, sealed = $6 WHERE id = $7",
         rusqlite::params![
-            word_of(flow.phase, &Phase::WORDS),
-            flow.code.map(Failure::code),
+            enum_text(flow.phase, &SigninPhase::WORDS),
+            flow.code.map(SigninFailure::code),
             flow.tool_count,
             flow.expires_at.as_millis(),
             kept.state,
@@ -252,7 +256,7 @@ pub fn update(tx: &mut Tx<'_>, kept: &KeptFlow) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn drop_over(tx: &mut Tx<'_>, before: Moment) -> Result<()> {
+pub fn drop_over(tx: &mut Tx<'_>, before: Timestamp) -> Result<()> {
     tx.run(
         "DELETE FROM mcp_flows WHERE phase = 'done' AND expires_at < $1",
         [before.as_millis()],
@@ -260,20 +264,20 @@ pub fn drop_over(tx: &mut Tx<'_>, before: Moment) -> Result<()> {
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<KeptFlow> {
+fn read(row: &Row<'_>) -> rusqlite::Result<SigninFlowRow> {
     let name: String = row.get(2)?;
     let code = match row.get_ref(6)? {
         ValueRef::Null => None,
-        _ => Some(word(row, 6, Failure::WORDS)?),
+        _ => Some(enum_column(row, 6, SigninFailure::WORDS)?),
     };
-    Ok(KeptFlow {
-        flow: Flow {
-            id: rows::id(row, 0, FlowId::from_bytes)?,
-            agent_id: rows::id(row, 1, AgentId::from_bytes)?,
+    Ok(SigninFlowRow {
+        flow: SigninFlow {
+            id: transactions::id(row, 0, SigninFlowId::from_bytes)?,
+            agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
             name: ServerName::parse(&name).ok_or_else(|| unreadable(2, "no name of a server"))?,
             url: row.get(3)?,
             session_id: maybe_id(row, 4, SessionId::from_bytes)?,
-            phase: word(row, 5, &Phase::WORDS)?,
+            phase: enum_column(row, 5, &SigninPhase::WORDS)?,
             code,
             tool_count: row.get(7)?,
             created_at: moment(row, 8)?,

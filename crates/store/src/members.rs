@@ -4,18 +4,18 @@
 use std::collections::{HashMap, HashSet};
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::ResponseMode,
     authors::Handle,
     ids::{AuthorId, RoomId},
-    members::{AuthorSummary, Member, Origin},
+    members::{AuthorSummary, Member, MemberOrigin},
 };
 use rusqlite::{Row, params_from_iter};
 
 use crate::{
-    Rx, Tx,
+    ReadTx, Tx,
     authors::{self, COLUMNS, JOIN_HANDLE},
-    rows::{self, count, moment, stored, word, word_of},
+    transactions::{self, count, enum_column, enum_text, moment, stored},
 };
 
 fn select(condition: &str) -> String {
@@ -30,7 +30,7 @@ fn select(condition: &str) -> String {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_room(db: &Rx<'_>, room: RoomId) -> Result<Vec<Member>> {
+pub fn of_room(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<Member>> {
     db.all(&select("m.room_id = $1"), [room.as_bytes()], read)
 }
 
@@ -38,7 +38,7 @@ pub fn of_room(db: &Rx<'_>, room: RoomId) -> Result<Vec<Member>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<Member>> {
+pub fn find(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Option<Member>> {
     db.first(
         &select("m.room_id = $1 AND m.author_id = $2"),
         (room.as_bytes(), author.as_bytes()),
@@ -50,13 +50,13 @@ pub fn find(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<Member
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn is_member(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<bool> {
+pub fn is_member(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<bool> {
     Ok(window(db, room, author)?.is_some())
 }
 
 /// Since when a member sees its room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct MembershipWindow {
     /// The entries above this seq.
     pub joined_seq: u64,
     /// The events from this seq on.
@@ -67,12 +67,12 @@ pub struct Window {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn window(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<Window>> {
+pub fn window(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Option<MembershipWindow>> {
     db.first(
         "SELECT joined_seq, seen_from FROM members WHERE room_id = $1 AND author_id = $2",
         (room.as_bytes(), author.as_bytes()),
         |row| {
-            Ok(Window {
+            Ok(MembershipWindow {
                 joined_seq: count(row, 0)?,
                 seen_from: count(row, 1)?,
             })
@@ -84,11 +84,11 @@ pub fn window(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<Wind
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn ids(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
+pub fn ids(db: &ReadTx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
     let ids = db.all(
         "SELECT author_id FROM members WHERE room_id = $1",
         [room.as_bytes()],
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )?;
     Ok(ids.into_iter().collect())
 }
@@ -97,11 +97,11 @@ pub fn ids(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn rooms_of(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
+pub fn rooms_of(db: &ReadTx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
     db.all(
         "SELECT room_id FROM members WHERE author_id = $1 ORDER BY room_id",
         [author.as_bytes()],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -109,7 +109,7 @@ pub fn rooms_of(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_handle(db: &Rx<'_>, room: RoomId) -> Result<HashMap<Handle, AuthorId>> {
+pub fn by_handle(db: &ReadTx<'_>, room: RoomId) -> Result<HashMap<Handle, AuthorId>> {
     let named = db.all(
         "SELECT h.handle, m.author_id FROM members m
          JOIN handles h ON h.author_id = m.author_id AND h.released_at IS NULL
@@ -118,7 +118,7 @@ pub fn by_handle(db: &Rx<'_>, room: RoomId) -> Result<HashMap<Handle, AuthorId>>
         |row| {
             Ok((
                 authors::handle(row, 0)?,
-                rows::id(row, 1, AuthorId::from_bytes)?,
+                transactions::id(row, 1, AuthorId::from_bytes)?,
             ))
         },
     )?;
@@ -129,7 +129,7 @@ pub fn by_handle(db: &Rx<'_>, room: RoomId) -> Result<HashMap<Handle, AuthorId>>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn summaries(db: &Rx<'_>, room: RoomId) -> Result<Vec<AuthorSummary>> {
+pub fn summaries(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<AuthorSummary>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM members m JOIN authors a ON a.id = m.author_id {JOIN_HANDLE}
@@ -144,7 +144,7 @@ pub fn summaries(db: &Rx<'_>, room: RoomId) -> Result<Vec<AuthorSummary>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_direct_messages(db: &Rx<'_>) -> Result<HashMap<RoomId, Vec<AuthorSummary>>> {
+pub fn of_direct_messages(db: &ReadTx<'_>) -> Result<HashMap<RoomId, Vec<AuthorSummary>>> {
     let all = db.all(
         &format!(
             "SELECT {COLUMNS}, m.room_id FROM rooms r JOIN members m ON m.room_id = r.id
@@ -162,7 +162,7 @@ pub fn of_direct_messages(db: &Rx<'_>) -> Result<HashMap<RoomId, Vec<AuthorSumma
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn summaries_in(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     rooms: impl Iterator<Item = RoomId>,
 ) -> Result<HashMap<RoomId, Vec<AuthorSummary>>> {
     let rooms: HashSet<RoomId> = rooms.collect();
@@ -185,7 +185,7 @@ pub fn summaries_in(
 
 fn read_in_room(row: &Row<'_>) -> rusqlite::Result<(RoomId, AuthorSummary)> {
     Ok((
-        rows::id(row, 8, RoomId::from_bytes)?,
+        transactions::id(row, 8, RoomId::from_bytes)?,
         authors::summary_at(row, 0)?,
     ))
 }
@@ -202,7 +202,7 @@ fn by_room(members: Vec<(RoomId, AuthorSummary)>) -> HashMap<RoomId, Vec<AuthorS
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn former(db: &Rx<'_>, room: RoomId) -> Result<Vec<AuthorSummary>> {
+pub fn former(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<AuthorSummary>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM posters p JOIN authors a ON a.id = p.author_id {JOIN_HANDLE}
@@ -217,7 +217,7 @@ pub fn former(db: &Rx<'_>, room: RoomId) -> Result<Vec<AuthorSummary>> {
 
 /// How many agents and members a room has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Headcount {
+pub struct MemberCounts {
     /// Members.
     pub members: u64,
     /// Agents among them.
@@ -228,13 +228,13 @@ pub struct Headcount {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn headcount(db: &Rx<'_>, room: RoomId) -> Result<Headcount> {
+pub fn headcount(db: &ReadTx<'_>, room: RoomId) -> Result<MemberCounts> {
     db.one(
         "SELECT COUNT(*), COALESCE(SUM(a.kind = 'agent'), 0) FROM members m
          JOIN authors a ON a.id = m.author_id WHERE m.room_id = $1",
         [room.as_bytes()],
         |row| {
-            Ok(Headcount {
+            Ok(MemberCounts {
                 members: count(row, 0)?,
                 agents: count(row, 1)?,
             })
@@ -244,7 +244,7 @@ pub fn headcount(db: &Rx<'_>, room: RoomId) -> Result<Headcount> {
 
 /// Somebody about to join.
 #[derive(Clone, Copy, Debug)]
-pub struct Joining {
+pub struct NewMember {
     /// The room.
     pub room: RoomId,
     /// Who joins.
@@ -254,15 +254,15 @@ pub struct Joining {
     /// The event that tells of it; the member sees events from there on.
     pub seen_from: u64,
     /// When.
-    pub now: Moment,
+    pub now: Timestamp,
 }
 
 /// Makes an author a member that has read everything so far.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, joining: &Joining) -> Result<Member> {
-    let Joining {
+pub fn insert(tx: &mut Tx<'_>, joining: &NewMember) -> Result<Member> {
+    let NewMember {
         room,
         author,
         response_mode,
@@ -275,7 +275,7 @@ pub fn insert(tx: &mut Tx<'_>, joining: &Joining) -> Result<Member> {
          SELECT r.id, $1, $2, $3, r.last_seq, $4, r.last_seq, $3, r.post_count - COALESCE(p.posts, 0)
          FROM rooms r LEFT JOIN posters p ON p.room_id = r.id AND p.author_id = $1
          WHERE r.id = $5",
-        (author.as_bytes(), word_of(*response_mode, &ResponseMode::WORDS), now.as_millis(), stored(*seen_from), room.as_bytes()),
+        (author.as_bytes(), enum_text(*response_mode, &ResponseMode::WORDS), now.as_millis(), stored(*seen_from), room.as_bytes()),
     )?;
     tx.one(
         &select("m.room_id = $1 AND m.author_id = $2"),
@@ -297,7 +297,7 @@ pub fn set_response_mode(
     tx.run(
         "UPDATE members SET response_mode = $1 WHERE room_id = $2 AND author_id = $3",
         (
-            word_of(mode, &ResponseMode::WORDS),
+            enum_text(mode, &ResponseMode::WORDS),
             room.as_bytes(),
             author.as_bytes(),
         ),
@@ -320,13 +320,13 @@ pub fn remove(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<()> {
 fn read(row: &Row<'_>) -> rusqlite::Result<Member> {
     let author = authors::summary_at(row, 0)?;
     Ok(Member {
-        room_id: rows::id(row, 8, RoomId::from_bytes)?,
+        room_id: transactions::id(row, 8, RoomId::from_bytes)?,
         author_id: author.id,
         author,
-        response_mode: word(row, 9, &ResponseMode::WORDS)?,
+        response_mode: enum_column(row, 9, &ResponseMode::WORDS)?,
         joined_at: moment(row, 10)?,
         joined_seq: count(row, 11)?,
         last_read_seq: count(row, 12)?,
-        origin: Origin::Local,
+        origin: MemberOrigin::Local,
     })
 }

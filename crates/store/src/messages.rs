@@ -3,15 +3,17 @@
 use std::collections::HashMap;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AuthorId, MessageId, SessionId, SessionTurnId, TurnId},
-    transcript::{Message, MessageState, Part, Role, TextKind, ToolCall},
+    transcript::{Message, MessagePart, MessageRole, MessageState, TextKind, ToolCall},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, broken, count, maybe_id, moment, stored, unreadable, word, word_of},
+    ReadTx, Tx,
+    transactions::{
+        self, broken, count, enum_column, enum_text, maybe_id, moment, stored, unreadable,
+    },
 };
 
 const COLUMNS: &str =
@@ -19,7 +21,7 @@ const COLUMNS: &str =
 
 /// A message that waits, with what is told beside it.
 #[derive(Clone, Debug)]
-pub struct Waiting {
+pub struct QueuedMessageRow {
     /// Its id.
     pub id: MessageId,
     /// Its session.
@@ -33,14 +35,14 @@ pub struct Waiting {
     /// Who wrote it.
     pub author_id: AuthorId,
     /// When it was accepted.
-    pub enqueued_at: Moment,
+    pub enqueued_at: Timestamp,
 }
 
 /// Lets a message wait at the end of its session's queue, or before all others.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn enqueue(tx: &mut Tx<'_>, message: &Waiting, is_first: bool) -> Result<()> {
+pub fn enqueue(tx: &mut Tx<'_>, message: &QueuedMessageRow, is_first: bool) -> Result<()> {
     let place: i64 = tx.one(
         if is_first {
             "SELECT COALESCE(MIN(queue_place), 1) - 1 FROM messages
@@ -72,7 +74,7 @@ pub fn enqueue(tx: &mut Tx<'_>, message: &Waiting, is_first: bool) -> Result<()>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn queue(db: &Rx<'_>, session: SessionId) -> Result<Vec<Waiting>> {
+pub fn queue(db: &ReadTx<'_>, session: SessionId) -> Result<Vec<QueuedMessageRow>> {
     db.all(
         "SELECT m.id, m.session_id, p.body, m.context, m.room_turn, m.author_id, m.created_at
          FROM messages m JOIN message_parts p ON p.message_id = m.id AND p.place = 0
@@ -86,7 +88,7 @@ pub fn queue(db: &Rx<'_>, session: SessionId) -> Result<Vec<Waiting>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn queue_head(db: &Rx<'_>, session: SessionId) -> Result<Option<Waiting>> {
+pub fn queue_head(db: &ReadTx<'_>, session: SessionId) -> Result<Option<QueuedMessageRow>> {
     db.first(
         "SELECT m.id, m.session_id, p.body, m.context, m.room_turn, m.author_id, m.created_at
          FROM messages m JOIN message_parts p ON p.message_id = m.id AND p.place = 0
@@ -100,7 +102,7 @@ pub fn queue_head(db: &Rx<'_>, session: SessionId) -> Result<Option<Waiting>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn queues(db: &Rx<'_>) -> Result<Vec<Waiting>> {
+pub fn queues(db: &ReadTx<'_>) -> Result<Vec<QueuedMessageRow>> {
     db.all(
         "SELECT m.id, m.session_id, p.body, m.context, m.room_turn, m.author_id, m.created_at
          FROM messages m JOIN message_parts p ON p.message_id = m.id AND p.place = 0
@@ -127,7 +129,7 @@ pub fn put_first(tx: &mut Tx<'_>, session: SessionId, id: MessageId) -> Result<(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn queued(db: &Rx<'_>, session: SessionId) -> Result<u32> {
+pub fn queued(db: &ReadTx<'_>, session: SessionId) -> Result<u32> {
     db.one(
         "SELECT COUNT(*) FROM messages WHERE session_id = $1 AND queue_place IS NOT NULL",
         [session.as_bytes()],
@@ -139,7 +141,7 @@ pub fn queued(db: &Rx<'_>, session: SessionId) -> Result<u32> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn reword(tx: &mut Tx<'_>, id: MessageId, content: &str) -> Result<()> {
+pub fn update_text(tx: &mut Tx<'_>, id: MessageId, content: &str) -> Result<()> {
     tx.run(
         "UPDATE message_parts SET body = $1 WHERE message_id = $2 AND place = 0",
         (content, id.as_bytes()),
@@ -193,9 +195,9 @@ pub fn insert(tx: &mut Tx<'_>, message: &Message) -> Result<u64> {
             message.session_id.as_bytes(),
             stored(seq),
             message.turn_id.as_ref().map(SessionTurnId::as_bytes),
-            word_of(message.role, &Role::WORDS),
+            enum_text(message.role, &MessageRole::WORDS),
             message.author_id.as_bytes(),
-            word_of(message.state, &MessageState::WORDS),
+            enum_text(message.state, &MessageState::WORDS),
             message.created_at.as_millis(),
         ),
     )?;
@@ -221,7 +223,7 @@ fn next_seq(tx: &mut Tx<'_>, session: SessionId) -> Result<u64> {
 pub fn set_state(tx: &mut Tx<'_>, id: MessageId, state: MessageState) -> Result<()> {
     tx.run(
         "UPDATE messages SET state = $1 WHERE id = $2",
-        (word_of(state, &MessageState::WORDS), id.as_bytes()),
+        (enum_text(state, &MessageState::WORDS), id.as_bytes()),
     )?;
     Ok(())
 }
@@ -240,7 +242,7 @@ pub fn settle(
         "UPDATE messages SET state = $1
          WHERE session_id = $2 AND turn_id = $3 AND state = 'streaming'",
         (
-            word_of(state, &MessageState::WORDS),
+            enum_text(state, &MessageState::WORDS),
             session.as_bytes(),
             turn.as_bytes(),
         ),
@@ -274,12 +276,13 @@ pub fn add_piece(
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn put_part(tx: &mut Tx<'_>, message: MessageId, place: u32, part: &Part) -> Result<()> {
+pub fn put_part(tx: &mut Tx<'_>, message: MessageId, place: u32, part: &MessagePart) -> Result<()> {
     let call = match part {
-        Part::ToolCall(call) => Some(call),
-        Part::Text { .. } | Part::Thinking { .. } | Part::Plan { .. } | Part::Attachment { .. } => {
-            None
-        }
+        MessagePart::ToolCall(call) => Some(call),
+        MessagePart::Text { .. }
+        | MessagePart::Thinking { .. }
+        | MessagePart::Plan { .. }
+        | MessagePart::Attachment { .. } => None,
     };
     let body = serde_json::to_string(part).map_err(|error| broken("writing a message", error))?;
     tx.run(
@@ -303,7 +306,7 @@ pub fn put_part(tx: &mut Tx<'_>, message: MessageId, place: u32, part: &Part) ->
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn page(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     session: SessionId,
     before: Option<u64>,
     limit: u32,
@@ -324,7 +327,7 @@ pub fn page(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn newest(db: &Rx<'_>, session: SessionId, limit: u32) -> Result<Vec<Message>> {
+pub fn newest(db: &ReadTx<'_>, session: SessionId, limit: u32) -> Result<Vec<Message>> {
     page(db, session, None, limit)
 }
 
@@ -332,7 +335,7 @@ pub fn newest(db: &Rx<'_>, session: SessionId, limit: u32) -> Result<Vec<Message
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn with_work(db: &Rx<'_>, session: SessionId) -> Result<Vec<Message>> {
+pub fn with_work(db: &ReadTx<'_>, session: SessionId) -> Result<Vec<Message>> {
     let rows = db.all(
         &format!(
             "SELECT {COLUMNS}, p.body FROM messages m
@@ -356,7 +359,7 @@ pub fn with_work(db: &Rx<'_>, session: SessionId) -> Result<Vec<Message>> {
 }
 
 /// Fills in the parts of consecutive messages, in one query.
-fn filled(db: &Rx<'_>, session: SessionId, mut messages: Vec<Message>) -> Result<Vec<Message>> {
+fn filled(db: &ReadTx<'_>, session: SessionId, mut messages: Vec<Message>) -> Result<Vec<Message>> {
     let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
         return Ok(messages);
     };
@@ -367,7 +370,7 @@ fn filled(db: &Rx<'_>, session: SessionId, mut messages: Vec<Message>) -> Result
         (session.as_bytes(), stored(first.seq), stored(last.seq)),
         piece,
     )?;
-    let mut parts: HashMap<MessageId, Vec<Part>> = HashMap::new();
+    let mut parts: HashMap<MessageId, Vec<MessagePart>> = HashMap::new();
     for (message, part) in pieces {
         join(parts.entry(message).or_default(), part);
     }
@@ -378,10 +381,12 @@ fn filled(db: &Rx<'_>, session: SessionId, mut messages: Vec<Message>) -> Result
 }
 
 /// Adds a part; a piece of text goes on where the last one of its kind ended.
-fn join(parts: &mut Vec<Part>, part: Part) {
+fn join(parts: &mut Vec<MessagePart>, part: MessagePart) {
     match (parts.last_mut(), part) {
-        (Some(Part::Text { text }), Part::Text { text: more })
-        | (Some(Part::Thinking { text }), Part::Thinking { text: more }) => text.push_str(&more),
+        (Some(MessagePart::Text { text }), MessagePart::Text { text: more })
+        | (Some(MessagePart::Thinking { text }), MessagePart::Thinking { text: more }) => {
+            text.push_str(&more)
+        }
         (_, part) => parts.push(part),
     }
 }
@@ -390,7 +395,7 @@ fn join(parts: &mut Vec<Part>, part: Part) {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn answer_of(db: &Rx<'_>, session: SessionId, turn: SessionTurnId) -> Result<String> {
+pub fn answer_of(db: &ReadTx<'_>, session: SessionId, turn: SessionTurnId) -> Result<String> {
     let pieces = db.all(
         "SELECT p.body FROM messages m JOIN message_parts p ON p.message_id = m.id
          WHERE m.session_id = $1 AND m.turn_id = $2 AND m.role = 'assistant' AND p.kind = 'text'
@@ -413,62 +418,62 @@ const OPEN_CALLS: &str = "SELECT p.message_id, p.place, p.body FROM messages m
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn open_calls_of(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     session: SessionId,
     turn: SessionTurnId,
 ) -> Result<Vec<(MessageId, u32, ToolCall)>> {
     let calls = db.all(OPEN_CALLS, (session.as_bytes(), turn.as_bytes()), |row| {
-        let message = rows::id(row, 0, MessageId::from_bytes)?;
+        let message = transactions::id(row, 0, MessageId::from_bytes)?;
         let place = row.get(1)?;
         Ok((message, place, part(row, 2)?))
     })?;
     let calls = calls
         .into_iter()
         .filter_map(|(message, place, part)| match part {
-            Part::ToolCall(call) => Some((message, place, call)),
-            Part::Text { .. }
-            | Part::Thinking { .. }
-            | Part::Plan { .. }
-            | Part::Attachment { .. } => None,
+            MessagePart::ToolCall(call) => Some((message, place, call)),
+            MessagePart::Text { .. }
+            | MessagePart::Thinking { .. }
+            | MessagePart::Plan { .. }
+            | MessagePart::Attachment { .. } => None,
         });
     Ok(calls.collect())
 }
 
-fn waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
-    Ok(Waiting {
-        id: rows::id(row, 0, MessageId::from_bytes)?,
-        session_id: rows::id(row, 1, SessionId::from_bytes)?,
+fn waiting(row: &Row<'_>) -> rusqlite::Result<QueuedMessageRow> {
+    Ok(QueuedMessageRow {
+        id: transactions::id(row, 0, MessageId::from_bytes)?,
+        session_id: transactions::id(row, 1, SessionId::from_bytes)?,
         content: row.get(2)?,
         context: row.get(3)?,
         room_turn: maybe_id(row, 4, TurnId::from_bytes)?,
-        author_id: rows::id(row, 5, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 5, AuthorId::from_bytes)?,
         enqueued_at: moment(row, 6)?,
     })
 }
 
-fn piece(row: &Row<'_>) -> rusqlite::Result<(MessageId, Part)> {
-    let message = rows::id(row, 0, MessageId::from_bytes)?;
+fn piece(row: &Row<'_>) -> rusqlite::Result<(MessageId, MessagePart)> {
+    let message = transactions::id(row, 0, MessageId::from_bytes)?;
     let part = match row.get_ref(1)?.as_str()? {
-        "text" => Part::Text { text: row.get(2)? },
-        "thinking" => Part::Thinking { text: row.get(2)? },
+        "text" => MessagePart::Text { text: row.get(2)? },
+        "thinking" => MessagePart::Thinking { text: row.get(2)? },
         _ => part(row, 2)?,
     };
     Ok((message, part))
 }
 
-fn part(row: &Row<'_>, column: usize) -> rusqlite::Result<Part> {
+fn part(row: &Row<'_>, column: usize) -> rusqlite::Result<MessagePart> {
     serde_json::from_str(row.get_ref(column)?.as_str()?).map_err(|error| unreadable(column, error))
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
     Ok(Message {
-        id: rows::id(row, 0, MessageId::from_bytes)?,
+        id: transactions::id(row, 0, MessageId::from_bytes)?,
         seq: count(row, 1)?,
-        session_id: rows::id(row, 2, SessionId::from_bytes)?,
+        session_id: transactions::id(row, 2, SessionId::from_bytes)?,
         turn_id: maybe_id(row, 3, SessionTurnId::from_bytes)?,
-        role: word(row, 4, &Role::WORDS)?,
-        author_id: rows::id(row, 5, AuthorId::from_bytes)?,
-        state: word(row, 6, &MessageState::WORDS)?,
+        role: enum_column(row, 4, &MessageRole::WORDS)?,
+        author_id: transactions::id(row, 5, AuthorId::from_bytes)?,
+        state: enum_column(row, 6, &MessageState::WORDS)?,
         created_at: moment(row, 7)?,
         parts: Vec::new(),
     })
@@ -511,7 +516,7 @@ mod tests {
                 status,
                 ..ToolCall::unannounced(format!("call {place}"))
             };
-            put_part(tx, message, place, &Part::ToolCall(call)).unwrap();
+            put_part(tx, message, place, &MessagePart::ToolCall(call)).unwrap();
         };
         use ToolStatus as Is;
         let over = [Is::Completed, Is::Failed, Is::Denied, Is::Cancelled];
@@ -520,7 +525,7 @@ mod tests {
             put(&mut tx, place, status);
         }
         let entries = Vec::new();
-        put_part(&mut tx, message, 20, &Part::Plan { entries }).unwrap();
+        put_part(&mut tx, message, 20, &MessagePart::Plan { entries }).unwrap();
         add_piece(&mut tx, message, 21, TextKind::Text, "x").unwrap();
         let open = |tx: &Tx<'_>| -> Vec<_> {
             let session = SessionId::from_bytes(SESSION);

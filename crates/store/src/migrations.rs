@@ -3,7 +3,7 @@
 use guildhall_domain::{Fault, Result};
 use rusqlite::Connection;
 
-use crate::faults::fault;
+use crate::sqlite_faults::fault;
 
 /// The schema's steps; the n-th brings version n-1 to n.
 const STEPS: &[&str] = &[

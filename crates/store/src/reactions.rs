@@ -2,22 +2,22 @@
 //! Which may be added is `domain::reactions`.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AuthorId, EntryId, RoomId},
     reactions::Reactions,
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, count},
+    ReadTx, Tx,
+    transactions::{self, count},
 };
 
 /// All reactions to an entry.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of(db: &Rx<'_>, entry: EntryId) -> Result<Reactions> {
+pub fn of(db: &ReadTx<'_>, entry: EntryId) -> Result<Reactions> {
     let kept = db.first(
         "SELECT reactions FROM responses WHERE entry_id = $1",
         [entry.as_bytes()],
@@ -34,7 +34,7 @@ pub fn keep(tx: &mut Tx<'_>, entry: EntryId, reactions: &Reactions) -> Result<()
     let text = (!reactions.is_empty())
         .then(|| serde_json::to_string(reactions))
         .transpose()
-        .map_err(|error| rows::broken("writing an entry's reactions", error))?;
+        .map_err(|error| transactions::broken("writing an entry's reactions", error))?;
     tx.run(
         "INSERT INTO responses (entry_id, reactions) VALUES ($1, $2)
          ON CONFLICT (entry_id) DO UPDATE SET reactions = excluded.reactions",
@@ -45,26 +45,31 @@ pub fn keep(tx: &mut Tx<'_>, entry: EntryId, reactions: &Reactions) -> Result<()
 
 /// How often an agent reacted lately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lately {
+pub struct RecentReactions {
     /// Reactions it added in the room.
     pub added: u64,
     /// When it added the first of them; `None` when there is none.
-    pub first_at: Option<Moment>,
+    pub first_at: Option<Timestamp>,
 }
 
 /// What an agent added in a room after `since`.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn added_since(db: &Rx<'_>, room: RoomId, agent: AuthorId, since: Moment) -> Result<Lately> {
+pub fn added_since(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    agent: AuthorId,
+    since: Timestamp,
+) -> Result<RecentReactions> {
     db.one(
         "SELECT COUNT(*), MIN(at) FROM agent_reactions
          WHERE room_id = $1 AND author_id = $2 AND at > $3",
         (room.as_bytes(), agent.as_bytes(), since.as_millis()),
         |row| {
-            Ok(Lately {
+            Ok(RecentReactions {
                 added: count(row, 0)?,
-                first_at: rows::maybe_moment(row, 1)?,
+                first_at: transactions::maybe_moment(row, 1)?,
             })
         },
     )
@@ -78,8 +83,8 @@ pub fn note(
     tx: &mut Tx<'_>,
     room: RoomId,
     agent: AuthorId,
-    now: Moment,
-    until: Moment,
+    now: Timestamp,
+    until: Timestamp,
 ) -> Result<()> {
     tx.run(
         "DELETE FROM agent_reactions WHERE room_id = $1 AND author_id = $2 AND at <= $3",
@@ -95,7 +100,9 @@ pub fn note(
 /// Reads a column that holds an entry's reactions or null.
 pub(crate) fn read(row: &Row<'_>, column: usize) -> rusqlite::Result<Reactions> {
     match row.get_ref(column)?.as_str_or_null()? {
-        Some(text) => serde_json::from_str(text).map_err(|error| rows::unreadable(column, error)),
+        Some(text) => {
+            serde_json::from_str(text).map_err(|error| transactions::unreadable(column, error))
+        }
         None => Ok(Reactions::default()),
     }
 }

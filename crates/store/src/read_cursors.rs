@@ -1,22 +1,22 @@
 //! Read cursors: moving one recounts only what it passes over.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AuthorId, RoomId},
     read_cursors::{self, ReadCursor},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{count, moment, stored},
+    ReadTx, Tx,
+    transactions::{count, moment, stored},
 };
 
 /// Where a member's cursor stands; `None` for a non-member.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<ReadCursor>> {
+pub fn find(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Option<ReadCursor>> {
     db.first(
         "SELECT m.last_read_seq, r.post_count - COALESCE(p.posts, 0) - m.read_others,
            m.mention_count, m.cursor_moved_at
@@ -38,7 +38,7 @@ pub fn set(
     author: AuthorId,
     asked: u64,
     allow_back: bool,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<(ReadCursor, bool)>> {
     let Some(old) = find(tx, room, author)? else {
         return Ok(None);
@@ -48,7 +48,7 @@ pub fn set(
         [room.as_bytes()],
         |row| count(row, 0),
     )?;
-    let target = read_cursors::moved(old.last_read_seq, asked, newest, allow_back);
+    let target = read_cursors::next_position(old.last_read_seq, asked, newest, allow_back);
     if target == old.last_read_seq {
         return Ok(Some((old, false)));
     }

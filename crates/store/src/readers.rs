@@ -12,8 +12,8 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
-    READERS, READS_APART_MAX, READS_QUEUED_MAX, Seen, damage::Damage, events, faults::fault,
-    pragmas, rows::Rx,
+    READERS, READS_APART_MAX, READS_QUEUED_MAX, ReadSnapshot, damage::Damage, events, pragmas,
+    sqlite_faults::fault, transactions::ReadTx,
 };
 
 type Job = Box<dyn FnOnce(&Connection) + Send>;
@@ -27,9 +27,9 @@ pub(crate) struct Readers {
 
 /// A reading on a thread of its own.
 #[derive(Debug)]
-pub struct Apart(oneshot::Receiver<Result<()>>);
+pub struct DetachedRead(oneshot::Receiver<Result<()>>);
 
-impl Apart {
+impl DetachedRead {
     /// Waits until it has ended.
     ///
     /// # Errors
@@ -59,9 +59,9 @@ impl Readers {
         })
     }
 
-    pub(crate) fn start_apart<F>(&self, job: F) -> Result<Apart>
+    pub(crate) fn start_detached<F>(&self, job: F) -> Result<DetachedRead>
     where
-        F: FnOnce(&Rx<'_>) -> Result<()> + Send + 'static,
+        F: FnOnce(&ReadTx<'_>) -> Result<()> + Send + 'static,
     {
         let place = Arc::clone(&self.apart).try_acquire_owned();
         let place = place.map_err(|_| Refusal::Overloaded)?;
@@ -77,17 +77,17 @@ impl Readers {
                 let _ = sender.send(outcome);
             })
             .map_err(|error| Fault::broken("starting a reader thread", error))?;
-        Ok(Apart(ended))
+        Ok(DetachedRead(ended))
     }
 
     pub(crate) fn submit<T, F>(
         &self,
         job: F,
-        answer: oneshot::Sender<Result<Seen<T>>>,
+        answer: oneshot::Sender<Result<ReadSnapshot<T>>>,
     ) -> Result<(), Refusal>
     where
         T: Send + 'static,
-        F: FnOnce(&Rx<'_>) -> Result<T> + Send + 'static,
+        F: FnOnce(&ReadTx<'_>) -> Result<T> + Send + 'static,
     {
         let damage = self.damage.clone();
         let job: Job = Box::new(move |connection| {
@@ -114,15 +114,15 @@ fn serve(connection: &Connection, jobs: &Receiver<Job>) {
 fn snapshot<T>(
     connection: &Connection,
     damage: &Damage,
-    job: impl FnOnce(&Rx<'_>) -> Result<T>,
-) -> Result<Seen<T>> {
+    job: impl FnOnce(&ReadTx<'_>) -> Result<T>,
+) -> Result<ReadSnapshot<T>> {
     let tx = connection
         .unchecked_transaction()
         .map_err(|error| fault("beginning to read", error))?;
-    let rx = Rx::new(&tx);
+    let rx = ReadTx::new(&tx);
     let seen = events::newest(&rx).and_then(|seq| {
         let value = job(&rx)?;
-        Ok(Seen { value, seq })
+        Ok(ReadSnapshot { value, seq })
     });
     if let Some(why) = rx.take_damage() {
         damage.notice(&why);

@@ -6,12 +6,12 @@ use std::{os::unix::ffi::OsStrExt, path::Path};
 
 use guildhall_domain::{
     Fault,
-    ids::{AccountId, KeyId, SignInId, TokenId},
+    ids::{AccountId, AgentTokenId, ApiKeyId, SignInId},
     restores::{RevivedCredential, RevivedKind, TRUSTED_BROWSERS_ID},
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row};
 
-use crate::faults::fault;
+use crate::sqlite_faults::fault;
 
 /// Each gives an id, a label and whom it stands for. What the server itself minted for a process
 /// is left out: the next start revokes it.
@@ -135,11 +135,11 @@ pub fn counts(restored: &Path, credential: &RevivedCredential) -> Result<bool, F
     let (query, bytes) = match credential.kind {
         RevivedKind::AgentToken => (
             "SELECT 1 FROM tokens WHERE id = $1 AND revoked_at IS NULL",
-            *TokenId::named(id).as_bytes(),
+            *AgentTokenId::named(id).as_bytes(),
         ),
         RevivedKind::ApiKey => (
             "SELECT 1 FROM api_keys WHERE id = $1",
-            *KeyId::named(id).as_bytes(),
+            *ApiKeyId::named(id).as_bytes(),
         ),
         RevivedKind::SignIn => (
             "SELECT 1 FROM sign_ins WHERE id = $1",
@@ -196,8 +196,8 @@ fn attach(connection: &Connection, before: &Path) -> rusqlite::Result<()> {
 fn credential(kind: RevivedKind, row: &Row<'_>) -> rusqlite::Result<RevivedCredential> {
     let bytes: [u8; 16] = row.get(0)?;
     let id = match kind {
-        RevivedKind::AgentToken => TokenId::from_bytes(bytes).to_string(),
-        RevivedKind::ApiKey => KeyId::from_bytes(bytes).to_string(),
+        RevivedKind::AgentToken => AgentTokenId::from_bytes(bytes).to_string(),
+        RevivedKind::ApiKey => ApiKeyId::from_bytes(bytes).to_string(),
         RevivedKind::SignIn => SignInId::from_bytes(bytes).to_string(),
         RevivedKind::Password | RevivedKind::Account => AccountId::from_bytes(bytes).to_string(),
         RevivedKind::TrustedBrowsers => TRUSTED_BROWSERS_ID.to_owned(),

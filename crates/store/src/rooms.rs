@@ -5,18 +5,19 @@
 use std::{cmp::Reverse, collections::HashMap};
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     ids::{AuthorId, RoomId},
     members::AuthorSummary,
-    rooms::{LimitOverrides, Room, RoomKind, RoomSeen, TEAM, TurnLimits, title_from_members},
+    rooms::{LimitOverrides, Room, RoomKind, RoomView, TEAM, TurnLimits, title_from_members},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx, agents,
-    members::{self, Window},
-    rows::{self, count, moment, stored, word, word_of},
-    settings, turns,
+    ReadTx, Tx, agents,
+    members::{self, MembershipWindow},
+    settings,
+    transactions::{self, count, enum_column, enum_text, moment, stored},
+    turns,
 };
 
 const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.ambient_max_entries,
@@ -26,7 +27,7 @@ const COLUMNS: &str = "r.id, r.kind, r.slug, r.title, r.topic, r.archived, r.amb
 
 /// A room's row: the room, except that a title which follows its members is still missing.
 #[derive(Clone, Debug)]
-struct Stored {
+struct RoomRow {
     room: Room,
     titled: bool,
     post_count: u64,
@@ -34,7 +35,7 @@ struct Stored {
 
 /// Which rooms a listing holds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RoomsAsk {
+pub struct RoomsQuery {
     /// Only this kind.
     pub kind: Option<RoomKind>,
     /// Archived ones too.
@@ -47,8 +48,8 @@ pub struct RoomsAsk {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen>> {
-    let inherited = Inherited::read(db)?;
+pub fn list(db: &ReadTx<'_>, viewer: AuthorId, ask: RoomsQuery) -> Result<Vec<RoomView>> {
+    let inherited = InstallationDefaults::read(db)?;
     let mut rooms = db.all(
         &format!(
             "SELECT {COLUMNS}, m.read_others, m.mention_count, p.posts
@@ -61,7 +62,7 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
         (
             viewer.as_bytes(),
             ask.include_archived,
-            ask.kind.map(|kind| word_of(kind, &RoomKind::WORDS)),
+            ask.kind.map(|kind| enum_text(kind, &RoomKind::WORDS)),
             ask.only_own,
         ),
         |row| read_seen(row, &inherited),
@@ -92,8 +93,8 @@ pub fn list(db: &Rx<'_>, viewer: AuthorId, ask: RoomsAsk) -> Result<Vec<RoomSeen
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomSeen>> {
-    let inherited = Inherited::read(db)?;
+pub fn view_for(db: &ReadTx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomView>> {
+    let inherited = InstallationDefaults::read(db)?;
     let found = db.first(
         &format!(
             "SELECT {COLUMNS}, m.read_others, m.mention_count, p.posts
@@ -120,8 +121,8 @@ pub fn seen_by(db: &Rx<'_>, id: RoomId, viewer: AuthorId) -> Result<Option<RoomS
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: RoomId) -> Result<Option<Room>> {
-    let inherited = Inherited::read(db)?;
+pub fn by_id(db: &ReadTx<'_>, id: RoomId) -> Result<Option<Room>> {
+    let inherited = InstallationDefaults::read(db)?;
     let found = db.first(
         &format!("SELECT {COLUMNS} FROM rooms r WHERE r.id = $1"),
         [id.as_bytes()],
@@ -139,8 +140,8 @@ pub fn by_id(db: &Rx<'_>, id: RoomId) -> Result<Option<Room>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all(db: &Rx<'_>) -> Result<Vec<Room>> {
-    let inherited = Inherited::read(db)?;
+pub fn all(db: &ReadTx<'_>) -> Result<Vec<Room>> {
+    let inherited = InstallationDefaults::read(db)?;
     let rooms = db.all(
         &format!("SELECT {COLUMNS} FROM rooms r ORDER BY r.id"),
         [],
@@ -160,7 +161,7 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<Room>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn rev(db: &Rx<'_>, id: RoomId) -> Result<u64> {
+pub fn rev(db: &ReadTx<'_>, id: RoomId) -> Result<u64> {
     db.one(
         "SELECT rev FROM rooms WHERE id = $1",
         [id.as_bytes()],
@@ -172,17 +173,17 @@ pub fn rev(db: &Rx<'_>, id: RoomId) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read or there is none.
-pub fn team(db: &Rx<'_>) -> Result<RoomId> {
+pub fn team(db: &ReadTx<'_>) -> Result<RoomId> {
     db.one(
         "SELECT id FROM rooms WHERE well_known = 'team'",
         [],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
 /// What a deed in a room depends on, in one small row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct RoomAccessRow {
     /// Channel or direct message.
     pub kind: RoomKind,
     /// Whether the room takes no more changes.
@@ -194,14 +195,14 @@ pub struct Standing {
     /// How deep automatic replies may go here; `None` inherits the installation's.
     pub max_agent_depth: Option<u32>,
     /// Since when the author sees it; `None` when it is no member.
-    pub window: Option<Window>,
+    pub window: Option<MembershipWindow>,
 }
 
 /// How `author` stands to a room; `None` when there is no such room.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn standing(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<Standing>> {
+pub fn access(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<Option<RoomAccessRow>> {
     db.first(
         "SELECT r.kind, r.archived, r.made_by_agent, r.well_known = $1, r.max_agent_depth,
            m.joined_seq, m.seen_from
@@ -210,14 +211,14 @@ pub fn standing(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<St
         (TEAM, author.as_bytes(), room.as_bytes()),
         |row| {
             let joined: Option<i64> = row.get(5)?;
-            Ok(Standing {
-                kind: word(row, 0, &RoomKind::WORDS)?,
+            Ok(RoomAccessRow {
+                kind: enum_column(row, 0, &RoomKind::WORDS)?,
                 archived: row.get(1)?,
                 made_by_agent: row.get(2)?,
                 is_team: row.get(3)?,
                 max_agent_depth: row.get(4)?,
                 window: match joined {
-                    Some(seq) => Some(Window {
+                    Some(seq) => Some(MembershipWindow {
                         joined_seq: seq.unsigned_abs(),
                         seen_from: count(row, 6)?,
                     }),
@@ -232,7 +233,7 @@ pub fn standing(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<Option<St
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count_all(db: &Rx<'_>) -> Result<u64> {
+pub fn count_all(db: &ReadTx<'_>) -> Result<u64> {
     db.one("SELECT COUNT(*) FROM rooms", [], |row| count(row, 0))
 }
 
@@ -240,7 +241,7 @@ pub fn count_all(db: &Rx<'_>) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn dm_of(db: &Rx<'_>, members: &[AuthorId]) -> Result<Option<RoomId>> {
+pub fn dm_of(db: &ReadTx<'_>, members: &[AuthorId]) -> Result<Option<RoomId>> {
     let Some(first) = members.first() else {
         return Ok(None);
     };
@@ -253,8 +254,8 @@ pub fn dm_of(db: &Rx<'_>, members: &[AuthorId]) -> Result<Option<RoomId>> {
         (first.as_bytes(), stored(members.len() as u64)),
         |row| {
             Ok((
-                rows::id(row, 0, RoomId::from_bytes)?,
-                rows::id(row, 1, AuthorId::from_bytes)?,
+                transactions::id(row, 0, RoomId::from_bytes)?,
+                transactions::id(row, 1, AuthorId::from_bytes)?,
             ))
         },
     )?;
@@ -269,12 +270,12 @@ pub fn dm_of(db: &Rx<'_>, members: &[AuthorId]) -> Result<Option<RoomId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn seen_with(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
+pub fn seen_with(db: &ReadTx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
     db.all(
         "SELECT room_id FROM members WHERE author_id = $1
          UNION SELECT room_id FROM posters WHERE author_id = $1 ORDER BY room_id",
         [author.as_bytes()],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -282,12 +283,12 @@ pub fn seen_with(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn untitled_with(db: &Rx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
+pub fn untitled_with(db: &ReadTx<'_>, author: AuthorId) -> Result<Vec<RoomId>> {
     db.all(
         "SELECT r.id FROM members m JOIN rooms r ON r.id = m.room_id
          WHERE m.author_id = $1 AND r.kind = 'dm' AND r.title IS NULL ORDER BY r.id",
         [author.as_bytes()],
-        |row| rows::id(row, 0, RoomId::from_bytes),
+        |row| transactions::id(row, 0, RoomId::from_bytes),
     )
 }
 
@@ -308,7 +309,7 @@ pub fn insert(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         (
             room.id.as_bytes(),
-            word_of(room.kind, &RoomKind::WORDS),
+            enum_text(room.kind, &RoomKind::WORDS),
             &room.slug,
             title,
             &room.topic,
@@ -326,7 +327,7 @@ pub fn insert(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn made_at(db: &Rx<'_>, id: RoomId) -> Result<Option<Moment>> {
+pub fn made_at(db: &ReadTx<'_>, id: RoomId) -> Result<Option<Timestamp>> {
     db.first(
         "SELECT created_at FROM rooms WHERE id = $1",
         [id.as_bytes()],
@@ -399,7 +400,7 @@ pub fn count_change(tx: &mut Tx<'_>, id: RoomId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn vacate_seat(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<bool> {
+pub fn clear_fallback_seat(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<bool> {
     let touched = tx.run(
         "UPDATE rooms SET fallback_seat = NULL WHERE id = $1 AND fallback_seat = $2",
         (room.as_bytes(), author.as_bytes()),
@@ -411,7 +412,7 @@ pub fn vacate_seat(tx: &mut Tx<'_>, room: RoomId, author: AuthorId) -> Result<bo
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub(crate) fn next_seq(tx: &mut Tx<'_>, room: RoomId, posts: u64, now: Moment) -> Result<u64> {
+pub(crate) fn next_seq(tx: &mut Tx<'_>, room: RoomId, posts: u64, now: Timestamp) -> Result<u64> {
     tx.one(
         "UPDATE rooms SET last_seq = last_seq + 1, post_count = post_count + $1,
            last_activity_at = $2 WHERE id = $3 RETURNING last_seq",
@@ -424,7 +425,7 @@ pub(crate) fn next_seq(tx: &mut Tx<'_>, room: RoomId, posts: u64, now: Moment) -
 ///
 /// # Errors
 /// [`Refusal::SlugTaken`] when another channel that is not archived has the slug.
-pub fn require_free_slug(db: &Rx<'_>, room: &Room) -> Result<()> {
+pub fn require_free_slug(db: &ReadTx<'_>, room: &Room) -> Result<()> {
     if room.kind != RoomKind::Channel || room.archived {
         return Ok(());
     }
@@ -441,7 +442,7 @@ pub fn require_free_slug(db: &Rx<'_>, room: &Room) -> Result<()> {
 }
 
 /// The author that answers in `team` when nobody else was named: the default agent, while a member.
-fn default_seat(db: &Rx<'_>) -> Result<Option<AuthorId>> {
+fn default_seat(db: &ReadTx<'_>) -> Result<Option<AuthorId>> {
     let Some(author) = agents::default_author(db)? else {
         return Ok(None);
     };
@@ -449,13 +450,13 @@ fn default_seat(db: &Rx<'_>) -> Result<Option<AuthorId>> {
 }
 
 /// What rooms take over from the installation.
-struct Inherited {
+struct InstallationDefaults {
     limits: TurnLimits,
     default_seat: Option<AuthorId>,
 }
 
-impl Inherited {
-    fn read(db: &Rx<'_>) -> Result<Self> {
+impl InstallationDefaults {
+    fn read(db: &ReadTx<'_>) -> Result<Self> {
         Ok(Self {
             limits: settings::turn_limits(db)?,
             default_seat: default_seat(db)?,
@@ -465,17 +466,22 @@ impl Inherited {
 
 /// What the viewer's rows say: `None` for a non-member, `None` for one who never wrote.
 #[derive(Clone, Copy)]
-struct Numbers {
+struct ViewerCounts {
     read_others: Option<u64>,
     mention_count: Option<u64>,
     posts: Option<u64>,
 }
 
-fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>, working: u64) -> RoomSeen {
+fn seen(
+    stored: RoomRow,
+    numbers: ViewerCounts,
+    people: Vec<AuthorSummary>,
+    working: u64,
+) -> RoomView {
     let own = numbers.posts.unwrap_or(0);
     let others = stored.post_count.saturating_sub(own);
     let is_dm = stored.room.kind == RoomKind::Dm;
-    RoomSeen {
+    RoomView {
         unread_count: numbers.read_others.map(|read| others.saturating_sub(read)),
         mention_count: numbers.mention_count,
         viewer_has_posted: numbers.posts.is_some(),
@@ -485,7 +491,7 @@ fn seen(stored: Stored, numbers: Numbers, people: Vec<AuthorSummary>, working: u
     }
 }
 
-fn finished(stored: Stored, people: &[AuthorSummary]) -> Room {
+fn finished(stored: RoomRow, people: &[AuthorSummary]) -> Room {
     let mut room = stored.room;
     if !stored.titled {
         room.title = title_from_members(people.iter().map(|author| author.display_name.as_str()));
@@ -493,11 +499,14 @@ fn finished(stored: Stored, people: &[AuthorSummary]) -> Room {
     room
 }
 
-fn read_seen(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<(Stored, Numbers)> {
+fn read_seen(
+    row: &Row<'_>,
+    inherited: &InstallationDefaults,
+) -> rusqlite::Result<(RoomRow, ViewerCounts)> {
     let maybe = |column| -> rusqlite::Result<Option<u64>> {
         Ok(row.get::<_, Option<i64>>(column)?.map(i64::unsigned_abs))
     };
-    let numbers = Numbers {
+    let numbers = ViewerCounts {
         read_others: maybe(16)?,
         mention_count: maybe(17)?,
         posts: maybe(18)?,
@@ -505,7 +514,7 @@ fn read_seen(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<(Stored, 
     Ok((read(row, inherited)?, numbers))
 }
 
-fn read(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<Stored> {
+fn read(row: &Row<'_>, inherited: &InstallationDefaults) -> rusqlite::Result<RoomRow> {
     let title: Option<String> = row.get(3)?;
     let limit_overrides = LimitOverrides {
         turn_limits_enabled: row.get(9)?,
@@ -516,13 +525,13 @@ fn read(row: &Row<'_>, inherited: &Inherited) -> rusqlite::Result<Stored> {
     let limits = limit_overrides.over(&inherited.limits);
     let well_known: String = row.get(7)?;
     let default_seat = inherited.default_seat.filter(|_| well_known == TEAM);
-    let fallback_seat = rows::maybe_id(row, 8, AuthorId::from_bytes)?;
-    Ok(Stored {
+    let fallback_seat = transactions::maybe_id(row, 8, AuthorId::from_bytes)?;
+    Ok(RoomRow {
         titled: title.is_some(),
         post_count: count(row, 15)?,
         room: Room {
-            id: rows::id(row, 0, RoomId::from_bytes)?,
-            kind: word(row, 1, &RoomKind::WORDS)?,
+            id: transactions::id(row, 0, RoomId::from_bytes)?,
+            kind: enum_column(row, 1, &RoomKind::WORDS)?,
             slug: row.get(2)?,
             title: title.unwrap_or_default(),
             topic: row.get(4)?,

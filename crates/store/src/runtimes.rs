@@ -1,32 +1,32 @@
 //! Runtimes: what they said of themselves, and what was told of them.
-//! Which runtimes there are is `hall::runtimes`; programs are found by `world::runtimes`.
+//! Which runtimes there are is `hall::runtimes`; programs are found by `world::runtime_programs`.
 
-use guildhall_domain::{Moment, Result, runtimes::Probed};
+use guildhall_domain::{Result, Timestamp, runtimes::ReportedCapabilities};
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, maybe_moment},
+    ReadTx, Tx,
+    transactions::{self, maybe_moment},
 };
 
 /// The facts of a runtime's last successful start.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct ReportedRuntimeRow {
     /// The runtime's type.
     pub runtime: String,
     /// The version that was installed then; `""` where the installed files name none.
     pub version: String,
     /// What it said.
-    pub probed: Probed,
+    pub probed: ReportedCapabilities,
 }
 
 /// The last check of a runtime and what was told of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RuntimeCheckRow {
     /// The runtime's type.
     pub runtime: String,
     /// When it was checked; `None` before the first check.
-    pub checked_at: Option<Moment>,
+    pub checked_at: Option<Timestamp>,
     /// What was wrong then; `""` when nothing was.
     pub problem: String,
     /// Whether it was there, as was told last.
@@ -39,7 +39,7 @@ pub struct Told {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all_probed(db: &Rx<'_>) -> Result<Vec<Facts>> {
+pub fn all_reported(db: &ReadTx<'_>) -> Result<Vec<ReportedRuntimeRow>> {
     let sql = "SELECT runtime, version, facts FROM runtime_facts ORDER BY runtime, version";
     db.all(sql, [], read_facts)
 }
@@ -48,7 +48,11 @@ pub fn all_probed(db: &Rx<'_>) -> Result<Vec<Facts>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn probed(db: &Rx<'_>, runtime: &str, version: &str) -> Result<Option<Probed>> {
+pub fn probed(
+    db: &ReadTx<'_>,
+    runtime: &str,
+    version: &str,
+) -> Result<Option<ReportedCapabilities>> {
     db.first(
         "SELECT runtime, version, facts FROM runtime_facts WHERE runtime = $1 AND version = $2",
         (runtime, version),
@@ -60,9 +64,9 @@ pub fn probed(db: &Rx<'_>, runtime: &str, version: &str) -> Result<Option<Probed
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn note_probed(tx: &mut Tx<'_>, facts: &Facts, now: Moment) -> Result<()> {
+pub fn save_reported(tx: &mut Tx<'_>, facts: &ReportedRuntimeRow, now: Timestamp) -> Result<()> {
     let json = serde_json::to_string(&facts.probed)
-        .map_err(|error| rows::broken("writing what a runtime said", error))?;
+        .map_err(|error| transactions::broken("writing what a runtime said", error))?;
     tx.run(
         "INSERT INTO runtime_facts (runtime, version, facts, at) VALUES ($1, $2, $3, $4)
          ON CONFLICT (runtime, version) DO UPDATE SET facts = excluded.facts, at = excluded.at",
@@ -75,7 +79,7 @@ pub fn note_probed(tx: &mut Tx<'_>, facts: &Facts, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all_told(db: &Rx<'_>) -> Result<Vec<Told>> {
+pub fn all_checks(db: &ReadTx<'_>) -> Result<Vec<RuntimeCheckRow>> {
     let sql = "SELECT runtime, checked_at, problem, installed, version FROM runtimes
          ORDER BY runtime";
     db.all(sql, [], read_told)
@@ -85,7 +89,7 @@ pub fn all_told(db: &Rx<'_>) -> Result<Vec<Told>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn told(db: &Rx<'_>, runtime: &str) -> Result<Option<Told>> {
+pub fn last_check(db: &ReadTx<'_>, runtime: &str) -> Result<Option<RuntimeCheckRow>> {
     db.first(
         "SELECT runtime, checked_at, problem, installed, version FROM runtimes WHERE runtime = $1",
         [runtime],
@@ -97,7 +101,7 @@ pub fn told(db: &Rx<'_>, runtime: &str) -> Result<Option<Told>> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn note_told(tx: &mut Tx<'_>, told: &Told) -> Result<()> {
+pub fn save_check(tx: &mut Tx<'_>, told: &RuntimeCheckRow) -> Result<()> {
     tx.run(
         "INSERT INTO runtimes (runtime, checked_at, problem, installed, version)
          VALUES ($1, $2, $3, $4, $5)
@@ -105,7 +109,7 @@ pub fn note_told(tx: &mut Tx<'_>, told: &Told) -> Result<()> {
            problem = excluded.problem, installed = excluded.installed, version = excluded.version",
         (
             &told.runtime,
-            told.checked_at.map(Moment::as_millis),
+            told.checked_at.map(Timestamp::as_millis),
             &told.problem,
             told.installed,
             &told.version,
@@ -114,17 +118,17 @@ pub fn note_told(tx: &mut Tx<'_>, told: &Told) -> Result<()> {
     Ok(())
 }
 
-fn read_facts(row: &Row<'_>) -> rusqlite::Result<Facts> {
+fn read_facts(row: &Row<'_>) -> rusqlite::Result<ReportedRuntimeRow> {
     let json = row.get_ref(2)?.as_str()?;
-    Ok(Facts {
+    Ok(ReportedRuntimeRow {
         runtime: row.get(0)?,
         version: row.get(1)?,
-        probed: serde_json::from_str(json).map_err(|error| rows::unreadable(2, error))?,
+        probed: serde_json::from_str(json).map_err(|error| transactions::unreadable(2, error))?,
     })
 }
 
-fn read_told(row: &Row<'_>) -> rusqlite::Result<Told> {
-    Ok(Told {
+fn read_told(row: &Row<'_>) -> rusqlite::Result<RuntimeCheckRow> {
+    Ok(RuntimeCheckRow {
         runtime: row.get(0)?,
         checked_at: maybe_moment(row, 1)?,
         problem: row.get(2)?,

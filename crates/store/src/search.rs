@@ -9,19 +9,19 @@ use std::fmt::Write;
 use guildhall_domain::{
     Fault, Result,
     ids::{AuthorId, EntryId, RoomId},
-    search::{Hit, Wanted, excerpt},
+    search::{SearchHit, SearchTerms, excerpt},
 };
 use rusqlite::{Connection, Row};
 
 use crate::{
-    Rx, Tx,
-    faults::fault,
-    rows::{self, count, moment, stored},
+    ReadTx, Tx,
+    sqlite_faults::fault,
+    transactions::{self, count, moment, stored},
 };
 
 /// A part of the house in which is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Field {
+pub struct SearchScope {
     /// One room, or all of them.
     pub room: Option<RoomId>,
     /// Only entries whose place among all entries lies above.
@@ -32,15 +32,15 @@ pub struct Field {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn fields_of(db: &Rx<'_>, author: AuthorId) -> Result<Vec<Field>> {
+pub fn fields_of(db: &ReadTx<'_>, author: AuthorId) -> Result<Vec<SearchScope>> {
     db.all(
         "SELECT m.room_id, COALESCE(e.number, 0) FROM members m
          LEFT JOIN entries e ON e.room_id = m.room_id AND e.seq = m.joined_seq
          WHERE m.author_id = $1",
         [author.as_bytes()],
         |row| {
-            Ok(Field {
-                room: Some(rows::id(row, 0, RoomId::from_bytes)?),
+            Ok(SearchScope {
+                room: Some(transactions::id(row, 0, RoomId::from_bytes)?),
                 above: count(row, 1)?,
             })
         },
@@ -51,7 +51,7 @@ pub fn fields_of(db: &Rx<'_>, author: AuthorId) -> Result<Vec<Field>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn place(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<u64> {
+pub fn place(db: &ReadTx<'_>, room: RoomId, seq: u64) -> Result<u64> {
     let place = db.first(
         "SELECT number FROM entries WHERE room_id = $1 AND seq = $2",
         (room.as_bytes(), stored(seq)),
@@ -67,13 +67,13 @@ pub fn place(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<u64> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(
-    db: &Rx<'_>,
-    wanted: &Wanted,
-    fields: &[Field],
+    db: &ReadTx<'_>,
+    wanted: &SearchTerms,
+    fields: &[SearchScope],
     below: u64,
     limit: u32,
-) -> Result<Vec<Hit>> {
-    let mut hits: Vec<Hit> = Vec::new();
+) -> Result<Vec<SearchHit>> {
+    let mut hits: Vec<SearchHit> = Vec::new();
     for field in fields {
         // Once there is a page, only what is newer than its last one can still enter it.
         let last = hits.get(limit as usize - 1).map_or(0, |hit| hit.place);
@@ -121,7 +121,7 @@ pub(crate) fn forget(tx: &mut Tx<'_>, number: u64, room: RoomId, text: &str) -> 
 
 /// The wanted words in the index's own language: each one quoted, so that nothing a person
 /// writes is read as an operator.
-fn expression(wanted: &Wanted, room: Option<RoomId>) -> String {
+fn expression(wanted: &SearchTerms, room: Option<RoomId>) -> String {
     let mut text = String::new();
     if let Some(room) = room {
         text.push_str("room : ");
@@ -140,13 +140,13 @@ fn expression(wanted: &Wanted, room: Option<RoomId>) -> String {
     text
 }
 
-fn read(row: &Row<'_>, wanted: &Wanted) -> rusqlite::Result<Hit> {
-    Ok(Hit {
+fn read(row: &Row<'_>, wanted: &SearchTerms) -> rusqlite::Result<SearchHit> {
+    Ok(SearchHit {
         place: count(row, 0)?,
-        room_id: rows::id(row, 1, RoomId::from_bytes)?,
-        entry_id: rows::id(row, 2, EntryId::from_bytes)?,
+        room_id: transactions::id(row, 1, RoomId::from_bytes)?,
+        entry_id: transactions::id(row, 2, EntryId::from_bytes)?,
         seq: count(row, 3)?,
-        author_id: rows::id(row, 4, AuthorId::from_bytes)?,
+        author_id: transactions::id(row, 4, AuthorId::from_bytes)?,
         created_at: moment(row, 5)?,
         excerpt: excerpt(row.get_ref(6)?.as_str()?, wanted),
     })

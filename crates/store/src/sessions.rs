@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AgentId, AuthorId, MessageId, RoomId, SessionId, SessionTurnId},
-    sessions::{Acknowledgement, Binding, Origin, Session, SessionState, TurnOutcome},
-    usage::{Figures, Meter, Usage},
+    sessions::{AutonomyConsent, RoomSession, Session, SessionOrigin, SessionState, TurnOutcome},
+    usage::{TurnUsage, Usage, UsageMeter},
 };
 use rusqlite::{Row, params_from_iter};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Rx, Tx,
-    rows::{self, broken, moment, stored, unreadable, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, broken, enum_column, enum_text, moment, stored, unreadable},
 };
 
 const COLUMNS: &str = "s.id, s.agent_id, s.runtime, s.runtime_session_id, s.title, s.cwd,
@@ -25,7 +25,7 @@ const COLUMNS: &str = "s.id, s.agent_id, s.runtime, s.runtime_session_id, s.titl
 
 /// Which sessions are asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct SessionFilter {
     /// In this state.
     pub state: Option<SessionState>,
     /// Of this agent.
@@ -34,9 +34,9 @@ pub struct Filter {
     pub cwd: Option<String>,
 }
 
-impl Filter {
+impl SessionFilter {
     /// Whether a session is asked for.
-    pub fn takes(&self, session: &Session) -> bool {
+    pub fn matches(&self, session: &Session) -> bool {
         self.state.is_none_or(|state| state == session.state)
             && self.agent.is_none_or(|agent| agent == session.agent_id)
             && self.cwd.as_ref().is_none_or(|cwd| *cwd == session.cwd)
@@ -44,13 +44,13 @@ impl Filter {
 }
 
 /// Where a page of sessions begins: behind the session changed then, by this id.
-pub type Place = (Moment, SessionId);
+pub type SessionsCursor = (Timestamp, SessionId);
 
 /// The session with this id, closed or not.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: SessionId) -> Result<Option<Session>> {
+pub fn by_id(db: &ReadTx<'_>, id: SessionId) -> Result<Option<Session>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM sessions s WHERE s.id = $1"),
         [id.as_bytes()],
@@ -64,13 +64,13 @@ pub fn by_id(db: &Rx<'_>, id: SessionId) -> Result<Option<Session>> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn page(
-    db: &Rx<'_>,
-    filter: &Filter,
-    place: Option<Place>,
+    db: &ReadTx<'_>,
+    filter: &SessionFilter,
+    place: Option<SessionsCursor>,
     limit: u32,
 ) -> Result<Vec<Session>> {
     let (at, id) = place.unwrap_or((
-        Moment::from_millis(i64::MAX),
+        Timestamp::from_millis(i64::MAX),
         SessionId::from_bytes([0xff; 16]),
     ));
     let narrowed = match (&filter.agent, &filter.cwd) {
@@ -90,7 +90,7 @@ pub fn page(
             id.as_bytes(),
             filter
                 .state
-                .map(|state| word_of(state, &SessionState::WORDS)),
+                .map(|state| enum_text(state, &SessionState::WORDS)),
             filter.agent.as_ref().map(AgentId::as_bytes),
             &filter.cwd,
             i64::from(limit) + 1,
@@ -103,7 +103,7 @@ pub fn page(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_room(db: &Rx<'_>, room: RoomId, agent: AgentId) -> Result<Option<Session>> {
+pub fn of_room(db: &ReadTx<'_>, room: RoomId, agent: AgentId) -> Result<Option<Session>> {
     db.first(
         &format!(
             "SELECT {COLUMNS} FROM sessions s
@@ -118,15 +118,15 @@ pub fn of_room(db: &Rx<'_>, room: RoomId, agent: AgentId) -> Result<Option<Sessi
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn bindings(db: &Rx<'_>, room: RoomId) -> Result<Vec<Binding>> {
+pub fn bindings(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<RoomSession>> {
     db.all(
         "SELECT a.author_id, s.id FROM sessions s JOIN agents a ON a.id = s.agent_id
          WHERE s.room_id = $1 AND s.state <> 'closed' ORDER BY s.created_at, s.id",
         [room.as_bytes()],
         |row| {
-            Ok(Binding {
-                author_id: rows::id(row, 0, AuthorId::from_bytes)?,
-                session_id: rows::id(row, 1, SessionId::from_bytes)?,
+            Ok(RoomSession {
+                author_id: transactions::id(row, 0, AuthorId::from_bytes)?,
+                session_id: transactions::id(row, 1, SessionId::from_bytes)?,
             })
         },
     )
@@ -136,7 +136,7 @@ pub fn bindings(db: &Rx<'_>, room: RoomId) -> Result<Vec<Binding>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open_of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Session>> {
+pub fn open_of_agent(db: &ReadTx<'_>, agent: AgentId) -> Result<Vec<Session>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM sessions s WHERE s.agent_id = $1 AND s.state <> 'closed'"),
         [agent.as_bytes()],
@@ -148,7 +148,7 @@ pub fn open_of_agent(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Session>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn busy(db: &Rx<'_>) -> Result<Vec<Session>> {
+pub fn busy(db: &ReadTx<'_>) -> Result<Vec<Session>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM sessions s
@@ -164,7 +164,7 @@ pub fn busy(db: &Rx<'_>) -> Result<Vec<Session>> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn runtime_ids_among<'a>(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     names: impl Iterator<Item = &'a str>,
 ) -> Result<HashSet<String>> {
     let names: Vec<&str> = names.collect();
@@ -190,11 +190,11 @@ const NAMES_AT_ONCE: usize = 500;
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn agent(db: &Rx<'_>, id: SessionId) -> Result<Option<AgentId>> {
+pub fn agent(db: &ReadTx<'_>, id: SessionId) -> Result<Option<AgentId>> {
     db.first(
         "SELECT agent_id FROM sessions WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::id(row, 0, AgentId::from_bytes),
+        |row| transactions::id(row, 0, AgentId::from_bytes),
     )
 }
 
@@ -202,7 +202,7 @@ pub fn agent(db: &Rx<'_>, id: SessionId) -> Result<Option<AgentId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn made_at(db: &Rx<'_>, id: SessionId) -> Result<Option<Moment>> {
+pub fn made_at(db: &ReadTx<'_>, id: SessionId) -> Result<Option<Timestamp>> {
     db.first(
         "SELECT created_at FROM sessions WHERE id = $1",
         [id.as_bytes()],
@@ -218,7 +218,7 @@ pub fn made_at(db: &Rx<'_>, id: SessionId) -> Result<Option<Moment>> {
 pub fn insert(
     tx: &mut Tx<'_>,
     session: &Session,
-    acknowledgement: Option<&Acknowledgement>,
+    acknowledgement: Option<&AutonomyConsent>,
     asked: Option<&[u8; 32]>,
 ) -> Result<()> {
     tx.run(
@@ -237,9 +237,9 @@ pub fn insert(
             session.permission_mode,
             session.model,
             session.effort,
-            word_of(session.state, &SessionState::WORDS),
+            enum_text(session.state, &SessionState::WORDS),
             session.state_reason,
-            word_of(session.origin, &Origin::WORDS),
+            enum_text(session.origin, &SessionOrigin::WORDS),
             session.room_id.as_ref().map(RoomId::as_bytes),
             acknowledgement.map(text).transpose()?,
             text(&session.usage)?,
@@ -269,7 +269,7 @@ pub fn update(tx: &mut Tx<'_>, session: &Session) -> Result<()> {
             session.permission_mode,
             session.model,
             session.effort,
-            word_of(session.state, &SessionState::WORDS),
+            enum_text(session.state, &SessionState::WORDS),
             session.state_reason,
             session.last_message_preview,
             text(&session.usage)?,
@@ -296,7 +296,7 @@ pub fn name(tx: &mut Tx<'_>, id: SessionId, title: &str) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn asked(db: &Rx<'_>, id: SessionId) -> Result<Option<[u8; 32]>> {
+pub fn asked(db: &ReadTx<'_>, id: SessionId) -> Result<Option<[u8; 32]>> {
     Ok(db
         .first(
             "SELECT asked FROM sessions WHERE id = $1",
@@ -310,11 +310,11 @@ pub fn asked(db: &Rx<'_>, id: SessionId) -> Result<Option<[u8; 32]>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn rev(db: &Rx<'_>, id: SessionId) -> Result<u64> {
+pub fn rev(db: &ReadTx<'_>, id: SessionId) -> Result<u64> {
     db.one(
         "SELECT rev FROM sessions WHERE id = $1",
         [id.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -322,7 +322,7 @@ pub fn rev(db: &Rx<'_>, id: SessionId) -> Result<u64> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn is_held(db: &Rx<'_>, id: SessionId) -> Result<bool> {
+pub fn is_held(db: &ReadTx<'_>, id: SessionId) -> Result<bool> {
     db.one(
         "SELECT held FROM sessions WHERE id = $1",
         [id.as_bytes()],
@@ -346,7 +346,7 @@ pub fn hold(tx: &mut Tx<'_>, id: SessionId, held: bool) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn acknowledgement(db: &Rx<'_>, id: SessionId) -> Result<Option<Acknowledgement>> {
+pub fn acknowledgement(db: &ReadTx<'_>, id: SessionId) -> Result<Option<AutonomyConsent>> {
     let kept: Option<String> = db.one(
         "SELECT acknowledgement FROM sessions WHERE id = $1",
         [id.as_bytes()],
@@ -360,7 +360,7 @@ pub fn acknowledgement(db: &Rx<'_>, id: SessionId) -> Result<Option<Acknowledgem
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn acknowledge(tx: &mut Tx<'_>, id: SessionId, word: &Acknowledgement) -> Result<()> {
+pub fn acknowledge(tx: &mut Tx<'_>, id: SessionId, word: &AutonomyConsent) -> Result<()> {
     let word = text(word)?;
     tx.run(
         "UPDATE sessions SET acknowledgement = $1 WHERE id = $2",
@@ -373,7 +373,7 @@ pub fn acknowledge(tx: &mut Tx<'_>, id: SessionId, word: &Acknowledgement) -> Re
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn meter(db: &Rx<'_>, id: SessionId) -> Result<Meter> {
+pub fn meter(db: &ReadTx<'_>, id: SessionId) -> Result<UsageMeter> {
     db.one(
         "SELECT meter FROM sessions WHERE id = $1",
         [id.as_bytes()],
@@ -385,7 +385,7 @@ pub fn meter(db: &Rx<'_>, id: SessionId) -> Result<Meter> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn set_meter(tx: &mut Tx<'_>, id: SessionId, meter: &Meter) -> Result<()> {
+pub fn set_meter(tx: &mut Tx<'_>, id: SessionId, meter: &UsageMeter) -> Result<()> {
     let meter = text(meter)?;
     tx.run(
         "UPDATE sessions SET meter = $1 WHERE id = $2",
@@ -396,7 +396,7 @@ pub fn set_meter(tx: &mut Tx<'_>, id: SessionId, meter: &Meter) -> Result<()> {
 
 /// A turn that begins.
 #[derive(Clone, Debug)]
-pub struct NewTurn {
+pub struct NewSessionTurn {
     /// Its id.
     pub id: SessionTurnId,
     /// The message it answers.
@@ -407,7 +407,12 @@ pub struct NewTurn {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn begin_turn(tx: &mut Tx<'_>, session: &Session, turn: &NewTurn, now: Moment) -> Result<()> {
+pub fn begin_turn(
+    tx: &mut Tx<'_>,
+    session: &Session,
+    turn: &NewSessionTurn,
+    now: Timestamp,
+) -> Result<()> {
     tx.run(
         "INSERT INTO session_turns (id, session_id, agent_id, room_id, runtime, model, message_id,
            started_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -427,20 +432,25 @@ pub fn begin_turn(tx: &mut Tx<'_>, session: &Session, turn: &NewTurn, now: Momen
 
 /// How a turn ended and what it used.
 #[derive(Clone, Debug)]
-pub struct TurnEnd {
+pub struct SessionTurnEnd {
     /// How it ended.
     pub outcome: TurnOutcome,
     /// What went wrong.
     pub error: Option<String>,
     /// What it used, as far as the agent told.
-    pub figures: Figures,
+    pub figures: TurnUsage,
 }
 
 /// Notes that a turn ended; answers false when it had ended before.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn end_turn(tx: &mut Tx<'_>, id: SessionTurnId, end: &TurnEnd, now: Moment) -> Result<bool> {
+pub fn end_turn(
+    tx: &mut Tx<'_>,
+    id: SessionTurnId,
+    end: &SessionTurnEnd,
+    now: Timestamp,
+) -> Result<bool> {
     let tokens = end.figures.tokens.unwrap_or_default();
     let cost = end.figures.cost.as_ref();
     let touched = tx.run(
@@ -451,7 +461,7 @@ pub fn end_turn(tx: &mut Tx<'_>, id: SessionTurnId, end: &TurnEnd, now: Moment) 
          WHERE id = $13 AND ended_at IS NULL",
         rusqlite::params![
             now.as_millis(),
-            word_of(end.outcome, &TurnOutcome::WORDS),
+            enum_text(end.outcome, &TurnOutcome::WORDS),
             end.error,
             stored(tokens.input),
             stored(tokens.output),
@@ -472,14 +482,14 @@ pub fn end_turn(tx: &mut Tx<'_>, id: SessionTurnId, end: &TurnEnd, now: Moment) 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open_turn(db: &Rx<'_>, id: SessionId) -> Result<Option<(SessionTurnId, MessageId)>> {
+pub fn open_turn(db: &ReadTx<'_>, id: SessionId) -> Result<Option<(SessionTurnId, MessageId)>> {
     db.first(
         "SELECT id, message_id FROM session_turns WHERE session_id = $1 AND ended_at IS NULL",
         [id.as_bytes()],
         |row| {
             Ok((
-                rows::id(row, 0, SessionTurnId::from_bytes)?,
-                rows::id(row, 1, MessageId::from_bytes)?,
+                transactions::id(row, 0, SessionTurnId::from_bytes)?,
+                transactions::id(row, 1, MessageId::from_bytes)?,
             ))
         },
     )
@@ -495,11 +505,11 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
-    let origin = word(row, 11, &Origin::WORDS)?;
+    let origin = enum_column(row, 11, &SessionOrigin::WORDS)?;
     let usage: Usage = json(row, 16)?;
     Ok(Session {
-        id: rows::id(row, 0, SessionId::from_bytes)?,
-        agent_id: rows::id(row, 1, AgentId::from_bytes)?,
+        id: transactions::id(row, 0, SessionId::from_bytes)?,
+        agent_id: transactions::id(row, 1, AgentId::from_bytes)?,
         runtime: row.get(2)?,
         runtime_session_id: row.get(3)?,
         title: row.get(4)?,
@@ -507,11 +517,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Session> {
         permission_mode: row.get(6)?,
         model: row.get(7)?,
         effort: row.get(8)?,
-        state: word(row, 9, &SessionState::WORDS)?,
+        state: enum_column(row, 9, &SessionState::WORDS)?,
         state_reason: row.get(10)?,
         origin,
-        room_id: rows::maybe_id(row, 12, RoomId::from_bytes)?,
-        read_only: origin == Origin::Terminal,
+        room_id: transactions::maybe_id(row, 12, RoomId::from_bytes)?,
+        read_only: origin == SessionOrigin::Terminal,
         queued_count: row.get(17)?,
         pending_count: row.get(18)?,
         last_message_preview: row.get(13)?,

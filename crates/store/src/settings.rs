@@ -6,28 +6,28 @@ use guildhall_domain::{
     Error, Result,
     attachments::AttachmentLimits,
     rooms::TurnLimits,
-    settings::{self, ALL, Current, Setting, Source, Value},
+    settings::{self, ALL, EffectiveSetting, Setting, SettingSource, SettingValue},
 };
 
 use crate::{
-    Rx, Tx,
-    rows::{self, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, enum_column, enum_text},
 };
 
 /// What was configured outside: by the file, the environment or a flag.
-pub type Configured = Vec<(&'static Setting, Source, Value)>;
+pub type ConfiguredSettings = Vec<(&'static Setting, SettingSource, SettingValue)>;
 
 /// A setting's row.
-struct Row {
-    stored: Option<Value>,
-    configured: Option<(Source, Value)>,
+struct SettingRow {
+    stored: Option<SettingValue>,
+    configured: Option<(SettingSource, SettingValue)>,
 }
 
 /// What every setting is now, by key.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all(db: &Rx<'_>) -> Result<Vec<Current>> {
+pub fn all(db: &ReadTx<'_>) -> Result<Vec<EffectiveSetting>> {
     let mut rows = rows_by_key(db)?;
     Ok(ALL
         .iter()
@@ -39,7 +39,7 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<Current>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn get(db: &Rx<'_>, setting: &'static Setting) -> Result<Current> {
+pub fn get(db: &ReadTx<'_>, setting: &'static Setting) -> Result<EffectiveSetting> {
     let row = db.first(
         "SELECT key, stored, configured, source FROM settings WHERE key = $1",
         [setting.key],
@@ -52,10 +52,10 @@ pub fn get(db: &Rx<'_>, setting: &'static Setting) -> Result<Current> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn turn_limits(db: &Rx<'_>) -> Result<TurnLimits> {
+pub fn turn_limits(db: &ReadTx<'_>) -> Result<TurnLimits> {
     let mut rows = rows_by_key(db)?;
     let mut value = |setting: &'static Setting| current(setting, rows.remove(setting.key)).value;
-    let small = |value: Value| u32::try_from(value.number()).unwrap_or(u32::MAX);
+    let small = |value: SettingValue| u32::try_from(value.number()).unwrap_or(u32::MAX);
     Ok(TurnLimits {
         turn_limits_enabled: value(&settings::TURN_LIMITS_ENABLED).is_on(),
         max_agent_depth: small(value(&settings::MAX_AGENT_DEPTH)),
@@ -68,7 +68,7 @@ pub fn turn_limits(db: &Rx<'_>) -> Result<TurnLimits> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn turns_total_per_hour(db: &Rx<'_>) -> Result<u32> {
+pub fn turns_total_per_hour(db: &ReadTx<'_>) -> Result<u32> {
     small(db, &settings::MAX_AUTO_TURNS_TOTAL_PER_HOUR)
 }
 
@@ -76,7 +76,7 @@ pub fn turns_total_per_hour(db: &Rx<'_>) -> Result<u32> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn small(db: &Rx<'_>, setting: &'static Setting) -> Result<u32> {
+pub fn small(db: &ReadTx<'_>, setting: &'static Setting) -> Result<u32> {
     Ok(u32::try_from(get(db, setting)?.value.number()).unwrap_or(u32::MAX))
 }
 
@@ -84,7 +84,7 @@ pub fn small(db: &Rx<'_>, setting: &'static Setting) -> Result<u32> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn attachment_limits(db: &Rx<'_>) -> Result<AttachmentLimits> {
+pub fn attachment_limits(db: &ReadTx<'_>) -> Result<AttachmentLimits> {
     let number = |setting| Ok::<_, Error>(get(db, setting)?.value.number());
     let per_entry = number(&settings::ATTACHMENTS_PER_ENTRY_MAX)?;
     Ok(AttachmentLimits {
@@ -98,7 +98,7 @@ pub fn attachment_limits(db: &Rx<'_>) -> Result<AttachmentLimits> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn store(tx: &mut Tx<'_>, setting: &Setting, value: Option<&Value>) -> Result<()> {
+pub fn store(tx: &mut Tx<'_>, setting: &Setting, value: Option<&SettingValue>) -> Result<()> {
     let json = value.map(text).transpose()?;
     tx.run(
         "INSERT INTO settings (key, stored) VALUES ($1, $2)
@@ -112,24 +112,28 @@ pub fn store(tx: &mut Tx<'_>, setting: &Setting, value: Option<&Value>) -> Resul
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
-pub fn configure(tx: &mut Tx<'_>, configured: &Configured) -> Result<()> {
+pub fn configure(tx: &mut Tx<'_>, configured: &ConfiguredSettings) -> Result<()> {
     tx.run("UPDATE settings SET configured = NULL, source = ''", [])?;
     for (setting, source, value) in configured {
         tx.run(
             "INSERT INTO settings (key, configured, source) VALUES ($1, $2, $3)
              ON CONFLICT (key) DO UPDATE
              SET configured = excluded.configured, source = excluded.source",
-            (setting.key, text(value)?, word_of(*source, &Source::WORDS)),
+            (
+                setting.key,
+                text(value)?,
+                enum_text(*source, &SettingSource::WORDS),
+            ),
         )?;
     }
     Ok(())
 }
 
-fn text(value: &Value) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| rows::broken("writing a setting", error))
+fn text(value: &SettingValue) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| transactions::broken("writing a setting", error))
 }
 
-fn rows_by_key(db: &Rx<'_>) -> Result<HashMap<String, Row>> {
+fn rows_by_key(db: &ReadTx<'_>) -> Result<HashMap<String, SettingRow>> {
     let rows = db.all(
         "SELECT key, stored, configured, source FROM settings",
         [],
@@ -138,18 +142,18 @@ fn rows_by_key(db: &Rx<'_>) -> Result<HashMap<String, Row>> {
     Ok(rows.into_iter().collect())
 }
 
-fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<(String, Row)> {
-    let value = |column: usize| -> rusqlite::Result<Option<Value>> {
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<(String, SettingRow)> {
+    let value = |column: usize| -> rusqlite::Result<Option<SettingValue>> {
         let text: Option<String> = row.get(column)?;
         Ok(text.as_deref().and_then(parse))
     };
     let configured = match value(2)? {
-        Some(value) => Some((word(row, 3, &Source::WORDS)?, value)),
+        Some(value) => Some((enum_column(row, 3, &SettingSource::WORDS)?, value)),
         None => None,
     };
     Ok((
         row.get(0)?,
-        Row {
+        SettingRow {
             stored: value(1)?,
             configured,
         },
@@ -157,25 +161,25 @@ fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<(String, Row)> {
 }
 
 /// Reads a value back; one of a form that no setting has counts as not there.
-fn parse(text: &str) -> Option<Value> {
+fn parse(text: &str) -> Option<SettingValue> {
     match serde_json::from_str(text).ok()? {
-        serde_json::Value::Bool(flag) => Some(Value::Flag(flag)),
-        serde_json::Value::Number(number) => number.as_u64().map(Value::Number),
-        serde_json::Value::String(text) => Some(Value::Text(text)),
+        serde_json::Value::Bool(flag) => Some(SettingValue::Flag(flag)),
+        serde_json::Value::Number(number) => number.as_u64().map(SettingValue::Number),
+        serde_json::Value::String(text) => Some(SettingValue::Text(text)),
         serde_json::Value::Array(items) => items
             .into_iter()
             .map(|item| item.as_str().map(str::to_owned))
             .collect::<Option<_>>()
-            .map(Value::Texts),
+            .map(SettingValue::Texts),
         serde_json::Value::Null | serde_json::Value::Object(_) => None,
     }
 }
 
 /// A value that a newer or older version wrote and this one would not take is not used.
-fn current(setting: &'static Setting, row: Option<Row>) -> Current {
-    let fits = |value: &Value| setting.check(value).is_ok();
+fn current(setting: &'static Setting, row: Option<SettingRow>) -> EffectiveSetting {
+    let fits = |value: &SettingValue| setting.check(value).is_ok();
     let (stored, configured) = row.map_or((None, None), |row| (row.stored, row.configured));
-    Current::join(
+    EffectiveSetting::join(
         setting,
         stored.filter(fits),
         configured.filter(|(_, value)| fits(value)),

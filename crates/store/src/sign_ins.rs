@@ -1,7 +1,7 @@
 //! Sign-ins: rows by id and by the digest of what the cookie holds, which is never stored.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AccountId, SignInId},
     limits,
     sign_ins::SignIn,
@@ -9,25 +9,25 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    accounts::{Holder, holder_at, holder_columns},
-    rows::{self, moment},
+    ReadTx, Tx,
+    accounts::{CredentialHolder, holder_at, holder_columns},
+    transactions::{self, moment},
 };
 
 /// A sign-in with who it stands for.
 #[derive(Clone, Copy, Debug)]
-pub struct Bearer {
+pub struct SignInWithHolder {
     /// The sign-in's row.
     pub sign_in: SignIn,
     /// Who signed in.
-    pub holder: Holder,
+    pub holder: CredentialHolder,
 }
 
 /// The sign-in whose cookie has this digest.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
+pub fn by_digest(db: &ReadTx<'_>, digest: &[u8; 32]) -> Result<Option<SignInWithHolder>> {
     let columns = holder_columns("c.author_id");
     db.first(
         &format!(
@@ -36,7 +36,7 @@ pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
         ),
         [digest],
         |row| {
-            Ok(Bearer {
+            Ok(SignInWithHolder {
                 sign_in: read(row)?,
                 holder: holder_at(row, 4)?,
             })
@@ -48,7 +48,7 @@ pub fn by_digest(db: &Rx<'_>, digest: &[u8; 32]) -> Result<Option<Bearer>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: SignInId) -> Result<Option<SignIn>> {
+pub fn by_id(db: &ReadTx<'_>, id: SignInId) -> Result<Option<SignIn>> {
     db.first(
         "SELECT id, account_id, created_at, last_used_at FROM sign_ins WHERE id = $1",
         [id.as_bytes()],
@@ -88,7 +88,7 @@ pub fn insert(tx: &mut Tx<'_>, sign_in: &SignIn, digest: &[u8; 32]) -> Result<()
             ORDER BY last_used_at DESC, id DESC LIMIT -1 OFFSET $2)",
         (
             sign_in.account_id.as_bytes(),
-            rows::stored(limits::SIGN_INS_PER_ACCOUNT_MAX),
+            transactions::stored(limits::SIGN_INS_PER_ACCOUNT_MAX),
         ),
     )?;
     Ok(())
@@ -98,7 +98,7 @@ pub fn insert(tx: &mut Tx<'_>, sign_in: &SignIn, digest: &[u8; 32]) -> Result<()
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn touch(tx: &mut Tx<'_>, id: SignInId, now: Moment) -> Result<()> {
+pub fn touch(tx: &mut Tx<'_>, id: SignInId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE sign_ins SET last_used_at = $1 WHERE id = $2 AND last_used_at < $1",
         (now.as_millis(), id.as_bytes()),
@@ -129,8 +129,8 @@ pub fn end_all(tx: &mut Tx<'_>, account: AccountId, but: Option<SignInId>) -> Re
 
 fn read(row: &Row<'_>) -> rusqlite::Result<SignIn> {
     Ok(SignIn {
-        id: rows::id(row, 0, SignInId::from_bytes)?,
-        account_id: rows::id(row, 1, AccountId::from_bytes)?,
+        id: transactions::id(row, 0, SignInId::from_bytes)?,
+        account_id: transactions::id(row, 1, AccountId::from_bytes)?,
         created_at: moment(row, 2)?,
         last_used_at: moment(row, 3)?,
     })

@@ -1,23 +1,23 @@
 //! Threads: the replies to an entry, and the threads an author wrote in.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     entries::Entry,
     ids::{AuthorId, EntryId, RoomId},
     rooms::title_from_members,
-    threads::{ThreadAsk, ThreadSeen, ThreadsPage},
+    threads::{ThreadQuery, ThreadView, ThreadsPage},
 };
 
 use crate::{
-    Rx, Tx, attachments, entries, members,
-    rows::{count, moment, stored},
+    ReadTx, Tx, attachments, entries, members,
+    transactions::{count, moment, stored},
 };
 
 /// The replies to `root` above `ask.after`, oldest first, and whether more follow.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn replies(db: &Rx<'_>, root: EntryId, ask: ThreadAsk) -> Result<(Vec<Entry>, bool)> {
+pub fn replies(db: &ReadTx<'_>, root: EntryId, ask: ThreadQuery) -> Result<(Vec<Entry>, bool)> {
     let mut entries = db.all(
         &entries::select("e.thread_root_id = $1 AND e.seq > $2 ORDER BY e.seq LIMIT $3"),
         (root.as_bytes(), stored(ask.after), i64::from(ask.limit) + 1),
@@ -33,7 +33,12 @@ pub fn replies(db: &Rx<'_>, root: EntryId, ask: ThreadAsk) -> Result<(Vec<Entry>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn written_in(db: &Rx<'_>, author: AuthorId, below: u64, limit: u32) -> Result<ThreadsPage> {
+pub fn participated_by(
+    db: &ReadTx<'_>,
+    author: AuthorId,
+    below: u64,
+    limit: u32,
+) -> Result<ThreadsPage> {
     let mut threads = db.all(
         &format!(
             "SELECT {}, s.last_reply_number, s.last_reply_at, r.title,
@@ -55,7 +60,7 @@ pub fn written_in(db: &Rx<'_>, author: AuthorId, below: u64, limit: u32) -> Resu
             let root = entries::read(row)?;
             let at = entries::COLUMN_COUNT;
             let title: Option<String> = row.get(at + 2)?;
-            let thread = ThreadSeen {
+            let thread = ThreadView {
                 room_id: root.room_id,
                 room_title: String::new(),
                 root,
@@ -76,7 +81,7 @@ pub fn written_in(db: &Rx<'_>, author: AuthorId, below: u64, limit: u32) -> Resu
 }
 
 /// Gives each thread its room's title; a direct message without one is called by its members.
-fn titled(db: &Rx<'_>, threads: Vec<(ThreadSeen, Option<String>)>) -> Result<Vec<ThreadSeen>> {
+fn titled(db: &ReadTx<'_>, threads: Vec<(ThreadView, Option<String>)>) -> Result<Vec<ThreadView>> {
     let untitled = threads.iter().filter(|(_, title)| title.is_none());
     let people = members::summaries_in(db, untitled.map(|(thread, _)| thread.room_id))?;
     let names = |room: RoomId| {
@@ -96,7 +101,7 @@ pub(crate) fn count_reply(
     root: &Entry,
     author: AuthorId,
     number: u64,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     tx.run(
         "INSERT INTO responses (entry_id, reply_count, last_reply_at, last_reply_number)

@@ -1,14 +1,19 @@
 //! Trusted browsers, and the addresses by which a browser becomes one: by their digests alone.
 
-use guildhall_domain::{Moment, Result, limits};
+use guildhall_domain::{Result, Timestamp, limits};
 
-use crate::{Rx, Tx, rows};
+use crate::{ReadTx, Tx, transactions};
 
 /// Adds the digest of an address that counts until `expires_at`.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn add_link(tx: &mut Tx<'_>, digest: &[u8; 32], expires_at: Moment, now: Moment) -> Result<()> {
+pub fn add_link(
+    tx: &mut Tx<'_>,
+    digest: &[u8; 32],
+    expires_at: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
     tx.run(
         "DELETE FROM open_links WHERE expires_at <= $1",
         [now.as_millis()],
@@ -24,7 +29,7 @@ pub fn add_link(tx: &mut Tx<'_>, digest: &[u8; 32], expires_at: Moment, now: Mom
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn use_link(tx: &mut Tx<'_>, digest: &[u8; 32], now: Moment) -> Result<bool> {
+pub fn use_link(tx: &mut Tx<'_>, digest: &[u8; 32], now: Timestamp) -> Result<bool> {
     let removed = tx.run(
         "DELETE FROM open_links WHERE digest = $1 AND expires_at > $2",
         (digest, now.as_millis()),
@@ -36,7 +41,7 @@ pub fn use_link(tx: &mut Tx<'_>, digest: &[u8; 32], now: Moment) -> Result<bool>
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn add(tx: &mut Tx<'_>, digest: &[u8; 32], now: Moment) -> Result<()> {
+pub fn add(tx: &mut Tx<'_>, digest: &[u8; 32], now: Timestamp) -> Result<()> {
     tx.run(
         "INSERT INTO trusted_browsers (digest, created_at) VALUES ($1, $2)",
         (digest, now.as_millis()),
@@ -46,7 +51,7 @@ pub fn add(tx: &mut Tx<'_>, digest: &[u8; 32], now: Moment) -> Result<()> {
            (SELECT digest FROM trusted_browsers ORDER BY created_at DESC LIMIT $2)",
         (
             now.plus_seconds(-limits::TRUSTED_BROWSER_AGE_S).as_millis(),
-            rows::stored(limits::TRUSTED_BROWSERS_MAX),
+            transactions::stored(limits::TRUSTED_BROWSERS_MAX),
         ),
     )?;
     Ok(())
@@ -56,7 +61,7 @@ pub fn add(tx: &mut Tx<'_>, digest: &[u8; 32], now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn is_trusted(db: &Rx<'_>, digest: &[u8; 32], now: Moment) -> Result<bool> {
+pub fn is_trusted(db: &ReadTx<'_>, digest: &[u8; 32], now: Timestamp) -> Result<bool> {
     let oldest = now.plus_seconds(-limits::TRUSTED_BROWSER_AGE_S);
     let found = db.first(
         "SELECT 1 FROM trusted_browsers WHERE digest = $1 AND created_at > $2",

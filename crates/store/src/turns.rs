@@ -1,26 +1,26 @@
 //! Turns: the ledger's rows, what is live in it, and what its limits count.
 //! Which rule decides a turn is `domain::turns`; deeds are `hall::turns`.
 
+mod considered_posts;
 mod counts;
-mod posts;
 
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::ResponseMode,
     authors::Handle,
     ids::{AgentId, AuthorId, EntryId, RoomId, SessionId, TurnId},
-    turns::{LimitMet, Turn, TurnClock, TurnPlace, TurnRule, TurnState, TurnsAsk},
+    turns::{ReachedLimit, Turn, TurnClock, TurnCursor, TurnRule, TurnState, TurnsQuery},
 };
 use rusqlite::{Row, params_from_iter, types::Value};
 
-pub use counts::{at_work, in_cascade, taken, was_over_budget, was_stopped, working};
-pub use posts::{by_ids, newest_posts, said_before, unseen};
+pub use considered_posts::{by_ids, earlier_posts, newest_posts, unseen_entries};
+pub use counts::{at_work, in_cascade, started_since, was_over_budget, was_stopped, working};
 
 use crate::{
-    Rx, Tx, authors,
-    rows::{self, count, maybe_moment, moment, stored, word, word_of},
+    ReadTx, Tx, authors,
+    transactions::{self, count, enum_column, enum_text, maybe_moment, moment, stored},
 };
 
 const SELECT: &str = "SELECT t.id, t.room_id, t.agent_author_id, t.triggers, t.cascade_root_id,
@@ -31,7 +31,7 @@ const SELECT: &str = "SELECT t.id, t.room_id, t.agent_author_id, t.triggers, t.c
 
 /// A turn's row: the turn, and what its keeping needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct TurnRow {
     /// The turn.
     pub turn: Turn,
     /// Its id, which the row always has.
@@ -43,9 +43,9 @@ pub struct Kept {
     /// Whether a person had it run.
     pub by_person: bool,
     /// When it may start, while it collects.
-    pub due_at: Option<Moment>,
+    pub due_at: Option<Timestamp>,
     /// When it took its unit of the hourly budgets.
-    pub taken_at: Option<Moment>,
+    pub taken_at: Option<Timestamp>,
     /// How long the agent has worked.
     pub clock: TurnClock,
     /// Whether the room was told that it takes long.
@@ -62,15 +62,15 @@ pub struct Kept {
     pub number: u64,
 }
 
-impl Kept {
+impl TurnRow {
     /// Whether it waits in its session's queue for another turn there to end.
-    pub fn is_handed(&self) -> bool {
+    pub fn is_dispatched(&self) -> bool {
         self.turn.state == TurnState::Held && self.turn.session_id.is_some()
     }
 
     /// Where it stands in the room's ledger.
-    pub fn place(&self) -> TurnPlace {
-        TurnPlace {
+    pub fn place(&self) -> TurnCursor {
+        TurnCursor {
             seq: self.seq,
             within: STORED_FROM + self.number,
         }
@@ -84,7 +84,7 @@ const STORED_FROM: u64 = 1 << 32;
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
-pub fn insert(tx: &mut Tx<'_>, mut kept: Kept) -> Result<Kept> {
+pub fn insert(tx: &mut Tx<'_>, mut kept: TurnRow) -> Result<TurnRow> {
     let turn = &kept.turn;
     let number = tx.one(
         "INSERT INTO turns (id, room_id, agent_author_id, seq, thread_root_id, triggers,
@@ -99,8 +99,8 @@ pub fn insert(tx: &mut Tx<'_>, mut kept: Kept) -> Result<Kept> {
             triggers(turn),
             turn.cascade_root_id.as_bytes(),
             turn.depth,
-            word_of(turn.state, &TurnState::WORDS),
-            word_of(turn.rule, &TurnRule::WORDS),
+            enum_text(turn.state, &TurnState::WORDS),
+            enum_text(turn.rule, &TurnRule::WORDS),
             turn.created_at.as_millis(),
         ),
         |row| count(row, 0),
@@ -117,7 +117,7 @@ pub fn insert(tx: &mut Tx<'_>, mut kept: Kept) -> Result<Kept> {
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
-pub fn add_trigger(tx: &mut Tx<'_>, kept: &mut Kept, entry: EntryId) -> Result<()> {
+pub fn add_trigger(tx: &mut Tx<'_>, kept: &mut TurnRow, entry: EntryId) -> Result<()> {
     kept.turn.trigger_entry_ids.push(entry);
     note_trigger(tx, entry, kept.number)?;
     update(tx, kept)
@@ -135,19 +135,19 @@ fn note_trigger(tx: &mut Tx<'_>, entry: EntryId, number: u64) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+pub fn update(tx: &mut Tx<'_>, kept: &TurnRow) -> Result<()> {
     let turn = &kept.turn;
     let limit = turn.limit.as_ref().map(serde_json::to_string).transpose();
-    let limit = limit.map_err(|error| rows::broken("writing a turn's limit", error))?;
-    let millis = |at: Option<Moment>| at.map_or(Value::Null, |at| at.as_millis().into());
+    let limit = limit.map_err(|error| transactions::broken("writing a turn's limit", error))?;
+    let millis = |at: Option<Timestamp>| at.map_or(Value::Null, |at| at.as_millis().into());
     let id = |id: Option<[u8; 16]>| id.map_or(Value::Null, |id| id.to_vec().into());
     let flag = |flag: bool| Value::from(i64::from(flag));
     let values: [Value; 20] = [
         triggers(turn).into(),
         id(Some(*turn.cascade_root_id.as_bytes())),
         i64::from(turn.depth).into(),
-        word_of(turn.state, &TurnState::WORDS).to_owned().into(),
-        word_of(turn.rule, &TurnRule::WORDS).to_owned().into(),
+        enum_text(turn.state, &TurnState::WORDS).to_owned().into(),
+        enum_text(turn.rule, &TurnRule::WORDS).to_owned().into(),
         limit.map_or(Value::Null, Value::from),
         id(turn.session_id.map(|session| *session.as_bytes())),
         id(turn.reply_entry_id.map(|reply| *reply.as_bytes())),
@@ -179,7 +179,7 @@ pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: TurnId) -> Result<Option<Kept>> {
+pub fn find(db: &ReadTx<'_>, room: RoomId, floor: u64, id: TurnId) -> Result<Option<TurnRow>> {
     db.first(
         &format!("{SELECT} WHERE t.id = $1 AND t.room_id = $2 AND t.seq > $3"),
         (id.as_bytes(), room.as_bytes(), stored(floor)),
@@ -191,7 +191,7 @@ pub fn find(db: &Rx<'_>, room: RoomId, floor: u64, id: TurnId) -> Result<Option<
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, id: TurnId) -> Result<Option<Kept>> {
+pub fn by_id(db: &ReadTx<'_>, id: TurnId) -> Result<Option<TurnRow>> {
     db.first(&format!("{SELECT} WHERE t.id = $1"), [id.as_bytes()], read)
 }
 
@@ -200,7 +200,7 @@ pub fn by_id(db: &Rx<'_>, id: TurnId) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn list(db: &Rx<'_>, room: RoomId, floor: u64, ask: &TurnsAsk) -> Result<Vec<Kept>> {
+pub fn list(db: &ReadTx<'_>, room: RoomId, floor: u64, ask: &TurnsQuery) -> Result<Vec<TurnRow>> {
     let mut sql = format!("{SELECT} WHERE t.room_id = $1 AND t.seq > $2");
     let mut values: Vec<Value> = vec![room.as_bytes().to_vec().into(), stored(floor).into()];
     let mut and = |condition: &str, value: Value| {
@@ -213,7 +213,7 @@ pub fn list(db: &Rx<'_>, room: RoomId, floor: u64, ask: &TurnsAsk) -> Result<Vec
         and("t.agent_author_id = ?", agent.as_bytes().to_vec().into());
     }
     if let Some(state) = ask.state {
-        let word = word_of(state, &TurnState::WORDS).to_owned();
+        let word = enum_text(state, &TurnState::WORDS).to_owned();
         and("t.state = ?", word.into());
     }
     if let Some(entry) = ask.entry {
@@ -240,7 +240,11 @@ pub fn list(db: &Rx<'_>, room: RoomId, floor: u64, ask: &TurnsAsk) -> Result<Vec
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(EntryId, AuthorId)>> {
+pub fn answered_from(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    seq: u64,
+) -> Result<HashSet<(EntryId, AuthorId)>> {
     let pairs = db.all(
         "SELECT g.entry_id, t.agent_author_id FROM entries e
          JOIN turn_triggers g ON g.entry_id = e.id JOIN turns t ON t.number = g.number
@@ -248,8 +252,8 @@ pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(Ent
         (room.as_bytes(), stored(seq)),
         |row| {
             Ok((
-                rows::id(row, 0, EntryId::from_bytes)?,
-                rows::id(row, 1, AuthorId::from_bytes)?,
+                transactions::id(row, 0, EntryId::from_bytes)?,
+                transactions::id(row, 1, AuthorId::from_bytes)?,
             ))
         },
     )?;
@@ -261,11 +265,11 @@ pub fn answered_from(db: &Rx<'_>, room: RoomId, seq: u64) -> Result<HashSet<(Ent
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn pending_of(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     room: RoomId,
     agent: AuthorId,
     thread_root: Option<EntryId>,
-) -> Result<Option<Kept>> {
+) -> Result<Option<TurnRow>> {
     db.first(
         &format!(
             "{SELECT} WHERE t.room_id = $1 AND t.agent_author_id = $2
@@ -286,7 +290,7 @@ pub fn pending_of(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn pending(db: &Rx<'_>) -> Result<Vec<Kept>> {
+pub fn pending(db: &ReadTx<'_>) -> Result<Vec<TurnRow>> {
     let order = "WHERE t.state IN ('collecting', 'held') AND t.session_id IS NULL
         ORDER BY t.number";
     db.all(&format!("{SELECT} {order}"), [], read)
@@ -297,7 +301,7 @@ pub fn pending(db: &Rx<'_>) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn unfinished(db: &Rx<'_>, room: RoomId, floor: u64, seq: u64) -> Result<Vec<Turn>> {
+pub fn unfinished(db: &ReadTx<'_>, room: RoomId, floor: u64, seq: u64) -> Result<Vec<Turn>> {
     db.all(
         &format!(
             "{SELECT} WHERE t.room_id = $1 AND t.seq > $2
@@ -313,7 +317,7 @@ pub fn unfinished(db: &Rx<'_>, room: RoomId, floor: u64, seq: u64) -> Result<Vec
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn live_in(db: &Rx<'_>, room: RoomId) -> Result<Vec<Turn>> {
+pub fn live_in(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<Turn>> {
     db.all(
         &format!(
             "{SELECT} WHERE t.room_id = $1 AND t.state IN ('running', 'waiting') ORDER BY t.number"
@@ -327,12 +331,12 @@ pub fn live_in(db: &Rx<'_>, room: RoomId) -> Result<Vec<Turn>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn agents_that_wrote(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
+pub fn agents_that_wrote(db: &ReadTx<'_>, room: RoomId) -> Result<HashSet<AuthorId>> {
     let authors = db.all(
         "SELECT p.author_id FROM posters p JOIN authors a ON a.id = p.author_id
          WHERE p.room_id = $1 AND a.kind = 'agent'",
         [room.as_bytes()],
-        |row| rows::id(row, 0, AuthorId::from_bytes),
+        |row| transactions::id(row, 0, AuthorId::from_bytes),
     )?;
     Ok(authors.into_iter().collect())
 }
@@ -341,7 +345,7 @@ pub fn agents_that_wrote(db: &Rx<'_>, room: RoomId) -> Result<HashSet<AuthorId>>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn live(db: &Rx<'_>) -> Result<Vec<Kept>> {
+pub fn live(db: &ReadTx<'_>) -> Result<Vec<TurnRow>> {
     let order = "WHERE t.state IN ('running', 'waiting') ORDER BY t.number";
     db.all(&format!("{SELECT} {order}"), [], read)
 }
@@ -350,7 +354,7 @@ pub fn live(db: &Rx<'_>) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open(db: &Rx<'_>, room: RoomId, agent: Option<AuthorId>) -> Result<Vec<Kept>> {
+pub fn open(db: &ReadTx<'_>, room: RoomId, agent: Option<AuthorId>) -> Result<Vec<TurnRow>> {
     db.all(
         &format!(
             "{SELECT} WHERE t.room_id = $1
@@ -366,7 +370,7 @@ pub fn open(db: &Rx<'_>, room: RoomId, agent: Option<AuthorId>) -> Result<Vec<Ke
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open_of_agent(db: &Rx<'_>, agent: AuthorId) -> Result<Vec<Kept>> {
+pub fn open_of_agent(db: &ReadTx<'_>, agent: AuthorId) -> Result<Vec<TurnRow>> {
     db.all(
         &format!(
             "{SELECT} WHERE t.room_id IN (SELECT room_id FROM members WHERE author_id = $1)
@@ -382,7 +386,12 @@ pub fn open_of_agent(db: &Rx<'_>, agent: AuthorId) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn newest_of(db: &Rx<'_>, room: RoomId, agent: AuthorId, below: u64) -> Result<Option<Kept>> {
+pub fn newest_of(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    agent: AuthorId,
+    below: u64,
+) -> Result<Option<TurnRow>> {
     db.first(
         &format!(
             "{SELECT} WHERE t.room_id = $1 AND t.agent_author_id = $2 AND t.number < $3
@@ -397,7 +406,7 @@ pub fn newest_of(db: &Rx<'_>, room: RoomId, agent: AuthorId, below: u64) -> Resu
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
+pub fn of_session(db: &ReadTx<'_>, session: SessionId) -> Result<Option<TurnRow>> {
     db.first(
         &format!(
             "{SELECT} WHERE t.session_id = $1
@@ -413,12 +422,12 @@ pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn at_work_in(db: &Rx<'_>, session: SessionId) -> Result<Option<TurnId>> {
+pub fn at_work_in(db: &ReadTx<'_>, session: SessionId) -> Result<Option<TurnId>> {
     let found = db.first(
         "SELECT m.room_turn FROM session_turns s JOIN messages m ON m.id = s.message_id
          WHERE s.session_id = $1 AND s.ended_at IS NULL",
         [session.as_bytes()],
-        |row| rows::maybe_id(row, 0, TurnId::from_bytes),
+        |row| transactions::maybe_id(row, 0, TurnId::from_bytes),
     )?;
     Ok(found.flatten())
 }
@@ -427,13 +436,13 @@ pub fn at_work_in(db: &Rx<'_>, session: SessionId) -> Result<Option<TurnId>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn session_of(db: &Rx<'_>, room: RoomId, agent: AuthorId) -> Result<Option<SessionId>> {
+pub fn session_of(db: &ReadTx<'_>, room: RoomId, agent: AuthorId) -> Result<Option<SessionId>> {
     db.first(
         "SELECT session_id FROM turns
          WHERE room_id = $1 AND agent_author_id = $2 AND session_id IS NOT NULL
          ORDER BY seq DESC, number DESC LIMIT 1",
         (room.as_bytes(), agent.as_bytes()),
-        |row| rows::id(row, 0, SessionId::from_bytes),
+        |row| transactions::id(row, 0, SessionId::from_bytes),
     )
 }
 
@@ -441,14 +450,14 @@ pub fn session_of(db: &Rx<'_>, room: RoomId, agent: AuthorId) -> Result<Option<S
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn to_cancel(db: &Rx<'_>) -> Result<Vec<Kept>> {
+pub fn to_cancel(db: &ReadTx<'_>) -> Result<Vec<TurnRow>> {
     let order = "WHERE t.to_cancel = 1 ORDER BY t.number";
     db.all(&format!("{SELECT} {order}"), [], read)
 }
 
 /// An agent that belongs to a room, as far as turns ask.
 #[derive(Clone, Debug)]
-pub struct Attendant {
+pub struct RoomAgent {
     /// Its author.
     pub author: AuthorId,
     /// Its row in the registry.
@@ -469,7 +478,7 @@ pub struct Attendant {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn attendants(db: &Rx<'_>, room: RoomId) -> Result<Vec<Attendant>> {
+pub fn attendants(db: &ReadTx<'_>, room: RoomId) -> Result<Vec<RoomAgent>> {
     db.all(
         "SELECT m.author_id, g.id, m.response_mode, g.runtime, g.retired_at, a.display_name,
            h.handle
@@ -479,10 +488,10 @@ pub fn attendants(db: &Rx<'_>, room: RoomId) -> Result<Vec<Attendant>> {
          WHERE m.room_id = $1 ORDER BY m.seen_from, m.author_id",
         [room.as_bytes()],
         |row| {
-            Ok(Attendant {
-                author: rows::id(row, 0, AuthorId::from_bytes)?,
-                agent: rows::id(row, 1, AgentId::from_bytes)?,
-                mode: word(row, 2, &ResponseMode::WORDS)?,
+            Ok(RoomAgent {
+                author: transactions::id(row, 0, AuthorId::from_bytes)?,
+                agent: transactions::id(row, 1, AgentId::from_bytes)?,
+                mode: enum_column(row, 2, &ResponseMode::WORDS)?,
                 runtime: row.get(3)?,
                 is_retired: maybe_moment(row, 4)?.is_some(),
                 name: row.get(5)?,
@@ -497,34 +506,36 @@ fn triggers(turn: &Turn) -> Vec<u8> {
     ids.flat_map(|id| *id.as_bytes()).collect()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
+fn read(row: &Row<'_>) -> rusqlite::Result<TurnRow> {
     let triggers: Vec<u8> = row.get(3)?;
     let (triggers, _) = triggers.as_chunks::<16>();
-    let limit: Option<LimitMet> = match row.get_ref(8)?.as_str_or_null()? {
-        Some(text) => Some(serde_json::from_str(text).map_err(|error| rows::unreadable(8, error))?),
+    let limit: Option<ReachedLimit> = match row.get_ref(8)?.as_str_or_null()? {
+        Some(text) => {
+            Some(serde_json::from_str(text).map_err(|error| transactions::unreadable(8, error))?)
+        }
         None => None,
     };
-    let id = rows::id(row, 0, TurnId::from_bytes)?;
-    Ok(Kept {
+    let id = transactions::id(row, 0, TurnId::from_bytes)?;
+    Ok(TurnRow {
         id,
         turn: Turn {
             id: Some(id),
-            room_id: rows::id(row, 1, RoomId::from_bytes)?,
-            agent_author_id: rows::id(row, 2, AuthorId::from_bytes)?,
+            room_id: transactions::id(row, 1, RoomId::from_bytes)?,
+            agent_author_id: transactions::id(row, 2, AuthorId::from_bytes)?,
             trigger_entry_ids: triggers.iter().copied().map(EntryId::from_bytes).collect(),
-            cascade_root_id: rows::id(row, 4, EntryId::from_bytes)?,
+            cascade_root_id: transactions::id(row, 4, EntryId::from_bytes)?,
             depth: row.get(5)?,
-            state: word(row, 6, &TurnState::WORDS)?,
-            rule: word(row, 7, &TurnRule::WORDS)?,
+            state: enum_column(row, 6, &TurnState::WORDS)?,
+            rule: enum_column(row, 7, &TurnRule::WORDS)?,
             limit,
-            session_id: rows::maybe_id(row, 9, SessionId::from_bytes)?,
-            reply_entry_id: rows::maybe_id(row, 10, EntryId::from_bytes)?,
+            session_id: transactions::maybe_id(row, 9, SessionId::from_bytes)?,
+            reply_entry_id: transactions::maybe_id(row, 10, EntryId::from_bytes)?,
             created_at: moment(row, 11)?,
             started_at: maybe_moment(row, 12)?,
             ended_at: maybe_moment(row, 13)?,
         },
         seq: count(row, 14)?,
-        thread_root: rows::maybe_id(row, 15, EntryId::from_bytes)?,
+        thread_root: transactions::maybe_id(row, 15, EntryId::from_bytes)?,
         by_person: row.get(16)?,
         due_at: maybe_moment(row, 17)?,
         taken_at: maybe_moment(row, 18)?,

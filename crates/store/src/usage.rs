@@ -2,15 +2,15 @@
 //! Source: contract 3.10.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AgentId, RoomId, SessionId},
-    usage::{Cost, GroupBy, Span, Sum, Usage},
+    usage::{Cost, GroupBy, TimeRange, Usage, UsageTotal},
 };
 use rusqlite::{Row, types::ValueRef};
 
 use crate::{
-    Rx,
-    rows::{count, unreadable},
+    ReadTx,
+    transactions::{count, unreadable},
 };
 
 /// Milliseconds of a day.
@@ -29,7 +29,7 @@ const SUMS: &str = "currency, COUNT(*), CAST(TOTAL(input_tokens) AS INTEGER),
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Sum> {
+pub fn of_session(db: &ReadTx<'_>, session: SessionId) -> Result<UsageTotal> {
     let sql = format!(
         "SELECT session_id, {SUMS} FROM session_turns
          WHERE session_id = $1 AND ended_at IS NOT NULL GROUP BY session_id, currency"
@@ -42,7 +42,7 @@ pub fn of_session(db: &Rx<'_>, session: SessionId) -> Result<Sum> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn parts(db: &Rx<'_>, span: Span, by: GroupBy) -> Result<Vec<(String, Usage)>> {
+pub fn parts(db: &ReadTx<'_>, span: TimeRange, by: GroupBy) -> Result<Vec<(String, Usage)>> {
     let key = match by {
         GroupBy::Day => "ended_at / 86400000",
         GroupBy::Session => "session_id",
@@ -65,7 +65,7 @@ fn key_of(row: &Row<'_>, by: GroupBy) -> rusqlite::Result<String> {
     Ok(match by {
         GroupBy::Day => {
             let day: i64 = row.get(0)?;
-            let moment = Moment::from_millis(day.saturating_mul(DAY_MS)).to_string();
+            let moment = Timestamp::from_millis(day.saturating_mul(DAY_MS)).to_string();
             let date = moment.split('T').next().unwrap_or_default();
             date.to_owned()
         }

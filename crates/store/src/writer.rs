@@ -14,18 +14,17 @@ use std::{
 };
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded};
-use guildhall_domain::{Error, Fault, Refusal, Result, outcome::FaultKind};
+use guildhall_domain::{Error, Fault, Refusal, Result, errors::FaultKind};
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Check, WRITES_QUEUED_MAX, check,
+    CheckDepth, WRITES_QUEUED_MAX,
     damage::Damage,
     events::{self, LogEnd},
-    faults::fault,
-    pragmas,
-    rows::Tx,
-    search,
+    integrity_check, pragmas, search,
+    sqlite_faults::fault,
+    transactions::Tx,
 };
 
 /// Jobs one commit takes at most.
@@ -44,19 +43,19 @@ const EMPTYING_AGAIN: Duration = Duration::from_secs(1);
 const VERIFYING_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A change on its way: it runs once in a savepoint of a group, and hears of the commit.
-trait Change: Send {
+trait WriteJob: Send {
     /// Makes the change.
-    fn run(&mut self, tx: &mut Tx<'_>) -> Ran;
+    fn run(&mut self, tx: &mut Tx<'_>) -> JobOutcome;
 
     /// Tells the caller, after the group's commit or its failure.
     fn tell(self: Box<Self>, committed: Result<(), Fault>);
 }
 
-type Job = Box<dyn Change>;
+type BoxedWriteJob = Box<dyn WriteJob>;
 
 /// What running a change came to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ran {
+enum JobOutcome {
     /// It stays.
     Kept,
     /// It was refused.
@@ -66,7 +65,7 @@ enum Ran {
 }
 
 /// A change with the caller who waits for it.
-struct Asked<T, F> {
+struct PendingJob<T, F> {
     /// What to do; taken when it runs.
     job: Option<F>,
     /// What it came to; `None` until it ran, and when it panicked.
@@ -74,17 +73,17 @@ struct Asked<T, F> {
     answer: oneshot::Sender<Result<T>>,
 }
 
-impl<T, F> Change for Asked<T, F>
+impl<T, F> WriteJob for PendingJob<T, F>
 where
     T: Send,
     F: FnOnce(&mut Tx<'_>) -> Result<T> + Send,
 {
-    fn run(&mut self, tx: &mut Tx<'_>) -> Ran {
+    fn run(&mut self, tx: &mut Tx<'_>) -> JobOutcome {
         self.outcome = self.job.take().map(|job| job(tx));
         match &self.outcome {
-            Some(Ok(_)) => Ran::Kept,
-            Some(Err(Error::Fault(fault))) => Ran::Failed(fault.kind),
-            Some(Err(Error::Refusal(_) | Error::Repeated(_))) | None => Ran::Refused,
+            Some(Ok(_)) => JobOutcome::Kept,
+            Some(Err(Error::Fault(fault))) => JobOutcome::Failed(fault.kind),
+            Some(Err(Error::Refusal(_) | Error::Repeated(_))) | None => JobOutcome::Refused,
         }
     }
 
@@ -98,7 +97,7 @@ where
 }
 
 pub(crate) struct Writer {
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<BoxedWriteJob>>,
     thread: Option<std::thread::JoinHandle<()>>,
     commits: Arc<AtomicU64>,
     changes: Arc<AtomicU64>,
@@ -114,7 +113,7 @@ impl Writer {
     ) -> Result<Self, Fault> {
         let (sender, jobs) = bounded(WRITES_QUEUED_MAX);
         let (commits, changes) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
-        let desk = Desk {
+        let desk = WriterState {
             path: path.to_owned(),
             connection: Some(connection),
             log,
@@ -157,7 +156,7 @@ impl Writer {
         T: Send + 'static,
         F: FnOnce(&mut Tx<'_>) -> Result<T> + Send + 'static,
     {
-        let job: Job = Box::new(Asked {
+        let job: BoxedWriteJob = Box::new(PendingJob {
             job: Some(job),
             outcome: None,
             answer,
@@ -190,7 +189,7 @@ pub(crate) fn empty_left_log(connection: &Connection) -> Result<(), Fault> {
 }
 
 /// The writer thread's own state.
-struct Desk {
+struct WriterState {
     path: PathBuf,
     /// `None` after a failed commit, until it could be reopened.
     connection: Option<Connection>,
@@ -207,8 +206,8 @@ struct Desk {
     emptying_tried: Option<Instant>,
 }
 
-impl Desk {
-    fn serve(mut self, jobs: &Receiver<Job>) {
+impl WriterState {
+    fn serve(mut self, jobs: &Receiver<BoxedWriteJob>) {
         loop {
             let first = if self.must_empty {
                 jobs.recv_timeout(EMPTYING_AGAIN)
@@ -229,7 +228,7 @@ impl Desk {
         }
     }
 
-    fn commit(&mut self, group: impl Iterator<Item = Job>) {
+    fn commit(&mut self, group: impl Iterator<Item = BoxedWriteJob>) {
         if let Err(fault) = self.damage.require_none() {
             return fail(group.collect(), &fault);
         }
@@ -268,14 +267,14 @@ impl Desk {
 
     /// Tells every caller of a group that its commit failed, and remembers what must come before
     /// the next one.
-    fn give_up(&mut self, jobs: Vec<Job>, fault: &Fault) {
+    fn give_up(&mut self, jobs: Vec<BoxedWriteJob>, fault: &Fault) {
         match fault.kind {
-            FaultKind::StoreDamaged => self.damage.notice(&Chain(fault).to_string()),
+            FaultKind::StoreDamaged => self.damage.notice(&ErrorChain(fault).to_string()),
             FaultKind::StorageIo => self.must_verify = true,
             _ => {}
         }
         tracing::error!(
-            error = Chain(fault).to_string(),
+            error = ErrorChain(fault).to_string(),
             "a commit failed; the store is reopened"
         );
         fail(jobs, fault);
@@ -368,12 +367,12 @@ fn verify(connection: &Connection) -> Result<(), Fault> {
             "readers of older pages did not end in time",
         ));
     }
-    check::require_whole(connection, Check::Quick)
+    integrity_check::require_whole(connection, CheckDepth::Quick)
 }
 
 /// Tells every caller of a group that its change failed.
-fn fail(jobs: Vec<Job>, fault: &Fault) {
-    let why = Chain(fault).to_string();
+fn fail(jobs: Vec<BoxedWriteJob>, fault: &Fault) {
+    let why = ErrorChain(fault).to_string();
     for job in jobs {
         job.tell(Err(Fault::new(fault.kind, fault.during, why.clone())));
     }
@@ -384,8 +383,8 @@ fn fail(jobs: Vec<Job>, fault: &Fault) {
 fn run_group(
     connection: &Connection,
     log: &mut LogEnd,
-    group: impl Iterator<Item = Job>,
-    taken: &mut Vec<Job>,
+    group: impl Iterator<Item = BoxedWriteJob>,
+    taken: &mut Vec<BoxedWriteJob>,
 ) -> Result<bool, Fault> {
     let mut forgets = false;
     let begun = statement(connection, "BEGIN IMMEDIATE");
@@ -410,7 +409,7 @@ fn run_group(
 
 /// Answers before the commit, and waits until the answers have come: what no server may do.
 #[cfg(feature = "acknowledge-early")]
-fn acknowledge_early(taken: &mut Vec<Job>) {
+fn acknowledge_early(taken: &mut Vec<BoxedWriteJob>) {
     const BEFORE_COMMIT: Duration = Duration::from_millis(20);
     for job in taken.drain(..) {
         job.tell(Ok(()));
@@ -420,7 +419,11 @@ fn acknowledge_early(taken: &mut Vec<Job>) {
 
 /// Runs one job in its savepoint, which a refusal or panic takes back. Says whether old pages
 /// must be forgotten.
-fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> Result<bool, Fault> {
+fn run_job(
+    connection: &Connection,
+    log: &mut LogEnd,
+    job: &mut dyn WriteJob,
+) -> Result<bool, Fault> {
     statement(connection, "SAVEPOINT job")?;
     let mut end = *log;
     let mut forgets = false;
@@ -440,7 +443,7 @@ fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> R
             why,
         ));
     }
-    if let Ok(Ran::Failed(kind)) = ran
+    if let Ok(JobOutcome::Failed(kind)) = ran
         && (connection.is_autocommit() || kind == FaultKind::StorageIo)
     {
         // On a full disk the engine gives up the whole transaction, not the statement alone.
@@ -450,7 +453,7 @@ fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> R
             "the transaction was given up",
         ));
     }
-    if matches!(ran, Ok(Ran::Kept)) {
+    if matches!(ran, Ok(JobOutcome::Kept)) {
         *log = end;
     } else {
         statement(connection, "ROLLBACK TO job")?;
@@ -459,7 +462,7 @@ fn run_job(connection: &Connection, log: &mut LogEnd, job: &mut dyn Change) -> R
         tracing::error!("a change panicked; it was rolled back");
     }
     statement(connection, "RELEASE job")?;
-    Ok(forgets && matches!(ran, Ok(Ran::Kept)))
+    Ok(forgets && matches!(ran, Ok(JobOutcome::Kept)))
 }
 
 fn statement(connection: &Connection, sql: &str) -> Result<(), Fault> {
@@ -491,9 +494,9 @@ pub(crate) fn connect(path: &Path) -> Result<Connection, Fault> {
 }
 
 /// A fault with everything beneath it, on one line.
-struct Chain<'a>(&'a Fault);
+struct ErrorChain<'a>(&'a Fault);
 
-impl std::fmt::Display for Chain<'_> {
+impl std::fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.0)?;
         let mut source = std::error::Error::source(self.0);

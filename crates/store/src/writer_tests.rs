@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use guildhall_domain::{Error, Moment, Refusal, events::Event, ids::TokenId};
+use guildhall_domain::{Error, Refusal, Timestamp, events::Event, ids::AgentTokenId};
 use guildhall_world::scratch::Scratch;
 
 use super::*;
 use crate::{Store, events as log};
 
-const NOW: Moment = Moment::from_millis(1_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000);
 
 fn open(scratch: &Scratch) -> Arc<Store> {
     Arc::new(Store::open(&scratch.path().join("test.sqlite")).unwrap())
@@ -19,7 +19,7 @@ fn event(n: u64) -> Event {
     bytes[..8].copy_from_slice(&n.to_be_bytes());
     Event::AgentTokenRevoked {
         agent_id: guildhall_domain::ids::AgentId::from_bytes([1; 16]),
-        token_id: TokenId::from_bytes(bytes),
+        token_id: AgentTokenId::from_bytes(bytes),
     }
 }
 
@@ -196,7 +196,7 @@ async fn an_answer_leaves_after_the_commit_and_the_head_before_the_answer() {
             "another connection sees what was answered"
         );
     }
-    assert!(store.written().commits >= 1 && store.written().events == 50);
+    assert!(store.write_counts().commits >= 1 && store.write_counts().events == 50);
 }
 
 #[tokio::test]

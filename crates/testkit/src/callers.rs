@@ -18,13 +18,13 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::{answers::Answer, soon};
+use crate::{responses::TestResponse, soon};
 
 /// Where the hall listens now; a restart moves it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Address(pub(crate) Arc<AtomicU16>);
+pub(crate) struct HallAddress(pub(crate) Arc<AtomicU16>);
 
-impl Address {
+impl HallAddress {
     pub(crate) fn socket(&self) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, self.0.load(Ordering::SeqCst)).into()
     }
@@ -32,8 +32,8 @@ impl Address {
 
 /// Somebody who asks.
 #[derive(Clone, Debug)]
-pub struct Caller {
-    address: Address,
+pub struct TestCaller {
+    address: HallAddress,
     source: Ipv4Addr,
     headers: Vec<(String, String)>,
     /// What the cookie of its sign-in holds; `""` for who has none.
@@ -43,8 +43,8 @@ pub struct Caller {
     token: String,
 }
 
-impl Caller {
-    pub(crate) fn new(address: Address, source: Ipv4Addr, author: String) -> Self {
+impl TestCaller {
+    pub(crate) fn new(address: HallAddress, source: Ipv4Addr, author: String) -> Self {
         Self {
             address,
             source,
@@ -57,7 +57,7 @@ impl Caller {
     }
 
     /// The same at another listener of its server, showing the cookie of the one it asked before.
-    pub(crate) fn asking(mut self, listener: &Address) -> Self {
+    pub(crate) fn at_listener(mut self, listener: &HallAddress) -> Self {
         if !self.cookie.is_empty() {
             let cookie = format!("guildhall_{}={}", self.address.socket().port(), self.cookie);
             self.cookie.clear();
@@ -83,7 +83,7 @@ impl Caller {
     pub(crate) fn being_agent(mut self, agent: &str, token: &str) -> Self {
         agent.clone_into(&mut self.agent);
         token.clone_into(&mut self.token);
-        self.showing(token)
+        self.with_agent_token(token)
     }
 
     /// The same, with one more header on every request.
@@ -95,7 +95,7 @@ impl Caller {
 
     /// The same, showing this agent token and no other.
     #[must_use]
-    pub fn showing(mut self, token: &str) -> Self {
+    pub fn with_agent_token(mut self, token: &str) -> Self {
         self.headers.retain(|(name, _)| name != "x-service-agent");
         token.clone_into(&mut self.token);
         self.with("x-service-agent", token)
@@ -103,7 +103,7 @@ impl Caller {
 
     /// The same at the server's own computer, showing no cookie.
     #[must_use]
-    pub fn at_this_computer(mut self) -> Self {
+    pub fn on_loopback(mut self) -> Self {
         self.cookie.clear();
         self.at(Ipv4Addr::LOCALHOST)
     }
@@ -146,8 +146,8 @@ impl Caller {
     }
 
     /// Begins a request.
-    pub fn ask(&self, method: &str, path: &str) -> Ask {
-        Ask {
+    pub fn ask(&self, method: &str, path: &str) -> TestRequest {
+        TestRequest {
             caller: self.clone(),
             method: method.to_owned(),
             path: path.to_owned(),
@@ -157,42 +157,42 @@ impl Caller {
     }
 
     /// `GET`.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.ask("GET", path).send().await
     }
 
     /// `HEAD`.
-    pub async fn head(&self, path: &str) -> Answer {
+    pub async fn head(&self, path: &str) -> TestResponse {
         self.ask("HEAD", path).send().await
     }
 
     /// `DELETE`.
-    pub async fn delete(&self, path: &str) -> Answer {
+    pub async fn delete(&self, path: &str) -> TestResponse {
         self.ask("DELETE", path).send().await
     }
 
     /// `POST` of a JSON body.
-    pub async fn post(&self, path: &str, body: Value) -> Answer {
+    pub async fn post(&self, path: &str, body: Value) -> TestResponse {
         self.ask("POST", path).json(&body).send().await
     }
 
     /// `PATCH` with a JSON body.
-    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub async fn patch(&self, path: &str, body: Value) -> TestResponse {
         self.ask("PATCH", path).json(&body).send().await
     }
 
-    /// [`Ask::approved`] of a `POST` of a JSON body.
-    pub async fn post_approved(&self, path: &str, body: Value) -> Answer {
+    /// [`TestRequest::approved`] of a `POST` of a JSON body.
+    pub async fn post_approved(&self, path: &str, body: Value) -> TestResponse {
         self.ask("POST", path).json(&body).approved().await
     }
 
-    /// [`Ask::approved`] of a `PATCH` with a JSON body.
-    pub async fn patch_approved(&self, path: &str, body: Value) -> Answer {
+    /// [`TestRequest::approved`] of a `PATCH` with a JSON body.
+    pub async fn patch_approved(&self, path: &str, body: Value) -> TestResponse {
         self.ask("PATCH", path).json(&body).approved().await
     }
 
     /// `PUT` of a JSON body.
-    pub async fn put(&self, path: &str, body: Value) -> Answer {
+    pub async fn put(&self, path: &str, body: Value) -> TestResponse {
         self.ask("PUT", path).json(&body).send().await
     }
 
@@ -222,8 +222,8 @@ impl Caller {
 
 /// A request that is not sent yet.
 #[derive(Clone, Debug)]
-pub struct Ask {
-    caller: Caller,
+pub struct TestRequest {
+    caller: TestCaller,
     method: String,
     path: String,
     headers: Vec<(String, String)>,
@@ -231,13 +231,13 @@ pub struct Ask {
 }
 
 /// A connection that lives as long as its answer is read.
-pub(crate) struct Opened {
+pub(crate) struct TestConnection {
     pub(crate) response: Response<Incoming>,
     pub(crate) driver: JoinSet<()>,
     pub(crate) asked: String,
 }
 
-impl Ask {
+impl TestRequest {
     /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
@@ -260,13 +260,13 @@ impl Ask {
     }
 
     /// Sends the request and reads the whole answer; of a stream only its head.
-    pub async fn send(self) -> Answer {
+    pub async fn send(self) -> TestResponse {
         self.begin().await.read().await
     }
 
     /// Sends a request that needs a card, has its caller say yes to what the card shows, and sends
     /// it again; a refusal is answered as it came.
-    pub async fn approved(self) -> Answer {
+    pub async fn approved(self) -> TestResponse {
         let first = self.clone().header("prefer", "wait=0").send().await;
         if first.status >= 400 {
             return first;
@@ -283,11 +283,11 @@ impl Ask {
     }
 
     /// Sends the request and reads nothing but the head of the answer yet.
-    pub async fn begin(self) -> Unread {
-        Unread(self.open().await)
+    pub async fn begin(self) -> UnreadResponse {
+        UnreadResponse(self.open().await)
     }
     /// Sends the request and reads the head of the answer.
-    pub(crate) async fn open(self) -> Opened {
+    pub(crate) async fn open(self) -> TestConnection {
         let asked = format!("{} {}", self.method, self.path);
         let mut request = Request::builder()
             .method(self.method.as_str())
@@ -307,7 +307,7 @@ impl Ask {
         let response = soon(&asked, sender.send_request(request))
             .await
             .unwrap_or_else(|error| panic!("{asked}: {error}"));
-        Opened {
+        TestConnection {
             response,
             driver,
             asked,
@@ -316,12 +316,12 @@ impl Ask {
 }
 
 /// An answer whose body waits to be read; dropping it closes its connection.
-pub struct Unread(Opened);
+pub struct UnreadResponse(TestConnection);
 
-impl Unread {
+impl UnreadResponse {
     /// Reads the whole answer; of a stream only its head.
-    pub async fn read(self) -> Answer {
-        let Opened {
+    pub async fn read(self) -> TestResponse {
+        let TestConnection {
             response,
             driver,
             asked,
@@ -332,11 +332,11 @@ impl Unread {
             .get("content-type")
             .is_some_and(|kind| kind == "text/event-stream");
         if is_stream {
-            return Answer::new(asked, head.status.as_u16(), head.headers, Bytes::new());
+            return TestResponse::new(asked, head.status.as_u16(), head.headers, Bytes::new());
         }
         let whole = soon(&format!("the body of {asked}"), body.collect()).await;
         let bytes = whole.expect("a whole body").to_bytes();
         drop(driver);
-        Answer::new(asked, head.status.as_u16(), head.headers, bytes)
+        TestResponse::new(asked, head.status.as_u16(), head.headers, bytes)
     }
 }

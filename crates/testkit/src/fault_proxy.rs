@@ -13,11 +13,11 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::incoming::Incoming;
+use crate::received_request::ReceivedRequest;
 
 /// Where the way of one request breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum ConnectionCut {
     /// Nowhere; the service answers with this status and these headers, each with its line's end.
     None(u16, &'static str),
     /// Before anything of it is read.
@@ -33,7 +33,7 @@ pub enum Cut {
 pub struct FaultProxy {
     address: SocketAddr,
     /// What becomes of the next connections; those behind them are answered 200.
-    cuts: Arc<Mutex<VecDeque<Cut>>>,
+    cuts: Arc<Mutex<VecDeque<ConnectionCut>>>,
     /// The requests that the service had whole, each with its head.
     seen: Arc<Mutex<Vec<String>>>,
     serving: JoinHandle<()>,
@@ -51,7 +51,7 @@ impl FaultProxy {
     pub async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
-        let cuts: Arc<Mutex<VecDeque<Cut>>> = Arc::default();
+        let cuts: Arc<Mutex<VecDeque<ConnectionCut>>> = Arc::default();
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let (next, noted) = (Arc::clone(&cuts), Arc::clone(&seen));
         let serving = tokio::spawn(async move {
@@ -60,7 +60,7 @@ impl FaultProxy {
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .pop_front();
-                serve(stream, cut.unwrap_or(Cut::None(200, "")), &noted).await;
+                serve(stream, cut.unwrap_or(ConnectionCut::None(200, "")), &noted).await;
             }
         });
         Self {
@@ -77,7 +77,7 @@ impl FaultProxy {
     }
 
     /// What becomes of the next requests, in this order.
-    pub fn then(&self, cuts: &[Cut]) {
+    pub fn push_cut(&self, cuts: &[ConnectionCut]) {
         let mut next = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         next.extend(cuts);
     }
@@ -95,22 +95,23 @@ impl Drop for FaultProxy {
 }
 
 /// Serves one request; every connection has one.
-async fn serve(mut stream: TcpStream, cut: Cut, seen: &Mutex<Vec<String>>) {
+async fn serve(mut stream: TcpStream, cut: ConnectionCut, seen: &Mutex<Vec<String>>) {
     match cut {
-        Cut::Before => {}
-        Cut::Within => {
+        ConnectionCut::Before => {}
+        ConnectionCut::Within => {
             let mut some = [0; 10];
             // That is enough to know that something was sent.
             let _ = stream.read_exact(&mut some).await;
         }
-        Cut::After | Cut::None(..) => {
-            let Some(Incoming { head, .. }) = Incoming::read(&mut stream).await else {
+        ConnectionCut::After | ConnectionCut::None(..) => {
+            let Some(ReceivedRequest { head, .. }) = ReceivedRequest::read(&mut stream).await
+            else {
                 return;
             };
             seen.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(head.to_lowercase());
-            if let Cut::None(status, headers) = cut {
+            if let ConnectionCut::None(status, headers) = cut {
                 let body = r#"{"ok":true}"#;
                 let answer = format!(
                     "HTTP/1.1 {status} Said\r\nContent-Type: application/json\r\n\

@@ -8,28 +8,28 @@
     reason = "a test stops at the first thing that is not as it should be"
 )]
 
-mod answers;
-mod asks;
+mod approval_requests;
 mod callers;
+mod event_log;
 pub mod fault_proxy;
-mod forms;
-mod frames;
-mod gated;
-mod hall;
-mod incoming;
-mod log;
+mod interactions;
+mod multipart;
 mod packed;
-mod raw;
+mod raw_http;
+mod received_request;
+mod responses;
+mod stream_client;
 pub mod stripe_stub;
+mod test_hall;
 
-pub use answers::Answer;
-pub use asks::{Waiting, call, usual_options};
-pub use callers::{Ask, Caller, Unread};
-pub use forms::{BOUNDARY, File, form};
-pub use frames::{Frame, Socket, Stream};
-pub use hall::{LOCAL_TOKEN, Options, PASSWORD, TestHall};
-pub use log::{APPROVED, Cell, EventLog, Table, columns, first_column, tables_of};
+pub use callers::{TestCaller, TestRequest, UnreadResponse};
+pub use event_log::{APPROVED, Cell, EventLog, Table, columns, first_column, tables_of};
+pub use interactions::{OpenInteraction, call, usual_options};
+pub use multipart::{BOUNDARY, UploadFile, form};
 pub use packed::{compress, decompress, pack, unpack};
+pub use responses::TestResponse;
+pub use stream_client::{SseClient, StreamFrame, WebSocketClient};
+pub use test_hall::{HallOptions, LOCAL_TOKEN, PASSWORD, TestHall};
 
 use std::{future::Future, time::Duration};
 

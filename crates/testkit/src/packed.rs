@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::log::checkpoint;
+use crate::event_log::checkpoint;
 
 /// The database and what SQLite keeps beside it while it is open.
 const DATABASE: &str = "guildhall.sqlite";

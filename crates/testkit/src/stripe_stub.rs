@@ -14,11 +14,11 @@ use tokio::{
 };
 use url::form_urlencoded;
 
-use crate::incoming::Incoming;
+use crate::received_request::ReceivedRequest;
 
 /// What goes wrong with one request of the payment service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Play {
+pub enum StripeFault {
     /// Nothing.
     Well,
     /// It says no with this status.
@@ -35,7 +35,7 @@ pub enum Play {
 
 /// A request as the payment service saw it.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct RecordedRequest {
     /// Its method and address.
     pub line: String,
     /// Its headers, their names in small letters.
@@ -46,7 +46,7 @@ pub struct Seen {
     pub answer: (u16, Value),
 }
 
-impl Seen {
+impl RecordedRequest {
     /// A field of its body.
     pub fn field(&self, name: &str) -> Option<&str> {
         let found = self.form.iter().find(|(known, _)| known == name);
@@ -70,9 +70,9 @@ impl Seen {
 }
 
 #[derive(Debug, Default)]
-struct Books {
-    seen: Vec<Seen>,
-    plays: VecDeque<Play>,
+struct StripeStubState {
+    seen: Vec<RecordedRequest>,
+    plays: VecDeque<StripeFault>,
     /// By idempotency key, as Stripe keeps what it began to do: failures of its own too.
     kept: HashMap<String, (u16, Value)>,
     customers: usize,
@@ -83,7 +83,7 @@ struct Books {
 pub struct StripeStub {
     /// Where it answers.
     pub url: String,
-    books: Arc<Mutex<Books>>,
+    books: Arc<Mutex<StripeStubState>>,
     serving: JoinHandle<()>,
 }
 
@@ -105,7 +105,7 @@ impl StripeStub {
     pub async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let books: Arc<Mutex<Books>> = Arc::default();
+        let books: Arc<Mutex<StripeStubState>> = Arc::default();
         let shared = Arc::clone(&books);
         let serving = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -124,7 +124,7 @@ impl StripeStub {
     ///
     /// # Panics
     /// When a request made it panic.
-    pub fn then(&self, plays: &[Play]) {
+    pub fn then(&self, plays: &[StripeFault]) {
         self.books.lock().unwrap().plays.extend(plays);
     }
 
@@ -132,7 +132,7 @@ impl StripeStub {
     ///
     /// # Panics
     /// When a request made it panic.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<RecordedRequest> {
         std::mem::take(&mut self.books.lock().unwrap().seen)
     }
 
@@ -145,22 +145,22 @@ impl StripeStub {
     }
 }
 
-async fn serve(mut stream: TcpStream, books: Arc<Mutex<Books>>) {
+async fn serve(mut stream: TcpStream, books: Arc<Mutex<StripeStubState>>) {
     let Some(mut seen) = request(&mut stream).await else {
         return;
     };
     let (play, (status, body)) = {
         let mut books = books.lock().unwrap();
-        let play = books.plays.pop_front().unwrap_or(Play::Well);
+        let play = books.plays.pop_front().unwrap_or(StripeFault::Well);
         let answer = books.answer(&seen, play);
         seen.answer = answer.clone();
         books.seen.push(seen);
         (play, answer)
     };
     let retry = match play {
-        Play::HangUp => return,
-        Play::Silence => return drained(stream).await,
-        Play::Later(seconds) => format!("Retry-After: {seconds}\r\n"),
+        StripeFault::HangUp => return,
+        StripeFault::Silence => return drained(stream).await,
+        StripeFault::Later(seconds) => format!("Retry-After: {seconds}\r\n"),
         _ => String::new(),
     };
     let body = body.to_string();
@@ -180,17 +180,17 @@ async fn drained(mut stream: TcpStream) {
     while stream.read(&mut rest).await.is_ok_and(|count| count > 0) {}
 }
 
-impl Books {
-    fn answer(&mut self, seen: &Seen, play: Play) -> (u16, Value) {
+impl StripeStubState {
+    fn answer(&mut self, seen: &RecordedRequest, play: StripeFault) -> (u16, Value) {
         let key = seen.headers.get("idempotency-key").cloned();
         if let Some(kept) = key.as_ref().and_then(|key| self.kept.get(key)) {
             return kept.clone();
         }
         let answer = match play {
-            Play::Refuse(status) => (status, error(status)),
-            Play::Later(_) => return (429, error(429)),
-            Play::Mislead(url) => (200, json!({"id": "cs_1", "url": url})),
-            Play::Well | Play::HangUp | Play::Silence => self.well(seen),
+            StripeFault::Refuse(status) => (status, error(status)),
+            StripeFault::Later(_) => return (429, error(429)),
+            StripeFault::Mislead(url) => (200, json!({"id": "cs_1", "url": url})),
+            StripeFault::Well | StripeFault::HangUp | StripeFault::Silence => self.well(seen),
         };
         // What it refuses before it begins is looked at anew each time.
         let is_begun = !matches!(answer.0, 400 | 401 | 403 | 409);
@@ -200,7 +200,7 @@ impl Books {
         answer
     }
 
-    fn well(&mut self, seen: &Seen) -> (u16, Value) {
+    fn well(&mut self, seen: &RecordedRequest) -> (u16, Value) {
         if !seen
             .headers
             .get("authorization")
@@ -267,8 +267,8 @@ fn prices(query: &str) -> Value {
 }
 
 /// Reads a request to its end; `None` when it never came whole.
-async fn request(stream: &mut TcpStream) -> Option<Seen> {
-    let Incoming { head, body } = Incoming::read(stream).await?;
+async fn request(stream: &mut TcpStream) -> Option<RecordedRequest> {
+    let ReceivedRequest { head, body } = ReceivedRequest::read(stream).await?;
     let mut lines = head.lines();
     let line = lines.next()?.strip_suffix(" HTTP/1.1")?.to_owned();
     let headers: HashMap<String, String> = lines
@@ -276,7 +276,7 @@ async fn request(stream: &mut TcpStream) -> Option<Seen> {
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
         .collect();
     let form = form_urlencoded::parse(&body).into_owned().collect();
-    Some(Seen {
+    Some(RecordedRequest {
         line,
         headers,
         form,

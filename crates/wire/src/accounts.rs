@@ -1,14 +1,14 @@
 //! Accounts on the wire. Source: contract 1.4, "Accounts, sessions, keys".
 
 use guildhall_domain::{
-    Moment,
-    accounts::{self, Password, Registration},
+    Timestamp,
+    accounts::{self, Password, RegistrationRequest},
     ids::{AccountId, AuthorId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// What an account may do here.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -40,7 +40,7 @@ pub struct Account {
     pub author_id: AuthorId,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
 impl From<accounts::Account> for Account {
@@ -73,7 +73,7 @@ pub struct Accounts {
 /// Makes the first account; without `Debug`, because it holds secrets.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Register {
+pub struct RegisterOwner {
     /// An e-mail address; nothing is ever sent there.
     #[schema(example = "ada@example.org")]
     pub email: String,
@@ -88,7 +88,7 @@ pub struct Register {
     pub setup_code: String,
 }
 
-impl Ask for Register {
+impl FromFields for RegisterOwner {
     fn read(fields: &mut Fields) -> Self {
         Self {
             email: fields.text("email"),
@@ -99,8 +99,8 @@ impl Ask for Register {
     }
 }
 
-impl From<Register> for Registration {
-    fn from(ask: Register) -> Self {
+impl From<RegisterOwner> for RegistrationRequest {
+    fn from(ask: RegisterOwner) -> Self {
         Self {
             email: ask.email,
             password: Password::new(ask.password),
@@ -122,7 +122,7 @@ pub struct AddAccount {
     pub display_name: String,
 }
 
-impl Ask for AddAccount {
+impl FromFields for AddAccount {
     fn read(fields: &mut Fields) -> Self {
         Self {
             email: fields.text("email"),

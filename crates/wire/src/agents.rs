@@ -1,7 +1,7 @@
 //! Agents on the wire. Source: contract 3.2.
 
 use guildhall_domain::{
-    Moment, agents,
+    Timestamp, agents,
     authors::Handle,
     ids::{AgentId, AuthorId},
 };
@@ -9,8 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
     members::{ResponseMode, maybe_mode},
+    request_fields::{Fields, FromFields},
 };
 
 /// Whether an agent can work.
@@ -73,10 +73,10 @@ pub struct Agent {
     pub live_process: bool,
     /// When it was registered.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When a field last changed.
     #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 impl From<agents::Agent> for Agent {
@@ -147,7 +147,7 @@ pub struct RegisterAgent {
     pub acknowledged_autonomy: Option<bool>,
 }
 
-impl Ask for RegisterAgent {
+impl FromFields for RegisterAgent {
     fn read(fields: &mut Fields) -> Self {
         Self {
             name: fields.text("name"),
@@ -185,7 +185,7 @@ impl From<RegisterAgent> for agents::NewAgent {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"description": "Looks after the site", "responseMode": "always"}))]
-pub struct ChangeAgent {
+pub struct UpdateAgent {
     /// 1..64 characters.
     #[schema(nullable = false)]
     pub name: Option<String>,
@@ -213,7 +213,7 @@ pub struct ChangeAgent {
     pub acknowledged_autonomy: Option<bool>,
 }
 
-impl Ask for ChangeAgent {
+impl FromFields for UpdateAgent {
     fn read(fields: &mut Fields) -> Self {
         Self {
             name: fields.maybe_text("name"),
@@ -228,8 +228,8 @@ impl Ask for ChangeAgent {
     }
 }
 
-impl From<ChangeAgent> for agents::AgentPatch {
-    fn from(ask: ChangeAgent) -> Self {
+impl From<UpdateAgent> for agents::AgentPatch {
+    fn from(ask: UpdateAgent) -> Self {
         Self {
             name: ask.name,
             description: ask.description,

@@ -1,7 +1,7 @@
 //! Approvals on the wire. Source: contract 4.5.
 
 use guildhall_domain::{
-    Moment, approvals as rules,
+    Timestamp, approvals as rules,
     ids::{AgentId, ApprovalId, RoomId, SessionId},
 };
 use serde::Serialize;
@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 
 use crate::{
     authors::AuthorSummary,
-    fields::{Ask, Fields},
+    request_fields::{Fields, FromFields},
 };
 
-macro_rules! words {
+macro_rules! wire_enums {
     ($($(#[$doc:meta])* $name:ident = $from:path { $($(#[$inner:meta])* $variant:ident,)+ })+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -41,9 +41,9 @@ macro_rules! words {
     )+};
 }
 
-pub(crate) use words;
+pub(crate) use wire_enums;
 
-words! {
+wire_enums! {
     /// What an approval is about.
     ApprovalKind = rules::ApprovalKind {
         /// A deed that a program or an agent asked for.
@@ -73,7 +73,7 @@ words! {
         Consumed,
     }
     /// What a deed costs if it was wrong.
-    Tier = rules::Tier {
+    RiskTier = rules::RiskTier {
         /// It reads only.
         Observe,
         /// It can be undone.
@@ -82,7 +82,7 @@ words! {
         Destructive,
     }
     /// Why a gated request does not run now.
-    Reason = rules::Reason {
+    ApprovalRequiredReason = rules::ApprovalRequiredReason {
         /// It was not asked for before.
         NoApproval,
         /// A person has yet to decide.
@@ -117,7 +117,7 @@ pub struct Approval {
     /// One line above the card.
     pub title: String,
     /// What the deed costs if it was wrong.
-    pub tier: Tier,
+    pub tier: RiskTier,
     /// One line of this very deed, at most 500 characters.
     pub summary: String,
     /// What is to be shown; of a session's ask its members.
@@ -140,19 +140,19 @@ pub struct Approval {
     pub room_id: Option<RoomId>,
     /// When it was asked.
     #[schema(value_type = String, format = DateTime)]
-    pub requested_at: Moment,
+    pub requested_at: Timestamp,
     /// Until when it may be decided, and once it is granted used.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When nobody had answered for a while.
     #[schema(required = true, value_type = Option<String>)]
-    pub parked_at: Option<Moment>,
+    pub parked_at: Option<Timestamp>,
     /// When a person decided.
     #[schema(required = true, value_type = Option<String>)]
-    pub decided_at: Option<Moment>,
+    pub decided_at: Option<Timestamp>,
     /// When a yes was used.
     #[schema(required = true, value_type = Option<String>)]
-    pub consumed_at: Option<Moment>,
+    pub consumed_at: Option<Timestamp>,
     /// Who decided.
     #[schema(required = true)]
     pub decided_by: Option<AuthorSummary>,
@@ -202,7 +202,7 @@ pub struct Approvals {
 
 /// An approval after a decision.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Decided {
+pub struct DecidedApproval {
     /// Always true.
     #[schema(example = true)]
     pub ok: bool,
@@ -210,7 +210,7 @@ pub struct Decided {
     pub approval: Approval,
 }
 
-impl From<rules::Approval> for Decided {
+impl From<rules::Approval> for DecidedApproval {
     fn from(approval: rules::Approval) -> Self {
         Self {
             ok: true,
@@ -221,13 +221,13 @@ impl From<rules::Approval> for Decided {
 
 /// Says yes to what was shown.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Grant {
+pub struct GrantApproval {
     /// The digest of the card that was drawn, 64 hex digits.
     #[schema(example = "5f1d8c0f4a2be6973cd08e41b7a95d2263f0c4e8a91b7d56e20f3c8495a7b1d6")]
     pub digest: String,
 }
 
-impl Ask for Grant {
+impl FromFields for GrantApproval {
     fn read(fields: &mut Fields) -> Self {
         Self {
             digest: fields.text("digest"),
@@ -243,7 +243,7 @@ pub struct DenyApproval {
     pub reason: Option<String>,
 }
 
-impl Ask for DenyApproval {
+impl FromFields for DenyApproval {
     fn read(fields: &mut Fields) -> Self {
         Self {
             reason: fields.maybe_text("reason"),
@@ -255,7 +255,7 @@ impl Ask for DenyApproval {
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct WithdrawApproval {}
 
-impl Ask for WithdrawApproval {
+impl FromFields for WithdrawApproval {
     fn read(_fields: &mut Fields) -> Self {
         Self {}
     }
@@ -264,14 +264,14 @@ impl Ask for WithdrawApproval {
 /// Always `approval_required`.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum RequiredStatus {
+pub enum ApprovalRequiredStatus {
     /// A person must allow it first.
     ApprovalRequired,
 }
 
 /// How a gated request is sent again.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Retry {
+pub struct RetryInstructions {
     /// The header that carries the token.
     #[schema(example = "X-Service-Approval")]
     pub header: &'static str,
@@ -287,14 +287,14 @@ pub struct Retry {
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequired {
     /// Always `approval_required`.
-    pub status: RequiredStatus,
+    pub status: ApprovalRequiredStatus,
     /// The deed.
     #[schema(example = "mcp.add")]
     pub capability: String,
     /// One line for people.
     pub title: String,
     /// What the deed costs if it was wrong.
-    pub tier: Tier,
+    pub tier: RiskTier,
     /// What the person decides on.
     #[schema(value_type = String)]
     pub approval_id: ApprovalId,
@@ -302,24 +302,24 @@ pub struct ApprovalRequired {
     pub approval_token: String,
     /// Until when it may be decided, and once it is granted used.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// Why it does not run now.
-    pub reason: Reason,
+    pub reason: ApprovalRequiredReason,
     /// The same in a sentence.
     pub message: &'static str,
     /// How to go on.
-    pub retry: Retry,
+    pub retry: RetryInstructions,
 }
 
-impl From<rules::Required> for ApprovalRequired {
-    fn from(required: rules::Required) -> Self {
-        let rules::Required {
+impl From<rules::ApprovalRequirement> for ApprovalRequired {
+    fn from(required: rules::ApprovalRequirement) -> Self {
+        let rules::ApprovalRequirement {
             approval,
             token,
             reason,
         } = required;
         Self {
-            status: RequiredStatus::ApprovalRequired,
+            status: ApprovalRequiredStatus::ApprovalRequired,
             capability: approval.capability,
             title: approval.title,
             tier: approval.tier.into(),
@@ -327,8 +327,8 @@ impl From<rules::Required> for ApprovalRequired {
             approval_token: token.reveal().to_owned(),
             expires_at: approval.expires_at,
             reason: reason.into(),
-            message: reason.sentence(),
-            retry: Retry {
+            message: reason.message(),
+            retry: RetryInstructions {
                 header: "X-Service-Approval",
                 argument: "approvalToken",
                 instructions: "Send exactly the same request again with this token once a person has approved it; a request that is held is answered as soon as they decide.",

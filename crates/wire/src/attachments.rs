@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 /// How a file may be shown before it is opened.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Preview {
+pub enum PreviewKind {
     /// As a picture.
     Image,
 }
@@ -38,7 +38,7 @@ pub struct Attachment {
     pub sha256: String,
     /// `image` or null, by its bytes.
     #[schema(required = true)]
-    pub preview: Option<Preview>,
+    pub preview: Option<PreviewKind>,
     /// Where it is served.
     pub url: String,
 }
@@ -53,7 +53,7 @@ impl From<attachments::Attachment> for Attachment {
             size: attachment.size,
             sha256: attachment.sha256.to_string(),
             preview: attachment.preview.map(|preview| match preview {
-                attachments::Preview::Image => Preview::Image,
+                attachments::Preview::Image => PreviewKind::Image,
             }),
             url: attachment.url,
         }
@@ -62,7 +62,7 @@ impl From<attachments::Attachment> for Attachment {
 
 /// Uploads files: all of them or none.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Upload {
+pub struct UploadAttachments {
     /// 1..10 files, each at most 10 MiB.
     #[schema(value_type = Vec<String>, format = Binary)]
     pub files: Vec<Vec<u8>>,
@@ -70,12 +70,12 @@ pub struct Upload {
 
 /// What an upload led to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Uploaded {
+pub struct UploadedAttachments {
     /// In the order sent; posted within a day, or gone.
     pub attachments: Vec<Attachment>,
 }
 
-impl From<Vec<attachments::Attachment>> for Uploaded {
+impl From<Vec<attachments::Attachment>> for UploadedAttachments {
     fn from(attachments: Vec<attachments::Attachment>) -> Self {
         Self {
             attachments: attachments.into_iter().map(Into::into).collect(),

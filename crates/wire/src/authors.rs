@@ -1,15 +1,15 @@
 //! Authors and handles on the wire. Source: spec, "Author"; contract 2.1.
 
 use guildhall_domain::{
-    Moment,
-    authors::{self, Handle, ReservedHandle},
+    Timestamp,
+    authors::{self, Handle},
     ids::{AgentId, AuthorId},
     members,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// What kind of author it is.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -132,16 +132,16 @@ pub struct Authors {
 /// A handle an author gave up and may take back.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reserved {
+pub struct ReservedHandle {
     /// The handle.
     pub handle: String,
     /// When it was released.
     #[schema(value_type = String, format = DateTime)]
-    pub released_at: Moment,
+    pub released_at: Timestamp,
 }
 
-impl From<ReservedHandle> for Reserved {
-    fn from(reserved: ReservedHandle) -> Self {
+impl From<authors::ReservedHandle> for ReservedHandle {
+    fn from(reserved: authors::ReservedHandle) -> Self {
         Self {
             handle: reserved.handle.into(),
             released_at: reserved.released_at,
@@ -155,7 +155,7 @@ pub struct Handles {
     /// `""` when none.
     pub current: String,
     /// Newest release first.
-    pub reserved: Vec<Reserved>,
+    pub reserved: Vec<ReservedHandle>,
 }
 
 /// Sets or clears a handle.
@@ -166,7 +166,7 @@ pub struct SetHandle {
     pub handle: String,
 }
 
-impl Ask for SetHandle {
+impl FromFields for SetHandle {
     fn read(fields: &mut Fields) -> Self {
         Self {
             handle: fields.text("handle"),
@@ -178,7 +178,7 @@ impl Ask for SetHandle {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"displayName": "Ada", "emoji": "🦉", "color": "#336699"}))]
-pub struct ChangeAuthor {
+pub struct UpdateAuthor {
     /// 1..80 characters.
     #[schema(nullable = false)]
     pub display_name: Option<String>,
@@ -193,7 +193,7 @@ pub struct ChangeAuthor {
     pub image_url: Option<String>,
 }
 
-impl Ask for ChangeAuthor {
+impl FromFields for UpdateAuthor {
     fn read(fields: &mut Fields) -> Self {
         Self {
             display_name: fields.maybe_text("displayName"),
@@ -204,8 +204,8 @@ impl Ask for ChangeAuthor {
     }
 }
 
-impl From<ChangeAuthor> for authors::AuthorPatch {
-    fn from(ask: ChangeAuthor) -> Self {
+impl From<UpdateAuthor> for authors::AuthorPatch {
+    fn from(ask: UpdateAuthor) -> Self {
         Self {
             display_name: ask.display_name,
             emoji: ask.emoji,

@@ -1,7 +1,7 @@
 //! Backups on the wire.
 
 use guildhall_domain::{
-    Moment, backups,
+    Timestamp, backups,
     ids::{BackupId, LogId},
 };
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct Backup {
     pub id: BackupId,
     /// When it was begun; it holds what was committed until then.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Why it was made: `scheduled`, `manual` or `beforeMigration`.
     #[schema(example = "scheduled")]
     pub reason: &'static str,
@@ -42,7 +42,7 @@ impl From<backups::Backup> for Backup {
         Self {
             id: backup.id,
             created_at: backup.created_at,
-            reason: backup.reason.word(),
+            reason: backup.reason.as_str(),
             bytes: backup.bytes,
             sha256: backup.sha256,
             attachments: backup.attachments,
@@ -59,7 +59,7 @@ impl From<backups::Backup> for Backup {
 pub struct BackupOutcome {
     /// When it was begun.
     #[schema(value_type = String, format = DateTime)]
-    pub at: Moment,
+    pub at: Timestamp,
     /// Why there is none; null when it was made.
     #[schema(required = true)]
     pub problem: Option<String>,
@@ -75,7 +75,7 @@ pub struct SecondBackupFolder {
     pub is_copying: bool,
     /// When copying last came to an end; null before the first time since the start.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub at: Option<Moment>,
+    pub at: Option<Timestamp>,
     /// Why the backups were not all there then; null when they were.
     #[schema(required = true)]
     pub problem: Option<String>,

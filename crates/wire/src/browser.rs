@@ -1,23 +1,23 @@
 //! The local browser on the wire. Source: contract 7.2, 7.4, 7.6 and 7.7.
 
-mod asks;
-mod steps;
+mod input_steps;
+mod requests;
 mod stream;
 pub mod tools;
 
 use guildhall_domain::{
-    Moment,
-    browser::{self as rules, DialogKind, Failure, Holder},
+    Timestamp,
+    browser::{self as rules, BrowserFailure, ControlHolder, DialogKind},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-pub use asks::{
-    AnswerAuth, AnswerDialog, NavigateTab, NewTab, OpenBrowser, PauseBrowser, Plainly,
-    PrepareBrowser, ResizeTab, Selection, ShareBrowser, TabAction, TabInput,
+pub use requests::{
+    AnswerAuth, AnswerDialog, EmptyBrowserRequest, NavigateTab, NewTab, OpenBrowser, PauseBrowser,
+    PrepareBrowser, ResizeTab, SelectedText, ShareBrowser, TabAction, TabInput,
 };
-pub use stream::{ViewerHears, ViewerSays};
+pub use stream::{StreamClientMessage, StreamServerMessage};
 
 /// The whole state of the local browser.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -28,7 +28,7 @@ pub struct BrowserState {
     pub mode: &'static str,
     /// `disconnected`, `connecting`, `connected`, `closing` or `failed`.
     #[schema(value_type = String, example = "connected")]
-    pub status: rules::Status,
+    pub status: rules::BrowserStatus,
     /// How far it has been got ready.
     pub preparation: Preparation,
     /// The present process, or `""`.
@@ -44,7 +44,7 @@ pub struct BrowserState {
     /// One more with each change; never falls.
     pub revision: u64,
     /// Who has the mouse.
-    pub control: Control,
+    pub control: MouseControl,
     /// The size of the page, or of the window.
     pub viewport: Viewport,
     /// Whether Chromium's own sandbox is on.
@@ -59,10 +59,10 @@ pub struct BrowserState {
 pub struct Preparation {
     /// `idle`, `checking`, `downloading`, `installing`, `launching`, `ready` or `failed`.
     #[schema(value_type = String, example = "ready")]
-    pub stage: rules::Stage,
+    pub stage: rules::PreparationStage,
     /// `chromium`.
     #[schema(value_type = String, example = "chromium")]
-    pub component: rules::Component,
+    pub component: rules::PreparedComponent,
     /// 0 to 100; 0 when unknown.
     pub percent: u8,
 }
@@ -90,7 +90,7 @@ pub struct BrowserTab {
     pub dialog: Option<Dialog>,
     /// The password it asks for.
     #[schema(required = true)]
-    pub auth: Option<AuthAsked>,
+    pub auth: Option<HttpAuthRequest>,
     /// What went wrong with its last load, or was refused since.
     #[schema(required = true)]
     pub error: Option<String>,
@@ -111,7 +111,7 @@ pub struct Dialog {
 
 /// A request for a name and a password.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct AuthAsked {
+pub struct HttpAuthRequest {
     /// Who asks.
     pub origin: String,
     /// What for, in the words of who asks.
@@ -122,13 +122,13 @@ pub struct AuthAsked {
 
 /// Who has the mouse.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Control {
+pub struct MouseControl {
     /// `none`, `person` or `agent`.
     #[schema(value_type = String, example = "none")]
-    pub holder: Holder,
+    pub holder: ControlHolder,
     /// Since when; null with `none`.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
 }
 
 /// The size of the page.
@@ -157,14 +157,14 @@ pub struct LastError {
     pub details: Value,
     /// When.
     #[schema(value_type = String, format = DateTime)]
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
-impl From<&rules::State> for BrowserState {
-    fn from(state: &rules::State) -> Self {
+impl From<&rules::BrowserState> for BrowserState {
+    fn from(state: &rules::BrowserState) -> Self {
         let text = |id: Option<String>| id.unwrap_or_default();
         Self {
-            mode: state.mode.word(),
+            mode: state.mode.as_str(),
             status: state.status,
             preparation: Preparation {
                 stage: state.preparation.stage,
@@ -177,7 +177,7 @@ impl From<&rules::State> for BrowserState {
             tabs: state.tabs.iter().map(Into::into).collect(),
             selected_tab_id: text(state.selected_tab_id.map(|id| id.to_string())),
             revision: state.revision,
-            control: Control {
+            control: MouseControl {
                 holder: state.holder,
                 since: state.held_since,
             },
@@ -208,7 +208,7 @@ impl From<&rules::Tab> for BrowserTab {
                 message: dialog.message,
                 default_text: dialog.default_text,
             }),
-            auth: page.auth.map(|auth| AuthAsked {
+            auth: page.auth.map(|auth| HttpAuthRequest {
                 origin: auth.origin,
                 realm: auth.realm,
                 scheme: auth.scheme,
@@ -224,12 +224,14 @@ impl From<&rules::LastError> for LastError {
             code: error.failure.code(),
             message: error.failure.message(),
             details: match &error.failure {
-                Failure::NotInstalled {
+                BrowserFailure::NotInstalled {
                     searched,
                     can_download,
                 } => json!({ "searched": searched, "canDownload": can_download }),
-                Failure::LaunchFailed(fault) => json!({ "reason": fault }),
-                Failure::NoDisplay | Failure::PrepareFailed | Failure::Crashed => Value::Null,
+                BrowserFailure::LaunchFailed(fault) => json!({ "reason": fault }),
+                BrowserFailure::NoDisplay
+                | BrowserFailure::PrepareFailed
+                | BrowserFailure::Crashed => Value::Null,
             },
             at: error.at,
         }

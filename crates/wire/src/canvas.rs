@@ -1,9 +1,9 @@
 //! Canvas documents on the wire. Source: spec, "Canvas document"; contract 2.5.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     canvas::{self, Content, ContentType},
-    files::{Digest, Identity},
+    files::{Digest, FileIdentity},
     ids::{AuthorId, DocumentId, EntryId},
 };
 use serde::Serialize;
@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
     files::Incarnation,
+    request_fields::{Fields, FromFields},
 };
 
 /// What a document shows. A `src` is an https URL, a `data:` URI or the absolute path of a file;
@@ -73,7 +73,7 @@ pub enum CanvasContent {
         /// `text` or `image`; text.
         #[serde(rename = "mediaKind")]
         #[schema(required = false, value_type = String)]
-        media_kind: canvas::MediaKind,
+        media_kind: canvas::DiffMediaKind,
         /// At most 200 characters.
         #[schema(required = false)]
         title: String,
@@ -218,7 +218,7 @@ impl From<Content> for CanvasContent {
 fn content(fields: &mut Fields) -> Content {
     let title = fields.maybe_text("title").unwrap_or_default();
     let title = title.trim().to_owned();
-    let Some(kind) = fields.known_word("type", &ContentType::WORDS) else {
+    let Some(kind) = fields.known_choice("type", &ContentType::WORDS) else {
         return nothing();
     };
     let or_empty = |text: Option<String>| text.unwrap_or_default();
@@ -245,7 +245,7 @@ fn content(fields: &mut Fields) -> Content {
         ContentType::Diff => Content::Diff {
             source_path: fields.text("sourcePath"),
             media_kind: fields
-                .maybe_word("mediaKind", &canvas::MediaKind::WORDS)
+                .maybe_choice("mediaKind", &canvas::DiffMediaKind::WORDS)
                 .unwrap_or_default(),
             title,
         },
@@ -332,7 +332,7 @@ pub struct CanvasDocument {
     pub last_touched_by: AuthorId,
     /// When.
     #[schema(value_type = String, format = DateTime)]
-    pub last_touched_at: Moment,
+    pub last_touched_at: Timestamp,
     /// Who edits it now; absent when nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false)]
@@ -349,10 +349,10 @@ pub struct CanvasDocument {
     pub ahead_of_main: Option<u64>,
     /// When it was opened first.
     #[schema(value_type = String, format = DateTime)]
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When it was last opened, changed in content, or activated.
     #[schema(value_type = String, format = DateTime)]
-    pub last_active_at: Moment,
+    pub last_active_at: Timestamp,
     /// The entry its thread begins with; `""` when there is none.
     #[schema(example = "")]
     pub thread_root_entry_id: String,
@@ -410,7 +410,7 @@ pub struct OpenDocument {
     pub pinned: Option<bool>,
 }
 
-impl Ask for OpenDocument {
+impl FromFields for OpenDocument {
     fn read(fields: &mut Fields) -> Self {
         Self {
             content: fields.object("content", content).unwrap_or_else(nothing),
@@ -430,7 +430,7 @@ impl From<OpenDocument> for canvas::NewDocument {
 
 /// Changes a document; every change is optional, and all are made or none.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ChangeDocument {
+pub struct UpdateDocument {
     /// What it shows from now on.
     #[schema(nullable = false, value_type = Option<CanvasContent>)]
     pub content: Option<Content>,
@@ -442,7 +442,7 @@ pub struct ChangeDocument {
     pub activate: Option<bool>,
 }
 
-impl Ask for ChangeDocument {
+impl FromFields for UpdateDocument {
     fn read(fields: &mut Fields) -> Self {
         Self {
             content: fields.maybe_object("content", content),
@@ -452,8 +452,8 @@ impl Ask for ChangeDocument {
     }
 }
 
-impl From<ChangeDocument> for canvas::DocumentPatch {
-    fn from(ask: ChangeDocument) -> Self {
+impl From<UpdateDocument> for canvas::DocumentPatch {
+    fn from(ask: UpdateDocument) -> Self {
         Self {
             content: ask.content,
             pinned: ask.pinned,
@@ -470,7 +470,7 @@ pub struct EditDocument {
     pub editing: bool,
 }
 
-impl Ask for EditDocument {
+impl FromFields for EditDocument {
     fn read(fields: &mut Fields) -> Self {
         Self {
             editing: fields.flag("editing"),
@@ -481,16 +481,16 @@ impl Ask for EditDocument {
 /// Who edits a document.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Editing {
+pub struct DocumentEditor {
     /// Who; `""` when nobody does.
     #[schema(example = "01a1fe26-ce7a-77e6-9c51-69b26c991bbe")]
     pub editing_by: String,
     /// Until when, unless prolonged; null when nobody edits.
     #[schema(required = true, value_type = Option<String>)]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<Timestamp>,
 }
 
-impl From<Option<canvas::EditLock>> for Editing {
+impl From<Option<canvas::EditLock>> for DocumentEditor {
     fn from(lock: Option<canvas::EditLock>) -> Self {
         Self {
             editing_by: or_empty(lock.map(|lock| lock.by)),
@@ -503,7 +503,7 @@ impl From<Option<canvas::EditLock>> for Editing {
 #[derive(Clone, Copy, Debug)]
 pub struct BeginThread;
 
-impl Ask for BeginThread {
+impl FromFields for BeginThread {
     fn read(_fields: &mut Fields) -> Self {
         Self
     }
@@ -513,7 +513,7 @@ impl Ask for BeginThread {
 #[derive(Clone, Copy, Debug)]
 pub struct ReloadDocument;
 
-impl Ask for ReloadDocument {
+impl FromFields for ReloadDocument {
     fn read(_fields: &mut Fields) -> Self {
         Self
     }
@@ -531,7 +531,7 @@ pub struct ReloadedDocument {
     pub hash: Digest,
     /// Which file it is.
     #[schema(value_type = String)]
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// The binding that saves name from now on.
     pub incarnation: Incarnation,
 }

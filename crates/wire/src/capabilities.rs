@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 /// Where a turn stops in a mode.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stop {
+pub enum StopPoint {
     /// It asks before it acts.
     Ask,
     /// It acts, and asks when it must.
@@ -18,12 +18,12 @@ pub enum Stop {
     Autonomy,
 }
 
-impl From<runtimes::Stop> for Stop {
-    fn from(stop: runtimes::Stop) -> Self {
+impl From<runtimes::StopPoint> for StopPoint {
+    fn from(stop: runtimes::StopPoint) -> Self {
         match stop {
-            runtimes::Stop::Ask => Self::Ask,
-            runtimes::Stop::Act => Self::Act,
-            runtimes::Stop::Autonomy => Self::Autonomy,
+            runtimes::StopPoint::Ask => Self::Ask,
+            runtimes::StopPoint::Act => Self::Act,
+            runtimes::StopPoint::Autonomy => Self::Autonomy,
         }
     }
 }
@@ -31,7 +31,7 @@ impl From<runtimes::Stop> for Stop {
 /// When a mode asks.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asks {
+pub enum PromptPolicy {
     /// Before every act.
     Always,
     /// Before a risky act.
@@ -40,12 +40,12 @@ pub enum Asks {
     Never,
 }
 
-impl From<runtimes::Asks> for Asks {
-    fn from(asks: runtimes::Asks) -> Self {
+impl From<runtimes::PromptPolicy> for PromptPolicy {
+    fn from(asks: runtimes::PromptPolicy) -> Self {
         match asks {
-            runtimes::Asks::Always => Self::Always,
-            runtimes::Asks::WhenRisky => Self::WhenRisky,
-            runtimes::Asks::Never => Self::Never,
+            runtimes::PromptPolicy::Always => Self::Always,
+            runtimes::PromptPolicy::WhenRisky => Self::WhenRisky,
+            runtimes::PromptPolicy::Never => Self::Never,
         }
     }
 }
@@ -53,7 +53,7 @@ impl From<runtimes::Asks> for Asks {
 /// The furthest effect of a turn in a mode, once its asks are answered in the ordinary way.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reach {
+pub enum EffectReach {
     /// It reads.
     Read,
     /// It changes files.
@@ -64,13 +64,13 @@ pub enum Reach {
     Everything,
 }
 
-impl From<runtimes::Reach> for Reach {
-    fn from(reach: runtimes::Reach) -> Self {
+impl From<runtimes::EffectReach> for EffectReach {
+    fn from(reach: runtimes::EffectReach) -> Self {
         match reach {
-            runtimes::Reach::Read => Self::Read,
-            runtimes::Reach::Edit => Self::Edit,
-            runtimes::Reach::Workspace => Self::Workspace,
-            runtimes::Reach::Everything => Self::Everything,
+            runtimes::EffectReach::Read => Self::Read,
+            runtimes::EffectReach::Edit => Self::Edit,
+            runtimes::EffectReach::Workspace => Self::Workspace,
+            runtimes::EffectReach::Everything => Self::Everything,
         }
     }
 }
@@ -78,18 +78,18 @@ impl From<runtimes::Reach> for Reach {
 /// Whether a mode is a degree of trust or a way of working.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Axis {
+pub enum ModePurpose {
     /// A degree of trust.
     Trust,
     /// A way of working, such as planning.
     Working,
 }
 
-impl From<runtimes::Axis> for Axis {
-    fn from(axis: runtimes::Axis) -> Self {
+impl From<runtimes::ModePurpose> for ModePurpose {
+    fn from(axis: runtimes::ModePurpose) -> Self {
         match axis {
-            runtimes::Axis::Trust => Self::Trust,
-            runtimes::Axis::Working => Self::Working,
+            runtimes::ModePurpose::Trust => Self::Trust,
+            runtimes::ModePurpose::Working => Self::Working,
         }
     }
 }
@@ -109,17 +109,17 @@ pub struct PermissionMode {
     /// The agent's own id of it; `""` where the agent is left as it starts.
     pub native: String,
     /// Where a turn stops.
-    pub stop: Stop,
+    pub stop: StopPoint,
     /// When it asks.
-    pub asks: Asks,
+    pub asks: PromptPolicy,
     /// The furthest effect of a turn.
-    pub reach: Reach,
+    pub reach: EffectReach,
     /// A degree of trust, or a way of working.
-    pub axis: Axis,
+    pub axis: ModePurpose,
 }
 
-impl From<runtimes::Mode> for PermissionMode {
-    fn from(mode: runtimes::Mode) -> Self {
+impl From<runtimes::PermissionMode> for PermissionMode {
+    fn from(mode: runtimes::PermissionMode) -> Self {
         Self {
             id: mode.id,
             label: mode.label,
@@ -168,13 +168,13 @@ pub enum SectionKind {
     Usage,
 }
 
-impl From<runtimes::Section> for SectionKind {
-    fn from(section: runtimes::Section) -> Self {
+impl From<runtimes::SettingsSection> for SectionKind {
+    fn from(section: runtimes::SettingsSection) -> Self {
         match section {
-            runtimes::Section::Command => Self::Command,
-            runtimes::Section::Account => Self::Account,
-            runtimes::Section::Endpoint => Self::Endpoint,
-            runtimes::Section::Usage => Self::Usage,
+            runtimes::SettingsSection::Command => Self::Command,
+            runtimes::SettingsSection::Account => Self::Account,
+            runtimes::SettingsSection::Endpoint => Self::Endpoint,
+            runtimes::SettingsSection::Usage => Self::Usage,
         }
     }
 }
@@ -195,7 +195,7 @@ pub struct RuntimeSettings {
 /// What else is known of a runtime.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Features {
+pub struct RuntimeFeatures {
     /// Whether it is a script and no model.
     #[schema(example = true)]
     pub scripted: bool,
@@ -212,12 +212,12 @@ pub struct Features {
     pub probed: bool,
 }
 
-impl From<runtimes::Features> for Features {
-    fn from(features: runtimes::Features) -> Self {
+impl From<runtimes::RuntimeFeatures> for RuntimeFeatures {
+    fn from(features: runtimes::RuntimeFeatures) -> Self {
         Self {
             scripted: features.scripted,
             agent_version: features.agent_version,
-            transcript: features.transcript.word(),
+            transcript: features.transcript.as_str(),
             deny_reason: features.deny_reason,
             steer: features.steer,
             probed: features.probed,
@@ -252,7 +252,7 @@ pub struct RuntimeCapabilities {
     /// Its settings.
     pub settings: RuntimeSettings,
     /// What else is known.
-    pub features: Features,
+    pub features: RuntimeFeatures,
 }
 
 impl From<runtimes::Capabilities> for RuntimeCapabilities {

@@ -1,6 +1,6 @@
 //! Slash commands on the wire. Source: spec, "Slash command"; contract 3.9.
 
-use guildhall_domain::{Moment, commands as domain};
+use guildhall_domain::{Timestamp, commands as domain};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -63,14 +63,14 @@ pub struct Commands<'a> {
     pub commands: Vec<SlashCommand<'a>>,
     /// When the files were looked at.
     #[schema(value_type = String, format = DateTime)]
-    pub last_scanned: Moment,
+    pub last_scanned: Timestamp,
     /// What is wrong with files.
     pub warnings: Vec<CommandWarning<'a>>,
 }
 
 impl<'a> Commands<'a> {
     /// The form of a listing that was found at `last_scanned`.
-    pub fn new(listing: &'a domain::CommandListing, last_scanned: Moment) -> Self {
+    pub fn new(listing: &'a domain::CommandListing, last_scanned: Timestamp) -> Self {
         let warnings = listing.warnings.iter().map(|warning| CommandWarning {
             file_path: &warning.file_path,
             message: &warning.message,

@@ -4,7 +4,7 @@ use guildhall_domain::directories as domain;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// A folder or regular file. Borrowed, because listings are long.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -73,7 +73,7 @@ pub struct DirectoryPath {
 /// Makes a folder.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct MakeDirectory {
+pub struct CreateDirectory {
     /// The folder it will lie in, absolute or beginning with `~`.
     #[schema(example = "~")]
     pub parent_path: String,
@@ -83,7 +83,7 @@ pub struct MakeDirectory {
     pub folder_name: String,
 }
 
-impl Ask for MakeDirectory {
+impl FromFields for CreateDirectory {
     fn read(fields: &mut Fields) -> Self {
         Self {
             parent_path: fields.folder("parentPath"),

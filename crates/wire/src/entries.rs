@@ -1,7 +1,7 @@
 //! Entries of rooms on the wire. Source: contract 2.3.
 
 use guildhall_domain::{
-    Moment, entries,
+    Timestamp, entries,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     mentions,
 };
@@ -11,8 +11,8 @@ use utoipa::ToSchema;
 
 use crate::{
     attachments::Attachment,
-    fields::{Ask, Fields},
     reactions::Reaction,
+    request_fields::{Fields, FromFields},
     turns::Turn,
 };
 
@@ -119,7 +119,7 @@ pub struct Entry {
     pub thread_reply_count: u64,
     /// Time of the newest reply in its own thread.
     #[schema(required = true, value_type = Option<String>)]
-    pub thread_last_reply_at: Option<Moment>,
+    pub thread_last_reply_at: Option<Timestamp>,
     /// The session it came from.
     #[schema(required = true, value_type = Option<String>)]
     pub session_id: Option<SessionId>,
@@ -139,10 +139,10 @@ pub struct Entry {
     pub reactions: Vec<Reaction>,
     /// When its text was taken out.
     #[schema(required = true, value_type = Option<String>)]
-    pub redacted_at: Option<Moment>,
+    pub redacted_at: Option<Timestamp>,
     /// When it was written.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
 }
 
 impl From<entries::Entry> for Entry {
@@ -213,7 +213,7 @@ impl From<entries::EntriesPage> for Entries {
 /// Writes a post.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Post {
+pub struct PostEntry {
     /// 1..100,000 characters; may be `""` with attachments.
     #[schema(example = "@ada the build is green")]
     pub text: String,
@@ -224,7 +224,7 @@ pub struct Post {
     pub attachment_ids: Option<Vec<String>>,
 }
 
-impl Ask for Post {
+impl FromFields for PostEntry {
     fn read(fields: &mut Fields) -> Self {
         Self {
             text: fields.text("text"),
@@ -236,15 +236,15 @@ impl Ask for Post {
 
 /// What a post led to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Posted {
+pub struct PostedEntry {
     /// The entry.
     pub entry: Entry,
     /// One for each agent of the room but the author.
     pub turns: Vec<Turn>,
 }
 
-impl From<entries::Posted> for Posted {
-    fn from(posted: entries::Posted) -> Self {
+impl From<entries::PostedEntry> for PostedEntry {
+    fn from(posted: entries::PostedEntry) -> Self {
         Self {
             entry: posted.entry.into(),
             turns: posted.turns.into_iter().map(Into::into).collect(),

@@ -1,7 +1,7 @@
 //! Frames of streams on the wire. Source: contract 1.10, "Frames".
 //! An event's `data` was made by the domain when it happened and is sent as it was stored.
 
-use guildhall_domain::{Moment, ids::AuthorId, signals};
+use guildhall_domain::{Timestamp, ids::AuthorId, signals};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -14,7 +14,7 @@ use crate::{
 /// A durable event, as a frame's `data` brings it.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Event<'a> {
+pub struct EventFrame<'a> {
     /// Its place in the log.
     pub seq: u64,
     /// Its name.
@@ -25,7 +25,7 @@ pub struct Event<'a> {
     pub scope: String,
     /// When it happened.
     #[schema(value_type = String, format = DateTime)]
-    pub at: Moment,
+    pub at: Timestamp,
     /// The author who caused it; null for the server itself.
     #[schema(required = true, value_type = Option<String>)]
     pub actor_id: Option<AuthorId>,
@@ -45,7 +45,7 @@ pub struct SignalFrame {
     pub scope: String,
     /// When it was sent.
     #[schema(value_type = String, format = DateTime)]
-    pub at: Moment,
+    pub at: Timestamp,
     /// Who sent it.
     #[schema(value_type = String)]
     pub actor_id: AuthorId,
@@ -82,7 +82,7 @@ pub enum ResetReason {
 /// Drop your state; a snapshot follows.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reset {
+pub struct ResetFrame {
     /// Why.
     pub reason: ResetReason,
     /// The oldest event still kept.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use guildhall_domain::{Moment, export, rooms};
+use guildhall_domain::{Timestamp, export, rooms};
 use serde::Serialize;
 
 use crate::{canvas::CanvasDocument, entries::Entry, members::Member};
@@ -16,10 +16,10 @@ const VERSION: u32 = 1;
     rename_all = "kebab-case",
     rename_all_fields = "camelCase"
 )]
-enum Line {
+enum ExportLine {
     RoomExport {
         version: u32,
-        exported_at: Moment,
+        exported_at: Timestamp,
         /// As in `room_updated`: without what depends on who looks.
         room: Box<rooms::Room>,
         members: Vec<Member>,
@@ -38,10 +38,10 @@ enum Line {
     },
 }
 
-impl From<export::Line> for Line {
-    fn from(line: export::Line) -> Self {
+impl From<export::ExportLine> for ExportLine {
+    fn from(line: export::ExportLine) -> Self {
         match line {
-            export::Line::Head {
+            export::ExportLine::Head {
                 exported_at,
                 room,
                 members,
@@ -51,13 +51,13 @@ impl From<export::Line> for Line {
                 room,
                 members: members.into_iter().map(Into::into).collect(),
             },
-            export::Line::Entry(entry) => Self::Entry {
+            export::ExportLine::Entry(entry) => Self::Entry {
                 entry: Box::new((*entry).into()),
             },
-            export::Line::Canvas(document) => Self::Canvas {
+            export::ExportLine::Canvas(document) => Self::Canvas {
                 document: Box::new((*document).into()),
             },
-            export::Line::Summary(summary) => Self::Summary {
+            export::ExportLine::Summary(summary) => Self::Summary {
                 entry_count: summary.entry_count,
                 first_seq: summary.first_seq,
                 last_seq: summary.last_seq,
@@ -71,8 +71,8 @@ impl From<export::Line> for Line {
 ///
 /// # Errors
 /// What the serializer says; a line of plain values always serializes.
-pub fn write(line: export::Line, into: &mut Vec<u8>) -> io::Result<()> {
-    serde_json::to_writer(&mut *into, &Line::from(line))?;
+pub fn write(line: export::ExportLine, into: &mut Vec<u8>) -> io::Result<()> {
+    serde_json::to_writer(&mut *into, &ExportLine::from(line))?;
     into.push(b'\n');
     Ok(())
 }

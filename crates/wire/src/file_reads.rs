@@ -1,8 +1,8 @@
 //! File reads on the wire. Source: contract 6.3.
 
 use guildhall_domain::{
-    Moment, file_reads as domain,
-    files::{Digest, Identity},
+    Timestamp, file_reads as domain,
+    files::{Digest, FileIdentity},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -28,12 +28,12 @@ pub struct FileContent {
     pub encoding: &'static str,
     /// Says that a file is the same one: a file put in its place has another.
     #[schema(value_type = String)]
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Its bytes.
     pub size: u64,
     /// When it was last written.
     #[schema(value_type = String, format = DateTime)]
-    pub mtime: Moment,
+    pub mtime: Timestamp,
     /// Whether the caller could save it now.
     pub writable: bool,
 }
@@ -57,7 +57,7 @@ impl From<domain::FileContent> for FileContent {
 /// A folder or a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum TreeEntryType {
+pub enum FileTreeEntryKind {
     /// Anything but a folder.
     File,
     /// A folder, or a link to one in the working folder.
@@ -67,7 +67,7 @@ pub enum TreeEntryType {
 /// One line of a tree.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct TreeEntry {
+pub struct FileTreeEntry {
     /// Its name.
     #[schema(example = "main.rs")]
     pub name: String,
@@ -76,12 +76,12 @@ pub struct TreeEntry {
     pub path: String,
     /// What it is.
     #[serde(rename = "type")]
-    pub kind: TreeEntryType,
+    pub kind: FileTreeEntryKind,
     /// Its bytes; of a link those of the link itself.
     pub size: u64,
     /// When it was last written.
     #[schema(value_type = String, format = DateTime)]
-    pub mtime: Moment,
+    pub mtime: Timestamp,
     /// Whether it is a link; what lies behind one is not listed.
     pub is_symlink: bool,
 }
@@ -89,22 +89,22 @@ pub struct TreeEntry {
 /// What lies in a folder and below it.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Tree {
+pub struct FileTree {
     /// Level by level; in each folder its folders, then its files, by their names without regard
     /// to case. At most 10,000.
-    pub entries: Vec<TreeEntry>,
+    pub entries: Vec<FileTreeEntry>,
     /// Whether there is more than is listed.
     pub truncated: bool,
 }
 
-impl From<domain::Tree> for Tree {
-    fn from(tree: domain::Tree) -> Self {
-        let entries = tree.entries.into_iter().map(|entry| TreeEntry {
+impl From<domain::FileTree> for FileTree {
+    fn from(tree: domain::FileTree) -> Self {
+        let entries = tree.entries.into_iter().map(|entry| FileTreeEntry {
             name: entry.name,
             path: entry.path,
             kind: match entry.is_directory {
-                true => TreeEntryType::Dir,
-                false => TreeEntryType::File,
+                true => FileTreeEntryKind::Dir,
+                false => FileTreeEntryKind::File,
             },
             size: entry.size,
             mtime: entry.mtime,

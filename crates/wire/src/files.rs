@@ -1,10 +1,10 @@
 //! Saves of files on the wire. Source: contract 6.4 to 6.6.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     files::{
-        self, Digest, Effect, Identity,
-        documents::{self, Claimed, ClaimedIncarnation, ReceiptStatus},
+        self, Digest, FileIdentity, SaveEffect,
+        document_saves::{self, ClaimedIncarnation, IncarnationClaim, ReceiptStatus},
     },
     ids::DocumentId,
     limits,
@@ -12,7 +12,7 @@ use guildhall_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Gives a file that is there other content.
 #[derive(Clone, Debug, ToSchema)]
@@ -36,13 +36,13 @@ pub struct SaveFile {
     pub expected_content: Option<String>,
     /// Which file is meant: the `identity` of a read or an earlier save.
     #[schema(nullable = false, value_type = Option<String>)]
-    pub expected_identity: Option<Identity>,
+    pub expected_identity: Option<FileIdentity>,
     /// Saves the file of a canvas document; the owner alone.
     #[schema(nullable = false)]
     pub document_save: Option<DocumentSave>,
 }
 
-impl Ask for SaveFile {
+impl FromFields for SaveFile {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             cwd: fields.folder("cwd"),
@@ -50,7 +50,7 @@ impl Ask for SaveFile {
             content: fields.text("content"),
             expected_hash: hash(fields, "expectedHash"),
             expected_content: fields.maybe_text("expectedContent"),
-            expected_identity: fields.maybe_text("expectedIdentity").map(Identity::new),
+            expected_identity: fields.maybe_text("expectedIdentity").map(FileIdentity::new),
             document_save: fields.maybe_object("documentSave", DocumentSave::read),
         };
         if let (Some(hash), Some(save)) = (ask.expected_hash, &ask.document_save)
@@ -86,7 +86,7 @@ pub struct DocumentSave {
     pub expected_file_hash: Option<Digest>,
     /// The document's `incarnation`, or its `generation` as `expectedGeneration`.
     #[schema(inline, value_type = Option<Incarnation>, nullable = false)]
-    pub incarnation: Claimed,
+    pub incarnation: IncarnationClaim,
     /// The generation alone.
     #[schema(
         nullable = false,
@@ -102,7 +102,7 @@ impl DocumentSave {
             fields.fail_field("documentId", "must have 1 to 200 characters");
         }
         let event = fields.text("eventId");
-        let event_id = documents::event_id(&event).unwrap_or_else(|| {
+        let event_id = document_saves::event_id(&event).unwrap_or_else(|| {
             fields.fail_field("eventId", "must be a UUID");
             String::new()
         });
@@ -115,9 +115,9 @@ impl DocumentSave {
         let incarnation = match (whole, &short) {
             (None, None) => {
                 fields.fail("incarnation or expectedGeneration is required");
-                Claimed::Generation(String::new())
+                IncarnationClaim::Generation(String::new())
             }
-            (None, Some(short)) => Claimed::Generation(short.clone()),
+            (None, Some(short)) => IncarnationClaim::Generation(short.clone()),
             (Some(whole), short) => {
                 if short
                     .as_ref()
@@ -125,7 +125,7 @@ impl DocumentSave {
                 {
                     fields.fail_field("expectedGeneration", "must equal incarnation.generation");
                 }
-                Claimed::Whole(whole)
+                IncarnationClaim::Whole(whole)
             }
         };
         fields.fail_others();
@@ -182,7 +182,7 @@ pub struct SetCheckbox {
     pub checked: bool,
 }
 
-impl Ask for SetCheckbox {
+impl FromFields for SetCheckbox {
     fn read(fields: &mut Fields) -> Self {
         let had_line = fields.holds("line");
         let ask = Self {
@@ -211,17 +211,17 @@ pub struct Incarnation {
     pub document_id: DocumentId,
     /// When it was bound to its present physical file.
     #[schema(value_type = String, format = DateTime)]
-    pub physical_opened_at: Moment,
+    pub physical_opened_at: Timestamp,
     /// When its room or session was made.
     #[schema(value_type = String, format = DateTime)]
-    pub channel_created_at: Moment,
+    pub channel_created_at: Timestamp,
     /// A hash over the others.
     #[schema(value_type = String, pattern = "^[0-9a-f]{64}$", example = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")]
     pub generation: Digest,
 }
 
-impl From<documents::Incarnation> for Incarnation {
-    fn from(incarnation: documents::Incarnation) -> Self {
+impl From<document_saves::Incarnation> for Incarnation {
+    fn from(incarnation: document_saves::Incarnation) -> Self {
         Self {
             v: incarnation.v,
             document_id: incarnation.document_id,
@@ -255,8 +255,8 @@ pub struct DocumentReceipt {
     pub status: ReceiptStatus,
 }
 
-impl From<documents::Receipt> for DocumentReceipt {
-    fn from(receipt: documents::Receipt) -> Self {
+impl From<document_saves::SaveReceipt> for DocumentReceipt {
+    fn from(receipt: document_saves::SaveReceipt) -> Self {
         Self {
             document_id: receipt.document_id,
             event_id: receipt.event_id,
@@ -280,10 +280,10 @@ pub struct SavedFile {
     pub hash: Digest,
     /// `changed`, or `no_op` when the file was left alone.
     #[schema(value_type = String, example = "changed")]
-    pub effect: Effect,
+    pub effect: SaveEffect,
     /// Which file it is now.
     #[schema(value_type = String)]
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// For a committed save of a document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_receipt: Option<DocumentReceipt>,
@@ -294,11 +294,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::fields;
+    use crate::request_fields;
 
     fn wrong(body: &Value) -> Vec<String> {
         let json = serde_json::from_value(body.clone()).unwrap();
-        match fields::read::<SaveFile>(json) {
+        match request_fields::read::<SaveFile>(json) {
             Ok(_) => Vec::new(),
             Err(invalid) => {
                 let form = invalid.form_errors.into_iter();

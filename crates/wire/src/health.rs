@@ -1,12 +1,12 @@
 //! Health and readiness on the wire. Source: contract 1.12.
 
-use guildhall_domain::{Moment, ids::LogId};
+use guildhall_domain::{Timestamp, ids::LogId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 /// The listener runs.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Alive {
+pub struct Liveness {
     /// `ok`.
     #[schema(example = "ok")]
     pub status: &'static str,
@@ -26,7 +26,7 @@ pub enum Readiness {
 
 /// What readiness depends on; `ok` or a sentence.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Checks {
+pub struct ReadinessChecks {
     /// The database.
     pub store: String,
     /// The disk.
@@ -53,11 +53,11 @@ pub struct EnclosureChecks {
 
 /// Readiness with its checks.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Ready {
+pub struct ReadinessReport {
     /// Whether the server can work.
     pub status: Readiness,
     /// Only for the owner; `ok` or `not ok` for everybody else.
-    pub checks: Checks,
+    pub checks: ReadinessChecks,
 }
 
 /// Whether the kernel is asked which OS user a connection belongs to.
@@ -91,7 +91,7 @@ pub struct Health {
     pub log_id: LogId,
     /// When it started.
     #[schema(value_type = String, format = DateTime)]
-    pub started_at: Moment,
+    pub started_at: Timestamp,
     /// Whether the kernel is asked about connections.
     pub peer_check: PeerCheck,
 }

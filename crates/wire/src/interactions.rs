@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AgentId, ApprovalId, AuthorId, RoomId, SessionId},
     interactions as rules,
 };
@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
-    transcript::{Location, ToolContent, ToolKind},
+    request_fields::{Fields, FromFields},
+    transcript::{ToolContent, ToolKind, ToolLocation},
 };
 
-macro_rules! words {
+macro_rules! wire_enums {
     ($($(#[$doc:meta])* $name:ident = $from:path { $($(#[$inner:meta])* $variant:ident,)+ })+) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -36,7 +36,7 @@ macro_rules! words {
     )+};
 }
 
-words! {
+wire_enums! {
     /// What kind of answer is wanted.
     InteractionKind = rules::InteractionKind {
         /// A tool call wants a yes or a no.
@@ -73,7 +73,7 @@ words! {
         Cancelled,
     }
     /// What an option does.
-    OptionKind = rules::OptionKind {
+    PermissionChoiceKind = rules::PermissionChoiceKind {
         /// Allows this once.
         AllowOnce,
         /// Allows this and all that is like it.
@@ -103,18 +103,18 @@ words! {
 /// An answer the agent offers.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct AskOption {
+pub struct PermissionChoice {
     /// The agent's id of it.
     pub option_id: String,
     /// The agent's words.
     pub name: String,
     /// What it does.
-    pub kind: OptionKind,
+    pub kind: PermissionChoiceKind,
 }
 
 /// One of a question's choices.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Choice {
+pub struct QuestionChoice {
     /// What is answered.
     pub value: String,
     /// What a person reads.
@@ -134,7 +134,7 @@ pub struct Question {
     #[serde(rename = "type")]
     pub kind: QuestionType,
     /// The choices, for a choice.
-    pub options: Vec<Choice>,
+    pub options: Vec<QuestionChoice>,
     /// Whether it must be answered.
     pub required: bool,
     /// What it is unless answered; null for nothing.
@@ -144,10 +144,10 @@ pub struct Question {
 /// What a person decided with, beside yes and no.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Reply {
+pub struct DecisionReply {
     /// The agent's option that a yes selected; null for anything else.
     #[schema(required = true)]
-    pub option: Option<AskOption>,
+    pub option: Option<PermissionChoice>,
     /// Why a person said no; null where no word was given.
     #[schema(required = true)]
     pub deny_reason: Option<String>,
@@ -185,13 +185,13 @@ pub struct Interaction {
     /// Full diffs and texts.
     pub content: Vec<ToolContent>,
     /// Places it touches.
-    pub locations: Vec<Location>,
+    pub locations: Vec<ToolLocation>,
     /// The session's folder.
     pub cwd: String,
     /// The permission mode in force.
     pub mode: String,
     /// The answers the agent offers.
-    pub options: Vec<AskOption>,
+    pub options: Vec<PermissionChoice>,
     /// What is asked, for a question.
     pub questions: Vec<Question>,
     /// 64 hex digits over what is asked; another input has another.
@@ -200,13 +200,13 @@ pub struct Interaction {
     pub opaque: bool,
     /// When it was asked.
     #[schema(value_type = String, format = DateTime)]
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When it is parked.
     #[schema(value_type = String, format = DateTime)]
-    pub parks_at: Moment,
+    pub parks_at: Timestamp,
     /// When it is refused for want of an answer.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// Milliseconds until then, by the server's clock; 0 when it is over.
     pub remaining_ms: i64,
     /// Whether nobody answered for a while.
@@ -221,10 +221,10 @@ pub struct Interaction {
     pub resolved_by: Option<AuthorId>,
     /// When it ended; null while it has not.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub resolved_at: Option<Moment>,
+    pub resolved_at: Option<Timestamp>,
     /// What a person decided with; null where nobody did.
     #[schema(required = true)]
-    pub reply: Option<Reply>,
+    pub reply: Option<DecisionReply>,
 }
 
 /// An interaction in the list over all sessions.
@@ -262,7 +262,7 @@ pub struct Interactions {
 
 /// A decision was taken.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Done {
+pub struct DecisionResponse {
     /// Always true.
     #[schema(example = true)]
     pub ok: bool,
@@ -287,8 +287,8 @@ pub struct BatchResults {
     pub results: Vec<BatchResult>,
 }
 
-impl From<rules::Listed> for PendingInteraction {
-    fn from(listed: rules::Listed) -> Self {
+impl From<rules::ListedInteraction> for PendingInteraction {
+    fn from(listed: rules::ListedInteraction) -> Self {
         Self {
             interaction: listed.interaction.into(),
             agent_id: listed.agent_id,
@@ -332,8 +332,8 @@ impl From<rules::Interaction> for Interaction {
     }
 }
 
-impl From<rules::Reply> for Reply {
-    fn from(reply: rules::Reply) -> Self {
+impl From<rules::DecisionReply> for DecisionReply {
+    fn from(reply: rules::DecisionReply) -> Self {
         Self {
             option: reply.option.map(Into::into),
             deny_reason: reply.deny_reason,
@@ -342,8 +342,8 @@ impl From<rules::Reply> for Reply {
     }
 }
 
-impl From<rules::AskOption> for AskOption {
-    fn from(option: rules::AskOption) -> Self {
+impl From<rules::PermissionChoice> for PermissionChoice {
+    fn from(option: rules::PermissionChoice) -> Self {
         Self {
             option_id: option.option_id,
             name: option.name,
@@ -354,7 +354,7 @@ impl From<rules::AskOption> for AskOption {
 
 impl From<rules::Question> for Question {
     fn from(question: rules::Question) -> Self {
-        let choice = |choice: rules::Choice| Choice {
+        let choice = |choice: rules::QuestionChoice| QuestionChoice {
             value: choice.value,
             label: choice.label,
         };
@@ -374,7 +374,7 @@ impl From<rules::Question> for Question {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"toolCallId": "toolu_01"}))]
-pub struct Approve {
+pub struct ApproveToolCall {
     /// The call; 1..256 characters.
     pub tool_call_id: String,
     /// Whether to allow all that is like it, too; false when absent.
@@ -388,7 +388,7 @@ pub struct Approve {
     pub digest: Option<String>,
 }
 
-impl Ask for Approve {
+impl FromFields for ApproveToolCall {
     fn read(fields: &mut Fields) -> Self {
         Self {
             tool_call_id: fields.text("toolCallId"),
@@ -399,8 +399,8 @@ impl Ask for Approve {
     }
 }
 
-impl From<Approve> for rules::Approve {
-    fn from(ask: Approve) -> Self {
+impl From<ApproveToolCall> for rules::ApproveRequest {
+    fn from(ask: ApproveToolCall) -> Self {
         Self {
             tool_call_id: ask.tool_call_id,
             always_allow: ask.always_allow.unwrap_or(false),
@@ -414,7 +414,7 @@ impl From<Approve> for rules::Approve {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"toolCallId": "toolu_01", "reason": "Use the staging database"}))]
-pub struct Deny {
+pub struct DenyToolCall {
     /// The call; 1..256 characters.
     pub tool_call_id: String,
     /// Why; at most 1000 characters.
@@ -425,7 +425,7 @@ pub struct Deny {
     pub tell_agent: Option<bool>,
 }
 
-impl Ask for Deny {
+impl FromFields for DenyToolCall {
     fn read(fields: &mut Fields) -> Self {
         Self {
             tool_call_id: fields.text("toolCallId"),
@@ -435,8 +435,8 @@ impl Ask for Deny {
     }
 }
 
-impl From<Deny> for rules::Deny {
-    fn from(ask: Deny) -> Self {
+impl From<DenyToolCall> for rules::DenyRequest {
+    fn from(ask: DenyToolCall) -> Self {
         Self {
             tool_call_id: ask.tool_call_id,
             reason: ask.reason.unwrap_or_default(),
@@ -448,13 +448,13 @@ impl From<Deny> for rules::Deny {
 /// Decides on several tool calls.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Batch {
+pub struct DecideBatch {
     /// 1 to 50 calls, each once.
     #[schema(example = json!(["toolu_01", "toolu_02"]))]
     pub tool_call_ids: Vec<String>,
 }
 
-impl Ask for Batch {
+impl FromFields for DecideBatch {
     fn read(fields: &mut Fields) -> Self {
         Self {
             tool_call_ids: fields.texts("toolCallIds"),
@@ -462,8 +462,8 @@ impl Ask for Batch {
     }
 }
 
-impl From<Batch> for rules::Batch {
-    fn from(ask: Batch) -> Self {
+impl From<DecideBatch> for rules::BatchRequest {
+    fn from(ask: DecideBatch) -> Self {
         Self {
             tool_call_ids: ask.tool_call_ids,
         }
@@ -488,7 +488,7 @@ pub struct SubmitAnswers {
     pub digest: Option<String>,
 }
 
-impl Ask for SubmitAnswers {
+impl FromFields for SubmitAnswers {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             tool_call_id: fields.text("toolCallId"),
@@ -503,7 +503,7 @@ impl Ask for SubmitAnswers {
     }
 }
 
-impl From<SubmitAnswers> for rules::SubmitAnswers {
+impl From<SubmitAnswers> for rules::SubmitAnswersRequest {
     fn from(ask: SubmitAnswers) -> Self {
         let declines = ask.decline.unwrap_or(false);
         Self {

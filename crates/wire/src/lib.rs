@@ -2,7 +2,9 @@
 //! domain's values. Nothing here does anything.
 
 pub mod accounts;
+pub mod agent_tokens;
 pub mod agents;
+pub mod api_keys;
 pub mod approvals;
 pub mod attachments;
 pub mod authors;
@@ -19,17 +21,16 @@ pub mod entries;
 pub mod errors;
 pub mod events;
 pub mod export;
-pub mod fields;
 pub mod file_reads;
 pub mod files;
 pub mod health;
 pub mod interactions;
-pub mod keys;
 pub mod mcp_servers;
 pub mod mcp_signins;
 pub mod members;
 pub mod reactions;
 pub mod read_cursors;
+pub mod request_fields;
 pub mod restores;
 pub mod rooms;
 pub mod runtimes;
@@ -41,7 +42,6 @@ pub mod sign_ins;
 pub mod signals;
 pub mod storage;
 pub mod threads;
-pub mod tokens;
 pub mod transcript;
 pub mod trusted_browsers;
 pub mod turns;

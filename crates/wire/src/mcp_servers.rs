@@ -4,14 +4,17 @@
 use std::collections::BTreeMap;
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AgentId, ApprovalId, AuthorId},
-    mcp_servers::{self as rules, Remote, SecretText, Stdio, Transport, connection::Values},
+    mcp_servers::{
+        self as rules, RemoteConfig, SecretText, StdioConfig, Transport,
+        connection_config::SecretValues,
+    },
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// How a server is reached. Values of `env` and `headers` are `"***"` to everybody but the owner
 /// at a screen; sent in a change, `"***"` keeps the stored value.
@@ -40,7 +43,7 @@ pub enum McpConnection {
         /// `oauth2` when the server needs a sign-in; ignored in requests.
         #[serde(rename = "authKind", skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false, value_type = Option<String>)]
-        auth_kind: Option<rules::AuthKind>,
+        auth_kind: Option<rules::ServerAuthKind>,
     },
     /// The older transport of two endpoints.
     Sse {
@@ -52,23 +55,23 @@ pub enum McpConnection {
         /// `oauth2` when the server needs a sign-in; ignored in requests.
         #[serde(rename = "authKind", skip_serializing_if = "Option::is_none")]
         #[schema(nullable = false, value_type = Option<String>)]
-        auth_kind: Option<rules::AuthKind>,
+        auth_kind: Option<rules::ServerAuthKind>,
     },
 }
 
-impl From<rules::Connection> for McpConnection {
-    fn from(connection: rules::Connection) -> Self {
-        let shown = |values: Values| {
+impl From<rules::ConnectionConfig> for McpConnection {
+    fn from(connection: rules::ConnectionConfig) -> Self {
+        let shown = |values: SecretValues| {
             let one = |(name, value): (String, SecretText)| (name, value.shown().to_owned());
             values.into_iter().map(one).collect()
         };
         match connection {
-            rules::Connection::Stdio(Stdio { command, args, env }) => Self::Stdio {
+            rules::ConnectionConfig::Stdio(StdioConfig { command, args, env }) => Self::Stdio {
                 command,
                 args,
                 env: shown(env),
             },
-            rules::Connection::Http(Remote {
+            rules::ConnectionConfig::Http(RemoteConfig {
                 url,
                 headers,
                 auth_kind,
@@ -77,7 +80,7 @@ impl From<rules::Connection> for McpConnection {
                 headers: shown(headers),
                 auth_kind,
             },
-            rules::Connection::Sse(Remote {
+            rules::ConnectionConfig::Sse(RemoteConfig {
                 url,
                 headers,
                 auth_kind,
@@ -111,7 +114,7 @@ pub struct McpPin {
     pub tools_sha256: Option<String>,
     /// When it was last set.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub pinned_at: Option<Moment>,
+    pub pinned_at: Option<Timestamp>,
 }
 
 impl From<rules::Pin> for McpPin {
@@ -140,7 +143,7 @@ pub struct McpServer {
     pub connection: McpConnection,
     /// When it was added.
     #[schema(value_type = String, format = DateTime)]
-    pub added_at: Moment,
+    pub added_at: Timestamp,
     /// Who asked for it.
     #[schema(value_type = String)]
     pub added_by: AuthorId,
@@ -149,7 +152,7 @@ pub struct McpServer {
     /// `ready`, `disabled`, `unknown`, `needsSignIn`, `needsApproval`, `commandMissing` or
     /// `failing`.
     #[schema(value_type = String, example = "unknown")]
-    pub status: rules::Status,
+    pub status: rules::ServerStatus,
     /// One sentence for people, or null.
     #[schema(required = true)]
     pub status_detail: Option<String>,
@@ -204,10 +207,10 @@ pub struct AddMcpServer {
     pub connection: McpConnection,
     #[serde(skip)]
     #[schema(ignore)]
-    asked: rules::Connection,
+    asked: rules::ConnectionConfig,
 }
 
-impl Ask for AddMcpServer {
+impl FromFields for AddMcpServer {
     fn read(fields: &mut Fields) -> Self {
         let asked = fields.object("connection", connection);
         let asked = asked.unwrap_or_else(nothing);
@@ -220,7 +223,7 @@ impl Ask for AddMcpServer {
     }
 }
 
-impl From<AddMcpServer> for rules::NewServer {
+impl From<AddMcpServer> for rules::NewMcpServer {
     fn from(ask: AddMcpServer) -> Self {
         Self {
             agent_id: ask.agent_id.as_deref().map(AgentId::named),
@@ -234,7 +237,7 @@ impl From<AddMcpServer> for rules::NewServer {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"enabled": false}))]
-pub struct ChangeMcpServer {
+pub struct UpdateMcpServer {
     /// How it is reached, as a whole; a value of `"***"` keeps the stored one.
     #[schema(nullable = false)]
     pub connection: Option<McpConnection>,
@@ -243,10 +246,10 @@ pub struct ChangeMcpServer {
     pub enabled: Option<bool>,
     #[serde(skip)]
     #[schema(ignore)]
-    asked: Option<rules::Connection>,
+    asked: Option<rules::ConnectionConfig>,
 }
 
-impl Ask for ChangeMcpServer {
+impl FromFields for UpdateMcpServer {
     fn read(fields: &mut Fields) -> Self {
         let asked = fields.maybe_object("connection", connection);
         Self {
@@ -257,8 +260,8 @@ impl Ask for ChangeMcpServer {
     }
 }
 
-impl From<ChangeMcpServer> for rules::ServerPatch {
-    fn from(ask: ChangeMcpServer) -> Self {
+impl From<UpdateMcpServer> for rules::McpServerPatch {
+    fn from(ask: UpdateMcpServer) -> Self {
         Self {
             connection: ask.asked,
             enabled: ask.enabled,
@@ -307,8 +310,8 @@ pub struct TestedMcpServer {
     pub pin_changed: bool,
 }
 
-impl From<rules::Tested> for TestedMcpServer {
-    fn from(tested: rules::Tested) -> Self {
+impl From<rules::ServerTestResult> for TestedMcpServer {
+    fn from(tested: rules::ServerTestResult) -> Self {
         let tools = tested.tools.as_deref().unwrap_or_default();
         Self {
             ok: tested.ok,
@@ -317,7 +320,7 @@ impl From<rules::Tested> for TestedMcpServer {
                 .iter()
                 .map(|tool| TestedTool {
                     name: tool.name.clone(),
-                    title: tool.shown().to_owned(),
+                    title: tool.display_name().to_owned(),
                     read_only: tool.is_read_only(),
                     destructive: tool.is_destructive(),
                 })
@@ -333,9 +336,9 @@ impl From<rules::Tested> for TestedMcpServer {
 
 /// Asks for nothing but the deed of the address.
 #[derive(Clone, Copy, Debug)]
-pub struct SwitchMcpServer;
+pub struct EmptyMcpServerRequest;
 
-impl Ask for SwitchMcpServer {
+impl FromFields for EmptyMcpServerRequest {
     fn read(_fields: &mut Fields) -> Self {
         Self
     }
@@ -349,7 +352,7 @@ pub struct ImportMcpServer {
     pub name: String,
 }
 
-impl Ask for ImportMcpServer {
+impl FromFields for ImportMcpServer {
     fn read(fields: &mut Fields) -> Self {
         Self {
             name: fields.text("name"),
@@ -380,8 +383,8 @@ pub struct DiscoveredMcpServers {
 }
 
 /// Reads a connection: its own transport's fields, and none of the other one's.
-fn connection(fields: &mut Fields) -> rules::Connection {
-    let Some(transport) = fields.known_word("transport", &Transport::WORDS) else {
+fn connection(fields: &mut Fields) -> rules::ConnectionConfig {
+    let Some(transport) = fields.known_choice("transport", &Transport::WORDS) else {
         return nothing();
     };
     let foreign: &[&str] = match transport {
@@ -393,28 +396,28 @@ fn connection(fields: &mut Fields) -> rules::Connection {
         .filter(|field| fields.holds(field))
         .collect::<Vec<_>>()
     {
-        fields.fail_field(field, &format!("does not belong to {}", transport.word()));
+        fields.fail_field(field, &format!("does not belong to {}", transport.as_str()));
     }
     match transport {
-        Transport::Stdio => rules::Connection::Stdio(Stdio {
+        Transport::Stdio => rules::ConnectionConfig::Stdio(StdioConfig {
             command: fields.text("command"),
             args: fields.texts("args"),
             env: values(fields, "env"),
         }),
-        Transport::Http => rules::Connection::Http(remote(fields)),
-        Transport::Sse => rules::Connection::Sse(remote(fields)),
+        Transport::Http => rules::ConnectionConfig::Http(remote(fields)),
+        Transport::Sse => rules::ConnectionConfig::Sse(remote(fields)),
     }
 }
 
-fn remote(fields: &mut Fields) -> Remote {
-    Remote {
+fn remote(fields: &mut Fields) -> RemoteConfig {
+    RemoteConfig {
         url: fields.text("url"),
         headers: values(fields, "headers"),
         auth_kind: None,
     }
 }
 
-fn values(fields: &mut Fields, name: &str) -> Values {
+fn values(fields: &mut Fields, name: &str) -> SecretValues {
     let texts = fields.text_map(name).into_iter();
     texts
         .map(|(name, text)| (name, SecretText::sent(text)))
@@ -422,10 +425,10 @@ fn values(fields: &mut Fields, name: &str) -> Values {
 }
 
 /// Stands for a connection that could not be read and was noted as wrong.
-fn nothing() -> rules::Connection {
-    rules::Connection::Stdio(Stdio {
+fn nothing() -> rules::ConnectionConfig {
+    rules::ConnectionConfig::Stdio(StdioConfig {
         command: String::new(),
         args: Vec::new(),
-        env: Values::new(),
+        env: SecretValues::new(),
     })
 }

@@ -1,14 +1,14 @@
 //! Signing in with tool servers on the wire. Source: contract 4.8.
 
 use guildhall_domain::{
-    Moment,
-    ids::{FlowId, SessionId},
-    mcp_signin::{Failure, Flow, NewClient, Phase, Standing},
+    Timestamp,
+    ids::{SessionId, SigninFlowId},
+    mcp_signins::{ManualOauthClient, SigninFailure, SigninFlow, SigninPhase, SigninStatus},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Starts a sign-in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -20,7 +20,7 @@ pub struct StartMcpSignin {
     pub session_id: Option<SessionId>,
 }
 
-impl Ask for StartMcpSignin {
+impl FromFields for StartMcpSignin {
     fn read(fields: &mut Fields) -> Self {
         let session = fields.maybe_text("sessionId");
         Self {
@@ -35,7 +35,7 @@ impl Ask for StartMcpSignin {
 pub struct StartedMcpSignin {
     /// What to ask after; null when there is nothing to be done.
     #[schema(required = true, value_type = Option<String>)]
-    pub flow_id: Option<FlowId>,
+    pub flow_id: Option<SigninFlowId>,
     /// The link that the owner opens in a browser; it is of no use to an agent.
     #[schema(required = true)]
     pub sign_in_url: Option<String>,
@@ -47,7 +47,7 @@ pub struct StartedMcpSignin {
     pub message: String,
     /// Until when the link counts.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<Timestamp>,
 }
 
 /// How a sign-in stands.
@@ -56,13 +56,13 @@ pub struct StartedMcpSignin {
 pub struct McpSignin {
     /// `pending`, `connected` or `failed`.
     #[schema(value_type = String, example = "pending")]
-    pub status: Standing,
+    pub status: SigninStatus,
     /// `waiting`, `opened`, `exchanging` or `done`.
     #[schema(value_type = String, example = "waiting")]
-    pub phase: Phase,
+    pub phase: SigninPhase,
     /// Why it failed, for programs; or null.
     #[schema(required = true, value_type = Option<String>)]
-    pub code: Option<Failure>,
+    pub code: Option<SigninFailure>,
     /// The same for people.
     #[schema(required = true)]
     pub error: Option<String>,
@@ -71,10 +71,10 @@ pub struct McpSignin {
     pub tool_count: Option<u32>,
 }
 
-impl From<Flow> for McpSignin {
-    fn from(flow: Flow) -> Self {
+impl From<SigninFlow> for McpSignin {
+    fn from(flow: SigninFlow) -> Self {
         Self {
-            status: flow.standing(),
+            status: flow.status(),
             phase: flow.phase,
             code: flow.code,
             error: flow.code.map(|code| code.sentence().to_owned()),
@@ -103,7 +103,7 @@ pub struct SetMcpClient {
     pub client_secret: Option<String>,
 }
 
-impl Ask for SetMcpClient {
+impl FromFields for SetMcpClient {
     fn read(fields: &mut Fields) -> Self {
         Self {
             client_id: fields.text("clientId"),
@@ -112,7 +112,7 @@ impl Ask for SetMcpClient {
     }
 }
 
-impl From<SetMcpClient> for NewClient {
+impl From<SetMcpClient> for ManualOauthClient {
     fn from(ask: SetMcpClient) -> Self {
         Self {
             id: ask.client_id,

@@ -1,7 +1,7 @@
 //! Members of rooms on the wire. Source: contract 2.2, "Members".
 
 use guildhall_domain::{
-    Moment, agents,
+    Timestamp, agents,
     ids::{AuthorId, RoomId},
     members,
 };
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use crate::{
     authors::AuthorSummary,
-    fields::{Ask, Fields},
+    request_fields::{Fields, FromFields},
 };
 
 /// When an agent answers.
@@ -56,14 +56,14 @@ impl From<ResponseMode> for agents::ResponseMode {
 /// Reads a response mode.
 pub(crate) fn maybe_mode(fields: &mut Fields) -> Option<ResponseMode> {
     fields
-        .maybe_word("responseMode", &agents::ResponseMode::WORDS)
+        .maybe_choice("responseMode", &agents::ResponseMode::WORDS)
         .map(Into::into)
 }
 
 /// Where a member comes from.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum MemberOrigin {
     /// An author of this installation.
     Local,
 }
@@ -84,13 +84,13 @@ pub struct Member {
     pub response_mode: ResponseMode,
     /// When it joined.
     #[schema(value_type = String, format = DateTime)]
-    pub joined_at: Moment,
+    pub joined_at: Timestamp,
     /// The newest entry when it joined.
     pub joined_seq: u64,
     /// Its read cursor.
     pub last_read_seq: u64,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: MemberOrigin,
 }
 
 impl From<members::Member> for Member {
@@ -104,7 +104,7 @@ impl From<members::Member> for Member {
             joined_seq: member.joined_seq,
             last_read_seq: member.last_read_seq,
             origin: match member.origin {
-                members::Origin::Local => Origin::Local,
+                members::MemberOrigin::Local => MemberOrigin::Local,
             },
         }
     }
@@ -133,7 +133,7 @@ pub struct AddMember {
     pub response_mode: Option<ResponseMode>,
 }
 
-impl Ask for AddMember {
+impl FromFields for AddMember {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             author_id: fields.maybe_text("authorId"),
@@ -150,15 +150,15 @@ impl Ask for AddMember {
 /// Changes a member.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ChangeMember {
+pub struct UpdateMember {
     /// When an agent answers here.
     pub response_mode: ResponseMode,
 }
 
-impl Ask for ChangeMember {
+impl FromFields for UpdateMember {
     fn read(fields: &mut Fields) -> Self {
         let words = &agents::ResponseMode::WORDS;
-        let mode = fields.word("responseMode", words, agents::ResponseMode::Engaged);
+        let mode = fields.choice("responseMode", words, agents::ResponseMode::Engaged);
         Self {
             response_mode: mode.into(),
         }

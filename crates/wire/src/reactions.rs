@@ -1,6 +1,6 @@
 //! Reactions on the wire. Source: contract 2.3, "Reactions".
 
-use guildhall_domain::{Moment, ids::AuthorId, reactions};
+use guildhall_domain::{Timestamp, ids::AuthorId, reactions};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -16,7 +16,7 @@ pub struct Reaction {
     pub author_ids: Vec<AuthorId>,
     /// When the first of them did.
     #[schema(value_type = String, format = DateTime)]
-    pub first_at: Moment,
+    pub first_at: Timestamp,
 }
 
 impl From<reactions::Reaction> for Reaction {

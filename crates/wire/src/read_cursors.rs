@@ -1,14 +1,14 @@
 //! Read cursors on the wire. Source: contract 2.3, "Read cursor".
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, RoomId},
     read_cursors,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// How far a person has read a room.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -28,7 +28,7 @@ pub struct ReadCursor {
     pub mention_count: u64,
     /// When it last moved.
     #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 impl From<read_cursors::ReadCursor> for ReadCursor {
@@ -55,7 +55,7 @@ pub struct MoveReadCursor {
     pub allow_back: Option<bool>,
 }
 
-impl Ask for MoveReadCursor {
+impl FromFields for MoveReadCursor {
     fn read(fields: &mut Fields) -> Self {
         Self {
             last_read_seq: fields.number("lastReadSeq"),

@@ -1,7 +1,7 @@
 //! Restores on the wire.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     restores::{RevivedCredential as DomainCredential, RevivedDecision},
 };
 use serde::Serialize;
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::{
     backups::Backup,
-    fields::{Ask, Fields},
+    request_fields::{Fields, FromFields},
 };
 
 /// The server restarts from a backup.
@@ -21,7 +21,7 @@ pub struct RestoreStarted {
     /// When the server that restarts was started; the next one says another moment in
     /// `GET /api/health`.
     #[schema(value_type = String, format = DateTime)]
-    pub started_at: Moment,
+    pub started_at: Timestamp,
 }
 
 /// What the last restore came to, if there was one.
@@ -38,7 +38,7 @@ pub struct LastRestore {
 pub struct Restore {
     /// When it came to its end.
     #[schema(value_type = String, format = DateTime)]
-    pub at: Moment,
+    pub at: Timestamp,
     /// The backup.
     pub backup: Backup,
     /// Why nothing was restored; null when it was.
@@ -92,10 +92,10 @@ pub struct DecideRevived {
     pub decision: RevivedDecision,
 }
 
-impl Ask for DecideRevived {
+impl FromFields for DecideRevived {
     fn read(fields: &mut Fields) -> Self {
         Self {
-            decision: fields.word("decision", &RevivedDecision::WORDS, RevivedDecision::Keep),
+            decision: fields.choice("decision", &RevivedDecision::WORDS, RevivedDecision::Keep),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rooms on the wire. Source: spec, "Room"; contract 2.2.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AgentId, AuthorId, RoomId},
     rooms, turns,
 };
@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 
 use crate::{
     authors::AuthorSummary,
-    fields::{Ask, Fields},
     members::Member,
+    request_fields::{Fields, FromFields},
     turns::TurnState,
 };
 
@@ -46,7 +46,7 @@ impl From<RoomKind> for rooms::RoomKind {
 /// The outside chat a room is joined to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Bridge {
+pub struct RoomBridge {
     /// `partial`, `full`, or `""` when not known.
     pub visibility: String,
     /// The outside chat's title.
@@ -110,13 +110,13 @@ pub struct Room {
     pub limit_overrides: LimitOverrides,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// Time of its newest entry.
     #[schema(value_type = String, format = DateTime)]
-    pub last_activity_at: Moment,
+    pub last_activity_at: Timestamp,
     /// Null: not bridged.
     #[schema(required = true)]
-    pub bridge: Option<Bridge>,
+    pub bridge: Option<RoomBridge>,
     /// Unread posts of others; null when the caller is no member.
     #[schema(required = true)]
     pub unread_count: Option<u64>,
@@ -137,8 +137,8 @@ fn or_null(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-impl From<rooms::RoomSeen> for Room {
-    fn from(seen: rooms::RoomSeen) -> Self {
+impl From<rooms::RoomView> for Room {
+    fn from(seen: rooms::RoomView) -> Self {
         let room = seen.room;
         Self {
             id: room.id,
@@ -167,7 +167,7 @@ impl From<rooms::RoomSeen> for Room {
             },
             created_at: room.created_at,
             last_activity_at: room.last_activity_at,
-            bridge: room.bridge.map(|bridge| Bridge {
+            bridge: room.bridge.map(|bridge| RoomBridge {
                 visibility: bridge.visibility,
                 platform_title: bridge.platform_title,
             }),
@@ -213,7 +213,7 @@ pub struct WorkingAgent {
     pub turn_id: String,
     /// Since when.
     #[schema(value_type = String, format = DateTime)]
-    pub since: Moment,
+    pub since: Timestamp,
     /// Running or waiting.
     pub state: TurnState,
 }
@@ -270,7 +270,7 @@ impl From<rooms::RoomDetail> for RoomDetail {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"kind": "channel", "title": "Release", "topic": "What ships next"}))]
-pub struct MakeRoom {
+pub struct CreateRoom {
     /// Channel or direct message.
     pub kind: RoomKind,
     /// 1..200 characters; a direct message without one follows its members' names.
@@ -290,11 +290,11 @@ pub struct MakeRoom {
     pub agent_ids: Vec<String>,
 }
 
-impl Ask for MakeRoom {
+impl FromFields for CreateRoom {
     fn read(fields: &mut Fields) -> Self {
         Self {
             kind: fields
-                .word("kind", &rooms::RoomKind::WORDS, rooms::RoomKind::Channel)
+                .choice("kind", &rooms::RoomKind::WORDS, rooms::RoomKind::Channel)
                 .into(),
             title: fields.maybe_text("title"),
             slug: fields.maybe_text("slug"),
@@ -305,8 +305,8 @@ impl Ask for MakeRoom {
     }
 }
 
-impl From<MakeRoom> for rooms::NewRoom {
-    fn from(ask: MakeRoom) -> Self {
+impl From<CreateRoom> for rooms::NewRoom {
+    fn from(ask: CreateRoom) -> Self {
         Self {
             kind: ask.kind.into(),
             title: ask.title,
@@ -326,7 +326,7 @@ impl From<MakeRoom> for rooms::NewRoom {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"title": "Release", "topic": "What ships next"}))]
-pub struct ChangeRoom {
+pub struct UpdateRoom {
     /// 1..200 characters; renaming a channel changes its slug.
     #[schema(nullable = false)]
     pub title: Option<String>,
@@ -359,7 +359,7 @@ pub struct ChangeRoom {
     pub max_auto_turns_per_hour: Option<Option<u32>>,
 }
 
-impl Ask for ChangeRoom {
+impl FromFields for UpdateRoom {
     fn read(fields: &mut Fields) -> Self {
         Self {
             title: fields.maybe_text("title"),
@@ -376,8 +376,8 @@ impl Ask for ChangeRoom {
     }
 }
 
-impl From<ChangeRoom> for rooms::RoomPatch {
-    fn from(ask: ChangeRoom) -> Self {
+impl From<UpdateRoom> for rooms::RoomPatch {
+    fn from(ask: UpdateRoom) -> Self {
         Self {
             title: ask.title,
             topic: ask.topic.map(Option::unwrap_or_default),

@@ -1,10 +1,10 @@
 //! Runtimes on the wire. Source: contract 3.3.1.
 
-use guildhall_domain::{Moment, runtimes};
+use guildhall_domain::{Timestamp, runtimes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// A runtime there can be, and whether it is there.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -31,7 +31,7 @@ pub struct Runtime {
     pub install_hint: String,
     /// When it was tried out last; null before.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub checked_at: Option<Moment>,
+    pub checked_at: Option<Timestamp>,
 }
 
 impl From<runtimes::RuntimeStatus> for Runtime {
@@ -54,7 +54,7 @@ impl From<runtimes::RuntimeStatus> for Runtime {
 #[derive(Clone, Copy, Debug)]
 pub struct CheckRuntime;
 
-impl Ask for CheckRuntime {
+impl FromFields for CheckRuntime {
     fn read(_fields: &mut Fields) -> Self {
         Self
     }

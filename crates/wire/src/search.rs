@@ -1,7 +1,7 @@
 //! Search on the wire. Source: contract 2.3, "Search".
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, EntryId, RoomId},
     search,
 };
@@ -12,14 +12,14 @@ use utoipa::ToSchema;
 /// Where something was found.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum SearchSource {
     /// Among the entries of the rooms.
     Rooms,
 }
 
 /// A place in a text, in UTF-16 units.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Span {
+pub struct MatchSpan {
     /// Units before it.
     pub offset: u32,
     /// Its units.
@@ -29,9 +29,9 @@ pub struct Span {
 /// An entry that was found.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Hit {
+pub struct SearchHit {
     /// Where it was found.
-    pub source: Source,
+    pub source: SearchSource,
     /// Its room.
     #[schema(value_type = String)]
     pub room_id: RoomId,
@@ -45,22 +45,22 @@ pub struct Hit {
     pub author_id: AuthorId,
     /// When it was written.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// The part of its text that shows why it was found; `…` where it was cut.
     #[schema(example = "the build is green")]
     pub excerpt: String,
     /// Where the words are in the excerpt.
-    pub spans: Vec<Span>,
+    pub spans: Vec<MatchSpan>,
 }
 
-impl From<search::Hit> for Hit {
-    fn from(hit: search::Hit) -> Self {
-        let spans = hit.excerpt.spans.into_iter().map(|span| Span {
+impl From<search::SearchHit> for SearchHit {
+    fn from(hit: search::SearchHit) -> Self {
+        let spans = hit.excerpt.spans.into_iter().map(|span| MatchSpan {
             offset: span.offset,
             length: span.length,
         });
         Self {
-            source: Source::Rooms,
+            source: SearchSource::Rooms,
             room_id: hit.room_id,
             entry_id: hit.entry_id,
             seq: hit.seq,
@@ -75,9 +75,9 @@ impl From<search::Hit> for Hit {
 /// A page of what was found.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Hits {
+pub struct SearchPage {
     /// Newest first.
-    pub results: Vec<Hit>,
+    pub results: Vec<SearchHit>,
     /// Names the next page; null on the last one.
     #[schema(required = true)]
     pub next_cursor: Option<String>,

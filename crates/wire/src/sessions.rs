@@ -1,7 +1,7 @@
 //! Sessions on the wire. Source: contract 3.5.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AgentId, AuthorId, MessageId, RoomId, SessionId},
     sessions,
 };
@@ -9,8 +9,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    fields::{Ask, Fields},
     interactions::Interaction,
+    request_fields::{Fields, FromFields},
     transcript::Message,
     usage::Usage,
 };
@@ -61,12 +61,12 @@ pub enum SessionOrigin {
     Terminal,
 }
 
-impl From<sessions::Origin> for SessionOrigin {
-    fn from(origin: sessions::Origin) -> Self {
+impl From<sessions::SessionOrigin> for SessionOrigin {
+    fn from(origin: sessions::SessionOrigin) -> Self {
         match origin {
-            sessions::Origin::Person => Self::Person,
-            sessions::Origin::Room => Self::Room,
-            sessions::Origin::Terminal => Self::Terminal,
+            sessions::SessionOrigin::Person => Self::Person,
+            sessions::SessionOrigin::Room => Self::Room,
+            sessions::SessionOrigin::Terminal => Self::Terminal,
         }
     }
 }
@@ -115,10 +115,10 @@ pub struct Session {
     pub last_message_preview: String,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it last changed.
     #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
     /// What its turns used.
     pub usage: Usage,
 }
@@ -170,16 +170,16 @@ pub struct RoomSessions {
     pub bindings: Vec<RoomSession>,
 }
 
-impl From<Vec<sessions::Binding>> for RoomSessions {
-    fn from(bindings: Vec<sessions::Binding>) -> Self {
+impl From<Vec<sessions::RoomSession>> for RoomSessions {
+    fn from(bindings: Vec<sessions::RoomSession>) -> Self {
         Self {
             bindings: bindings.into_iter().map(Into::into).collect(),
         }
     }
 }
 
-impl From<sessions::Binding> for RoomSession {
-    fn from(binding: sessions::Binding) -> Self {
+impl From<sessions::RoomSession> for RoomSession {
+    fn from(binding: sessions::RoomSession) -> Self {
         Self {
             author_id: binding.author_id,
             session_id: binding.session_id,
@@ -236,7 +236,7 @@ pub struct OpenSession {
     pub resume_id: Option<SessionId>,
 }
 
-impl Ask for OpenSession {
+impl FromFields for OpenSession {
     fn read(fields: &mut Fields) -> Self {
         Self {
             id: maybe_uuid(fields, "id"),
@@ -283,7 +283,7 @@ impl From<OpenSession> for sessions::NewSession {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({"title": "Release notes", "permissionMode": "default"}))]
-pub struct ChangeSession {
+pub struct UpdateSession {
     /// 1..200 characters.
     #[schema(nullable = false)]
     pub title: Option<String>,
@@ -301,7 +301,7 @@ pub struct ChangeSession {
     pub effort: Option<String>,
 }
 
-impl Ask for ChangeSession {
+impl FromFields for UpdateSession {
     fn read(fields: &mut Fields) -> Self {
         Self {
             title: fields.maybe_text("title"),
@@ -313,8 +313,8 @@ impl Ask for ChangeSession {
     }
 }
 
-impl From<ChangeSession> for sessions::SessionPatch {
-    fn from(ask: ChangeSession) -> Self {
+impl From<UpdateSession> for sessions::SessionPatch {
+    fn from(ask: UpdateSession) -> Self {
         Self {
             title: ask.title,
             permission_mode: ask.permission_mode,
@@ -336,7 +336,7 @@ pub struct SendMessage {
     pub attachments: Option<Vec<String>>,
 }
 
-impl Ask for SendMessage {
+impl FromFields for SendMessage {
     fn read(fields: &mut Fields) -> Self {
         let attachments = fields.maybe_texts("attachments");
         if attachments.as_ref().is_some_and(|files| !files.is_empty()) {
@@ -377,13 +377,13 @@ pub struct SentMessage {
 
 /// Changes the words of a message that waits.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct RewordMessage {
+pub struct UpdateQueuedMessage {
     /// 1..100,000 characters.
     #[schema(example = "Run the tests again")]
     pub content: String,
 }
 
-impl Ask for RewordMessage {
+impl FromFields for UpdateQueuedMessage {
     fn read(fields: &mut Fields) -> Self {
         Self {
             content: fields.text("content"),
@@ -402,7 +402,7 @@ pub struct QueuedMessage {
     pub content: String,
     /// When it was accepted.
     #[schema(value_type = String, format = DateTime)]
-    pub enqueued_at: Moment,
+    pub enqueued_at: Timestamp,
     /// Who wrote it.
     #[schema(value_type = String)]
     pub enqueued_by: AuthorId,
@@ -410,7 +410,7 @@ pub struct QueuedMessage {
 
 /// What waits in a session.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Queue {
+pub struct MessageQueue {
     /// In order.
     pub queue: Vec<QueuedMessage>,
 }
@@ -424,7 +424,7 @@ pub struct CancelTurn {
     pub keep_queue: Option<bool>,
 }
 
-impl Ask for CancelTurn {
+impl FromFields for CancelTurn {
     fn read(fields: &mut Fields) -> Self {
         Self {
             keep_queue: fields.maybe_flag("keepQueue"),

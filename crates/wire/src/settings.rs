@@ -1,10 +1,10 @@
 //! Settings on the wire. Source: contract 1.12b.
 
-use guildhall_domain::settings::{self, SettingsPatch, Value};
+use guildhall_domain::settings::{self, SettingValue, SettingsPatch};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Who said what a setting is.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -22,14 +22,14 @@ pub enum SettingSource {
     Stored,
 }
 
-impl From<settings::Source> for SettingSource {
-    fn from(source: settings::Source) -> Self {
+impl From<settings::SettingSource> for SettingSource {
+    fn from(source: settings::SettingSource) -> Self {
         match source {
-            settings::Source::Default => Self::Default,
-            settings::Source::File => Self::File,
-            settings::Source::Env => Self::Env,
-            settings::Source::Flag => Self::Flag,
-            settings::Source::Stored => Self::Stored,
+            settings::SettingSource::Default => Self::Default,
+            settings::SettingSource::File => Self::File,
+            settings::SettingSource::Env => Self::Env,
+            settings::SettingSource::Flag => Self::Flag,
+            settings::SettingSource::Stored => Self::Stored,
         }
     }
 }
@@ -43,10 +43,10 @@ pub struct Setting {
     pub key: String,
     /// What it is now: a boolean, a number, a text or a list of texts.
     #[schema(value_type = serde_json::Value, example = json!(30))]
-    pub value: Value,
+    pub value: SettingValue,
     /// What it is unless it is set.
     #[schema(value_type = serde_json::Value, example = json!(30))]
-    pub default: Value,
+    pub default: SettingValue,
     /// Who said so.
     pub source: SettingSource,
     /// Whether a change counts only from the next start on.
@@ -55,8 +55,8 @@ pub struct Setting {
     pub description: &'static str,
 }
 
-impl From<settings::Current> for Setting {
-    fn from(current: settings::Current) -> Self {
+impl From<settings::EffectiveSetting> for Setting {
+    fn from(current: settings::EffectiveSetting) -> Self {
         Self {
             key: current.setting.key.to_owned(),
             value: current.value,
@@ -75,8 +75,8 @@ pub struct Settings {
     pub settings: Vec<Setting>,
 }
 
-impl From<Vec<settings::Current>> for Settings {
-    fn from(all: Vec<settings::Current>) -> Self {
+impl From<Vec<settings::EffectiveSetting>> for Settings {
+    fn from(all: Vec<settings::EffectiveSetting>) -> Self {
         Self {
             settings: all.into_iter().map(Into::into).collect(),
         }
@@ -87,9 +87,9 @@ impl From<Vec<settings::Current>> for Settings {
 #[derive(Clone, Debug, ToSchema)]
 #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>,
     example = json!({"rooms.maxAgentDepth": 5}))]
-pub struct ChangeSettings(pub SettingsPatch);
+pub struct UpdateSettings(pub SettingsPatch);
 
-impl Ask for ChangeSettings {
+impl FromFields for UpdateSettings {
     fn read(fields: &mut Fields) -> Self {
         Self(fields.drain(|fields, key, json| {
             let value = match json {
@@ -99,7 +99,7 @@ impl Ask for ChangeSettings {
                         key,
                         "must be a boolean, a whole number, text or a list of texts",
                     );
-                    Value::Flag(false)
+                    SettingValue::Flag(false)
                 })),
             };
             (key.to_owned(), value)
@@ -107,11 +107,11 @@ impl Ask for ChangeSettings {
     }
 }
 
-fn value(json: serde_json::Value) -> Option<Value> {
+fn value(json: serde_json::Value) -> Option<SettingValue> {
     match json {
-        serde_json::Value::Bool(flag) => Some(Value::Flag(flag)),
-        serde_json::Value::Number(number) => number.as_u64().map(Value::Number),
-        serde_json::Value::String(text) => Some(Value::Text(text)),
+        serde_json::Value::Bool(flag) => Some(SettingValue::Flag(flag)),
+        serde_json::Value::Number(number) => number.as_u64().map(SettingValue::Number),
+        serde_json::Value::String(text) => Some(SettingValue::Text(text)),
         serde_json::Value::Array(items) => items
             .into_iter()
             .map(|item| match item {
@@ -119,7 +119,7 @@ fn value(json: serde_json::Value) -> Option<Value> {
                 _ => None,
             })
             .collect::<Option<_>>()
-            .map(Value::Texts),
+            .map(SettingValue::Texts),
         serde_json::Value::Null | serde_json::Value::Object(_) => None,
     }
 }

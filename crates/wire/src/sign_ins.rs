@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Opens a sign-in; without `Debug`, because it holds a secret.
 #[derive(Serialize, ToSchema)]
@@ -16,7 +16,7 @@ pub struct Login {
     pub password: String,
 }
 
-impl Ask for Login {
+impl FromFields for Login {
     fn read(fields: &mut Fields) -> Self {
         Self {
             email: fields.text("email"),
@@ -36,7 +36,7 @@ pub struct ChangePassword {
     pub next: String,
 }
 
-impl Ask for ChangePassword {
+impl FromFields for ChangePassword {
     fn read(fields: &mut Fields) -> Self {
         Self {
             current: fields.text("current"),

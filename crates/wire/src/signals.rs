@@ -4,7 +4,7 @@ use guildhall_domain::signals;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// What a signal tells.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -41,14 +41,14 @@ pub struct SendSignal {
 /// Characters of a document's id.
 const DOCUMENT_ID_CHARS_MAX: usize = 200;
 
-impl Ask for SendSignal {
+impl FromFields for SendSignal {
     fn read(fields: &mut Fields) -> Self {
         let words = [
             (SignalKind::Typing, "typing"),
             (SignalKind::Viewing, "viewing"),
         ];
         let ask = Self {
-            kind: fields.word("kind", &words, SignalKind::Typing),
+            kind: fields.choice("kind", &words, SignalKind::Typing),
             on: fields.flag("on"),
             document_id: fields.maybe_text("documentId"),
         };

@@ -1,6 +1,6 @@
 //! What takes the disk, on the wire.
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -25,7 +25,7 @@ pub struct Storage {
     pub is_partial: bool,
     /// When all attachments were last checked; null before the first time.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub attachments_checked_at: Option<Moment>,
+    pub attachments_checked_at: Option<Timestamp>,
     /// Digests of attachments found damaged then that could not be restored, at most a hundred.
     pub attachments_damaged: Vec<String>,
     /// The second folder of backups; null when none is set.

@@ -1,6 +1,6 @@
 //! Threads on the wire. Source: contract 2.3.
 
-use guildhall_domain::{Moment, ids::RoomId, threads};
+use guildhall_domain::{Timestamp, ids::RoomId, threads};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -31,7 +31,7 @@ impl From<threads::Thread> for Thread {
 /// A thread the caller wrote in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ThreadSeen {
+pub struct ThreadView {
     /// Its room.
     #[schema(value_type = String)]
     pub room_id: RoomId,
@@ -46,11 +46,11 @@ pub struct ThreadSeen {
     pub unread_count: u64,
     /// When the newest reply was written.
     #[schema(value_type = String, format = DateTime)]
-    pub last_activity_at: Moment,
+    pub last_activity_at: Timestamp,
 }
 
-impl From<threads::ThreadSeen> for ThreadSeen {
-    fn from(thread: threads::ThreadSeen) -> Self {
+impl From<threads::ThreadView> for ThreadView {
+    fn from(thread: threads::ThreadView) -> Self {
         Self {
             room_id: thread.room_id,
             room_title: thread.room_title,
@@ -67,7 +67,7 @@ impl From<threads::ThreadSeen> for ThreadSeen {
 #[serde(rename_all = "camelCase")]
 pub struct Threads {
     /// Newest activity first.
-    pub threads: Vec<ThreadSeen>,
+    pub threads: Vec<ThreadView>,
     /// Names the next page; null on the last one.
     #[schema(required = true)]
     pub next_cursor: Option<String>,

@@ -1,7 +1,7 @@
 //! Messages and what they are made of, on the wire. Source: contract 3.5.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, MessageId, SessionId, SessionTurnId},
     transcript,
 };
@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = MessageRole)]
-pub enum Role {
+pub enum MessageRole {
     /// A person, or a room's post handed to the agent.
     User,
     /// The agent.
@@ -54,7 +54,7 @@ pub struct Message {
     #[schema(required = true, value_type = Option<String>)]
     pub turn_id: Option<SessionTurnId>,
     /// Who speaks.
-    pub role: Role,
+    pub role: MessageRole,
     /// Who wrote it.
     #[schema(value_type = String)]
     pub author_id: AuthorId,
@@ -62,9 +62,9 @@ pub struct Message {
     pub state: MessageState,
     /// When it was accepted or begun.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// What it is made of, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<MessagePart>,
 }
 
 impl From<transcript::Message> for Message {
@@ -75,9 +75,9 @@ impl From<transcript::Message> for Message {
             session_id: message.session_id,
             turn_id: message.turn_id,
             role: match message.role {
-                transcript::Role::User => Role::User,
-                transcript::Role::Assistant => Role::Assistant,
-                transcript::Role::Notice => Role::Notice,
+                transcript::MessageRole::User => MessageRole::User,
+                transcript::MessageRole::Assistant => MessageRole::Assistant,
+                transcript::MessageRole::Notice => MessageRole::Notice,
             },
             author_id: message.author_id,
             state: match message.state {
@@ -100,7 +100,7 @@ impl From<transcript::Message> for Message {
     rename_all = "snake_case",
     rename_all_fields = "camelCase"
 )]
-pub enum Part {
+pub enum MessagePart {
     /// Words.
     Text {
         /// The words.
@@ -130,16 +130,16 @@ pub enum Part {
     },
 }
 
-impl From<transcript::Part> for Part {
-    fn from(part: transcript::Part) -> Self {
+impl From<transcript::MessagePart> for MessagePart {
+    fn from(part: transcript::MessagePart) -> Self {
         match part {
-            transcript::Part::Text { text } => Self::Text { text },
-            transcript::Part::Thinking { text } => Self::Thinking { text },
-            transcript::Part::ToolCall(call) => Self::ToolCall(Box::new(call.into())),
-            transcript::Part::Plan { entries } => Self::Plan {
+            transcript::MessagePart::Text { text } => Self::Text { text },
+            transcript::MessagePart::Thinking { text } => Self::Thinking { text },
+            transcript::MessagePart::ToolCall(call) => Self::ToolCall(Box::new(call.into())),
+            transcript::MessagePart::Plan { entries } => Self::Plan {
                 entries: entries.into_iter().map(Into::into).collect(),
             },
-            transcript::Part::Attachment {
+            transcript::MessagePart::Attachment {
                 name,
                 media_type,
                 size,
@@ -271,7 +271,7 @@ pub struct ToolCall {
     /// Diffs and texts.
     pub content: Vec<ToolContent>,
     /// Places it touches.
-    pub locations: Vec<Location>,
+    pub locations: Vec<ToolLocation>,
 }
 
 impl From<transcript::ToolCall> for ToolCall {
@@ -342,7 +342,7 @@ impl From<transcript::ToolContent> for ToolContent {
 
 /// A place a tool call touches.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Location {
+pub struct ToolLocation {
     /// The file's path as the agent names it.
     pub path: String,
     /// The line, from 1; null for the file.
@@ -350,8 +350,8 @@ pub struct Location {
     pub line: Option<u32>,
 }
 
-impl From<transcript::Location> for Location {
-    fn from(location: transcript::Location) -> Self {
+impl From<transcript::ToolLocation> for ToolLocation {
+    fn from(location: transcript::ToolLocation) -> Self {
         Self {
             path: location.path,
             line: location.line,

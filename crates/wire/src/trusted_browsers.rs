@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 /// An address that the owner's browser opens once.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct OpenLink {
+pub struct TrustLink {
     /// Its path at this server.
     pub path: String,
     /// Until when it counts.

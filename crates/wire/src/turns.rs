@@ -1,14 +1,14 @@
 //! Turns of rooms on the wire. Source: contract 2.7.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, EntryId, RoomId, SessionId, TurnId},
     turns,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
@@ -128,7 +128,7 @@ pub enum LimitSource {
 /// The limit that decided a turn.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct LimitMet {
+pub struct ReachedLimit {
     /// The room's field, or the setting.
     #[schema(example = "rooms.maxAgentDepth")]
     pub name: String,
@@ -167,7 +167,7 @@ pub struct Turn {
     pub rule: TurnRule,
     /// The limit it met.
     #[schema(required = true)]
-    pub limit: Option<LimitMet>,
+    pub limit: Option<ReachedLimit>,
     /// The session it runs in.
     #[schema(required = true, value_type = Option<String>)]
     pub session_id: Option<SessionId>,
@@ -176,13 +176,13 @@ pub struct Turn {
     pub reply_entry_id: Option<EntryId>,
     /// When the agent was considered.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it began.
     #[schema(required = true, value_type = Option<String>)]
-    pub started_at: Option<Moment>,
+    pub started_at: Option<Timestamp>,
     /// When it ended.
     #[schema(required = true, value_type = Option<String>)]
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Timestamp>,
 }
 
 impl From<turns::Turn> for Turn {
@@ -196,7 +196,7 @@ impl From<turns::Turn> for Turn {
             depth: turn.depth,
             state: turn.state.into(),
             rule: turn.rule.into(),
-            limit: turn.limit.map(|limit| LimitMet {
+            limit: turn.limit.map(|limit| ReachedLimit {
                 name: limit.name,
                 value: limit.value,
                 used: limit.used,
@@ -217,7 +217,7 @@ impl From<turns::Turn> for Turn {
 /// What automatic turns the last hour took.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Budget {
+pub struct TurnBudget {
     /// In this room.
     pub room_used: u32,
     /// What this room may.
@@ -228,7 +228,7 @@ pub struct Budget {
     pub global_max: u32,
     /// When the oldest of them no longer counts; null when there is none.
     #[schema(required = true, value_type = Option<String>)]
-    pub resets_at: Option<Moment>,
+    pub resets_at: Option<Timestamp>,
 }
 
 /// A run of a room's ledger.
@@ -241,7 +241,7 @@ pub struct Turns {
     #[schema(required = true)]
     pub next_cursor: Option<String>,
     /// What the hour has used.
-    pub budget: Budget,
+    pub budget: TurnBudget,
 }
 
 impl Turns {
@@ -250,7 +250,7 @@ impl Turns {
         Self {
             turns: page.turns.into_iter().map(Into::into).collect(),
             next_cursor,
-            budget: Budget {
+            budget: TurnBudget {
                 room_used: page.budget.room_used,
                 room_max: page.budget.room_max,
                 global_used: page.budget.global_used,
@@ -265,7 +265,7 @@ impl Turns {
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct RunTurn {}
 
-impl Ask for RunTurn {
+impl FromFields for RunTurn {
     fn read(_fields: &mut Fields) -> Self {
         Self {}
     }
@@ -273,9 +273,9 @@ impl Ask for RunTurn {
 
 /// Stops turns; it takes no fields.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Halt {}
+pub struct HaltTurns {}
 
-impl Ask for Halt {
+impl FromFields for HaltTurns {
     fn read(_fields: &mut Fields) -> Self {
         Self {}
     }
@@ -283,7 +283,7 @@ impl Ask for Halt {
 
 /// What was stopped.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Halted {
+pub struct HaltedTurns {
     /// How many turns.
     pub stopped: u64,
 }

@@ -1,6 +1,6 @@
 //! Usage on the wire. Source: contract 3.10.
 
-use guildhall_domain::{Moment, usage};
+use guildhall_domain::{Timestamp, usage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -100,10 +100,10 @@ impl From<usage::UsageRow> for UsageRow {
 pub struct UsageReport {
     /// The first moment in it.
     #[schema(value_type = String, format = DateTime)]
-    pub from: Moment,
+    pub from: Timestamp,
     /// The first moment behind it.
     #[schema(value_type = String, format = DateTime)]
-    pub to: Moment,
+    pub to: Timestamp,
     /// One row for each key, in the order of the keys.
     pub rows: Vec<UsageRow>,
 }
@@ -120,25 +120,25 @@ impl From<usage::UsageReport> for UsageReport {
 
 #[cfg(test)]
 mod tests {
-    use guildhall_domain::usage::{Cost, Figures, Sum, Tokens, UsageRow};
+    use guildhall_domain::usage::{Cost, TokenCounts, TurnUsage, UsageRow, UsageTotal};
 
     #[test]
     fn a_row_has_its_key_its_costs_and_every_sum() {
-        let tokens = Tokens {
+        let tokens = TokenCounts {
             input: 10,
             output: 5,
             total: 15,
-            ..Tokens::default()
+            ..TokenCounts::default()
         };
         let turn = |nanos, currency: &str| {
             let currency = currency.to_owned();
-            let figures = Figures {
+            let figures = TurnUsage {
                 tokens: Some(tokens),
                 cost: Some(Cost { nanos, currency }),
             };
             figures.usage()
         };
-        let sum: Sum = [&turn(250_000_000, "USD"), &turn(1, "EUR")]
+        let sum: UsageTotal = [&turn(250_000_000, "USD"), &turn(1, "EUR")]
             .into_iter()
             .collect();
         let key = "2026-11-21".to_owned();

@@ -1,15 +1,15 @@
 //! The workbench on the wire. Source: contract 6.7 and 6.9.
 
-use guildhall_domain::{Moment, workbench};
+use guildhall_domain::{Timestamp, workbench};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::fields::{Ask, Fields};
+use crate::request_fields::{Fields, FromFields};
 
 /// Asks for an address that shows a folder or a dev server for half an hour.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Sign {
+pub enum SignAddress {
     /// A folder.
     Serve {
         /// The folder: absolute, `~` or `~/…`.
@@ -28,20 +28,20 @@ pub enum Sign {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum AddressKind {
     Serve,
     Proxy,
 }
 
-impl Ask for Sign {
+impl FromFields for SignAddress {
     fn read(fields: &mut Fields) -> Self {
-        let words = [(Kind::Serve, "serve"), (Kind::Proxy, "proxy")];
-        match fields.known_word("kind", &words) {
-            Some(Kind::Serve) => Self::Serve {
+        let words = [(AddressKind::Serve, "serve"), (AddressKind::Proxy, "proxy")];
+        match fields.known_choice("kind", &words) {
+            Some(AddressKind::Serve) => Self::Serve {
                 cwd: fields.folder("cwd"),
                 path: fields.maybe_path("path").unwrap_or_default(),
             },
-            Some(Kind::Proxy) => Self::Proxy {
+            Some(AddressKind::Proxy) => Self::Proxy {
                 port: fields.port("port"),
             },
             None => Self::Proxy { port: 1 },
@@ -52,11 +52,11 @@ impl Ask for Sign {
 /// An address, or why there is none.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(untagged)]
-pub enum Signed {
+pub enum SignResult {
     /// An address.
     At(SignedAddress),
     /// None.
-    Unavailable(NoAddress),
+    Unavailable(AddressUnavailable),
 }
 
 /// An address; `unavailable` is absent.
@@ -68,13 +68,13 @@ pub struct SignedAddress {
     pub url: String,
     /// Until when it counts.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// Why there is no address.
 #[derive(Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct NoAddress {
+pub struct AddressUnavailable {
     /// Null.
     #[schema(required = true, value_type = Option<String>)]
     pub url: (),
@@ -85,17 +85,17 @@ pub struct NoAddress {
     pub expires_at: (),
 }
 
-impl Signed {
+impl SignResult {
     /// An address that counts until then.
-    pub fn at(url: String, expires_at: Moment) -> Self {
+    pub fn at(url: String, expires_at: Timestamp) -> Self {
         Self::At(SignedAddress { url, expires_at })
     }
 
     /// No address, for this reason.
-    pub fn unavailable(why: workbench::Unavailable) -> Self {
-        Self::Unavailable(NoAddress {
+    pub fn unavailable(why: workbench::PreviewUnavailable) -> Self {
+        Self::Unavailable(AddressUnavailable {
             url: (),
-            unavailable: why.word(),
+            unavailable: why.as_str(),
             expires_at: (),
         })
     }
@@ -103,13 +103,13 @@ impl Signed {
 
 /// Asks whether somebody listens on a port of this computer.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct Probe {
+pub struct ProbePort {
     /// 1 to 65535.
     #[schema(minimum = 1, example = 5173)]
     pub port: u16,
 }
 
-impl Ask for Probe {
+impl FromFields for ProbePort {
     fn read(fields: &mut Fields) -> Self {
         Self {
             port: fields.port("port"),
@@ -119,7 +119,7 @@ impl Ask for Probe {
 
 /// Whether somebody listens on a port.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Probed {
+pub struct PortStatus {
     /// Whether a loopback address takes a connection.
     pub listening: bool,
 }
@@ -151,10 +151,10 @@ pub struct OpenPreview {
     pub listen_port: u16,
     /// Since when.
     #[schema(value_type = String, format = DateTime)]
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When something was asked for last; null before that.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub last_request_at: Option<Moment>,
+    pub last_request_at: Option<Timestamp>,
     /// Open connections.
     pub open_sockets: usize,
 }
@@ -171,20 +171,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::fields;
+    use crate::request_fields;
 
     #[test]
     fn a_sign_is_read_by_its_kind() {
         let read = |value: serde_json::Value| {
             let json = serde_json::from_value(value).unwrap();
-            fields::read::<Sign>(json).map_err(|invalid| {
+            request_fields::read::<SignAddress>(json).map_err(|invalid| {
                 let fields = invalid.field_errors.into_keys();
                 fields.collect::<Vec<_>>().join(" ")
             })
         };
         let serve = |cwd: &str, path: &str| {
             let (cwd, path) = (cwd.to_owned(), path.to_owned());
-            Ok(Sign::Serve { cwd, path })
+            Ok(SignAddress::Serve { cwd, path })
         };
         for (value, expected) in [
             (json!({"kind": "serve", "cwd": "/a"}), serve("/a", "")),
@@ -195,7 +195,7 @@ mod tests {
             (json!({"kind": "serve", "cwd": "/a\0"}), serve("/a\0", "")),
             (
                 json!({"kind": "proxy", "port": 1}),
-                Ok(Sign::Proxy { port: 1 }),
+                Ok(SignAddress::Proxy { port: 1 }),
             ),
             (json!({"kind": "serve"}), Err("cwd".to_owned())),
             (json!({"kind": "serve", "cwd": ""}), Err("cwd".to_owned())),

@@ -17,13 +17,13 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, attachments::Digest, backups::Backup, ids::BackupId, outcome::FaultKind,
+    Fault, attachments::Digest, backups::Backup, errors::FaultKind, ids::BackupId,
 };
 
 use crate::{
     blobs,
     data_dir::{sync_folder, write_private},
-    digests::Digesting,
+    digests::DigestBuilder,
     disk,
 };
 
@@ -44,7 +44,7 @@ pub struct BackupFiles {
 
 /// A backup's compressed file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Packed {
+pub struct ArchiveSummary {
     /// Its bytes.
     pub bytes: u64,
     /// Its SHA-256.
@@ -53,9 +53,9 @@ pub struct Packed {
 
 /// A backup's compressed file, open for reading; it can be read on when it is removed meanwhile.
 #[derive(Debug)]
-pub struct PackedFile(File);
+pub struct OpenArchive(File);
 
-impl PackedFile {
+impl OpenArchive {
     /// Reads at most `bytes_max` bytes from `offset`; none at the end.
     ///
     /// # Errors
@@ -120,12 +120,13 @@ impl BackupFiles {
     ///
     /// # Errors
     /// A fault, of kind `StorageFull` when the disk is.
-    pub fn pack(&self, id: BackupId) -> Result<Packed, Fault> {
+    pub fn compress(&self, id: BackupId) -> Result<ArchiveSummary, Fault> {
         let draft = self.draft(id);
         let packed = PathBuf::from(format!("{}.zst", draft.display()));
-        let pack = || -> io::Result<Packed> {
+        let pack = || -> io::Result<ArchiveSummary> {
             let file = private(&packed)?;
-            let mut encoder = zstd::Encoder::new(Counted::new(BufWriter::new(file)), LEVEL)?;
+            let mut encoder =
+                zstd::Encoder::new(DigestingStream::new(BufWriter::new(file)), LEVEL)?;
             encoder.include_checksum(true)?;
             io::copy(
                 &mut BufReader::with_capacity(PART, File::open(&draft)?),
@@ -136,7 +137,7 @@ impl BackupFiles {
             writer.into_inner()?.sync_all()?;
             fs::rename(&packed, self.packed(id))?;
             sync_folder(&self.folder)?;
-            Ok(Packed { bytes, sha256 })
+            Ok(ArchiveSummary { bytes, sha256 })
         };
         pack().map_err(|error| fault("compressing a backup", error))
     }
@@ -214,8 +215,8 @@ impl BackupFiles {
     ///
     /// # Errors
     /// A fault when it is not there or cannot be read.
-    pub fn read(&self, id: BackupId) -> Result<PackedFile, Fault> {
-        let opened = File::open(self.packed(id)).map(PackedFile);
+    pub fn read(&self, id: BackupId) -> Result<OpenArchive, Fault> {
+        let opened = File::open(self.packed(id)).map(OpenArchive);
         opened.map_err(|error| fault("opening a backup", error))
     }
 
@@ -227,7 +228,7 @@ impl BackupFiles {
     pub fn unpack(&self, backup: &Backup, to: &Path) -> Result<(), Fault> {
         let during = "unpacking a backup";
         let unpack = || -> io::Result<Digest> {
-            let mut packed = Counted::new(self.read_file(backup.id)?);
+            let mut packed = DigestingStream::new(self.read_file(backup.id)?);
             let mut file = private(to)?;
             let mut decoder = zstd::Decoder::new(&mut packed)?;
             io::copy(&mut decoder, &mut file)?;
@@ -470,7 +471,7 @@ fn is_whole_or_unread(path: &Path, digest: Digest, go_on: &dyn Fn(Duration) -> b
     let Ok(file) = File::open(path) else {
         return false;
     };
-    let mut file = Counted::new(file);
+    let mut file = DigestingStream::new(file);
     let mut part = vec![0; PART];
     loop {
         let began = Instant::now();
@@ -484,24 +485,24 @@ fn is_whole_or_unread(path: &Path, digest: Digest, go_on: &dyn Fn(Duration) -> b
 }
 
 fn digest_of(path: &Path) -> io::Result<Digest> {
-    let mut file = Counted::new(File::open(path)?);
+    let mut file = DigestingStream::new(File::open(path)?);
     io::copy(&mut file, &mut io::sink())?;
     Ok(file.into_parts().2)
 }
 
 /// Counts and digests what passes through.
-struct Counted<T> {
+struct DigestingStream<T> {
     inner: T,
     bytes: u64,
-    digesting: Digesting,
+    digesting: DigestBuilder,
 }
 
-impl<T> Counted<T> {
+impl<T> DigestingStream<T> {
     fn new(inner: T) -> Self {
         Self {
             inner,
             bytes: 0,
-            digesting: Digesting::default(),
+            digesting: DigestBuilder::default(),
         }
     }
 
@@ -515,7 +516,7 @@ impl<T> Counted<T> {
     }
 }
 
-impl<T: Read> Read for Counted<T> {
+impl<T: Read> Read for DigestingStream<T> {
     fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
         let length = self.inner.read(part)?;
         self.add(&part[..length]);
@@ -523,7 +524,7 @@ impl<T: Read> Read for Counted<T> {
     }
 }
 
-impl<T: Write> Write for Counted<T> {
+impl<T: Write> Write for DigestingStream<T> {
     fn write(&mut self, part: &[u8]) -> io::Result<usize> {
         let length = self.inner.write(part)?;
         self.add(&part[..length]);

@@ -4,8 +4,8 @@
 use std::os::unix::fs::MetadataExt;
 
 use guildhall_domain::{
-    Moment,
-    backups::{BackupReason, CopyFacts},
+    Timestamp,
+    backups::{BackupReason, SnapshotContents},
 };
 
 use super::*;
@@ -30,7 +30,7 @@ impl Folder {
 
     /// A file of the data with a name in the backups as well.
     fn attachment(&self, bytes: &str) -> Digest {
-        let mut digesting = Digesting::default();
+        let mut digesting = DigestBuilder::default();
         digesting.add(bytes.as_bytes());
         let digest = digesting.finish();
         Self::put(&self.blob(digest), bytes);
@@ -45,12 +45,12 @@ impl Folder {
     fn backup(&self, number: u8, attachments: &[Digest]) -> BackupId {
         let backup = Backup {
             id: BackupId::from_bytes([number; 16]),
-            created_at: Moment::from_millis(i64::from(number)),
+            created_at: Timestamp::from_millis(i64::from(number)),
             reason: BackupReason::Manual,
             bytes: 1,
             sha256: String::new(),
             attachments: attachments.len() as u64,
-            holds: CopyFacts {
+            holds: SnapshotContents {
                 log_id: None,
                 schema_version: 1,
                 event_seq: 0,

@@ -20,8 +20,8 @@ use std::{
 
 use guildhall_domain::{
     Fault,
-    attachments::{Digest, Picture, SNIFFED_BYTES},
-    outcome::FaultKind,
+    attachments::{Digest, ImageFormat, SNIFFED_BYTES},
+    errors::FaultKind,
 };
 use rustix::{
     fs::{AtFlags, CWD, Dir, Mode, OFlags, fsync, mkdirat, openat, renameat, unlinkat},
@@ -29,7 +29,7 @@ use rustix::{
 };
 
 use crate::{
-    digests::Digesting,
+    digests::DigestBuilder,
     disk,
     verified::{FileState, VerifiedFiles},
 };
@@ -47,22 +47,22 @@ pub struct Blobs {
     blobs: OwnedFd,
     drafts: Arc<OwnedFd>,
     /// A std mutex: held for counting and for one removal, never over an await.
-    claims: Mutex<Claims>,
+    claims: Mutex<BlobClaims>,
     verified: VerifiedFiles,
 }
 
 /// Who needs blobs that the store does not know of yet, and which ones are about to go.
 #[derive(Debug, Default)]
-struct Claims {
+struct BlobClaims {
     held: HashMap<Digest, usize>,
-    /// By digest, the ticket of the newest [`Blobs::doom`] that named it.
+    /// By digest, the ticket of the newest [`Blobs::schedule_removal`] that named it.
     doomed: HashMap<Digest, u64>,
     tickets: u64,
 }
 
 /// Blobs that go unless somebody claims them meanwhile.
 #[derive(Debug)]
-pub struct Doom {
+pub struct PendingRemoval {
     ticket: u64,
     digests: Vec<Digest>,
 }
@@ -111,16 +111,16 @@ impl Blobs {
     ///
     /// # Errors
     /// A fault, of kind `StorageFull` when the disk is.
-    pub fn draft(&self) -> Result<Draft, Fault> {
+    pub fn draft(&self) -> Result<BlobDraft, Fault> {
         let name = crate::ids::new().to_string();
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = openat(&self.drafts, &name, flags, Mode::RUSR | Mode::WUSR)
             .map_err(|error| fault("beginning an upload", error.into()))?;
-        Ok(Draft {
+        Ok(BlobDraft {
             folder: Arc::clone(&self.drafts),
             name,
             file: file.into(),
-            digesting: Digesting::default(),
+            digesting: DigestBuilder::default(),
             size: 0,
             head: Vec::with_capacity(SNIFFED_BYTES),
         })
@@ -130,7 +130,7 @@ impl Blobs {
     ///
     /// # Errors
     /// A fault, of kind `StorageFull` when the disk is.
-    pub fn keep(self: &Arc<Self>, draft: &Draft) -> Result<Kept, Fault> {
+    pub fn store(self: &Arc<Self>, draft: &BlobDraft) -> Result<StoredBlob, Fault> {
         let digest = draft.digesting.clone().finish();
         // Claimed before it is in its place, so that no removal takes it away again.
         let claim = self.claim(digest);
@@ -141,10 +141,10 @@ impl Blobs {
             Ok(fsync(&folder)?)
         };
         place().map_err(|error| fault("keeping an upload", error))?;
-        Ok(Kept {
+        Ok(StoredBlob {
             digest,
             size: draft.size,
-            picture: Picture::sniff(&draft.head),
+            picture: ImageFormat::sniff(&draft.head),
             _claim: claim,
         })
     }
@@ -155,7 +155,7 @@ impl Blobs {
     /// # Errors
     /// A fault when the disk does not answer, or something else lies in its place; one of kind
     /// `AttachmentDamaged` when its bytes are others.
-    pub fn read(&self, digest: Digest) -> Result<Option<Blob>, Fault> {
+    pub fn read(&self, digest: Digest) -> Result<Option<OpenBlob>, Fault> {
         let Some((blob, state)) = self.open_blob(digest)? else {
             return Ok(None);
         };
@@ -202,16 +202,16 @@ impl Blobs {
         if draft.digesting.clone().finish() != digest {
             return Ok(false);
         }
-        self.keep(&draft).map(|_| true)
+        self.store(&draft).map(|_| true)
     }
 
-    fn open_blob(&self, digest: Digest) -> Result<Option<(Blob, FileState)>, Fault> {
-        let open = || -> io::Result<(Blob, FileState)> {
+    fn open_blob(&self, digest: Digest) -> Result<Option<(OpenBlob, FileState)>, Fault> {
+        let open = || -> io::Result<(OpenBlob, FileState)> {
             let folder = openat(&self.blobs, shelf(digest), FOLDER, Mode::empty())?;
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(openat(folder, digest.to_string(), flags, Mode::empty())?);
             let state = FileState::of(&file)?;
-            Ok((Blob(file), state))
+            Ok((OpenBlob(file), state))
         };
         match open() {
             Ok(opened) => Ok(Some(opened)),
@@ -224,7 +224,7 @@ impl Blobs {
     ///
     /// # Errors
     /// A fault when the folder cannot be read.
-    pub fn shelved(&self, first: u8) -> Result<Vec<Digest>, Fault> {
+    pub fn list_digests(&self, first: u8) -> Result<Vec<Digest>, Fault> {
         let list = || match openat(&self.blobs, format!("{first:02x}"), FOLDER, Mode::empty()) {
             Ok(folder) => names(&folder),
             Err(Errno::NOENT) => Ok(Vec::new()),
@@ -239,7 +239,7 @@ impl Blobs {
 
     /// Marks blobs for removal, but for those that somebody has claimed. Whether the store
     /// needs them must be asked after this, so that no upload slips in between.
-    pub fn doom(&self, digests: Vec<Digest>) -> Doom {
+    pub fn schedule_removal(&self, digests: Vec<Digest>) -> PendingRemoval {
         let mut claims = self.claims();
         claims.tickets += 1;
         let ticket = claims.tickets;
@@ -250,14 +250,14 @@ impl Blobs {
         for digest in &digests {
             claims.doomed.insert(*digest, ticket);
         }
-        Doom { ticket, digests }
+        PendingRemoval { ticket, digests }
     }
 
     /// Removes what was doomed, is not `needed`, and was not claimed since.
     ///
     /// # Errors
     /// A fault when the disk refuses; what is left is an orphan that a later sweep finds.
-    pub fn remove(&self, doom: &Doom, needed: &[Digest]) -> Result<(), Fault> {
+    pub fn remove(&self, doom: &PendingRemoval, needed: &[Digest]) -> Result<(), Fault> {
         for digest in &doom.digests {
             let mut claims = self.claims();
             if claims.doomed.get(digest) != Some(&doom.ticket) {
@@ -278,11 +278,11 @@ impl Blobs {
         Ok(())
     }
 
-    fn claim(self: &Arc<Self>, digest: Digest) -> Claim {
+    fn claim(self: &Arc<Self>, digest: Digest) -> BlobClaim {
         let mut claims = self.claims();
         *claims.held.entry(digest).or_default() += 1;
         claims.doomed.remove(&digest);
-        Claim {
+        BlobClaim {
             blobs: Arc::clone(self),
             digest,
         }
@@ -297,12 +297,12 @@ impl Blobs {
         Ok(openat(&self.blobs, shelf(digest), FOLDER, Mode::empty())?)
     }
 
-    fn claims(&self) -> MutexGuard<'_, Claims> {
+    fn claims(&self) -> MutexGuard<'_, BlobClaims> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Doom {
+impl PendingRemoval {
     /// The blobs marked.
     pub fn digests(&self) -> &[Digest] {
         &self.digests
@@ -311,17 +311,17 @@ impl Doom {
 
 /// A file that is being written; gone when dropped, unless it was kept.
 #[derive(Debug)]
-pub struct Draft {
+pub struct BlobDraft {
     folder: Arc<OwnedFd>,
     name: String,
     file: File,
-    digesting: Digesting,
+    digesting: DigestBuilder,
     size: u64,
     /// Its first [`SNIFFED_BYTES`].
     head: Vec<u8>,
 }
 
-impl Draft {
+impl BlobDraft {
     /// Writes on.
     ///
     /// # Errors
@@ -343,7 +343,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for BlobDraft {
     fn drop(&mut self) {
         // A draft that was kept has no name here any more; one that cannot be removed goes at
         // the next start.
@@ -353,24 +353,24 @@ impl Drop for Draft {
 
 /// A blob in its place, claimed until this is dropped.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredBlob {
     /// The digest of its bytes.
     pub digest: Digest,
     /// Its bytes.
     pub size: u64,
     /// What it is, when it is a picture.
-    pub picture: Option<Picture>,
-    _claim: Claim,
+    pub picture: Option<ImageFormat>,
+    _claim: BlobClaim,
 }
 
 /// Holds a blob back from removal.
 #[derive(Debug)]
-struct Claim {
+struct BlobClaim {
     blobs: Arc<Blobs>,
     digest: Digest,
 }
 
-impl Drop for Claim {
+impl Drop for BlobClaim {
     fn drop(&mut self) {
         let mut claims = self.blobs.claims();
         if let Some(holders) = claims.held.get_mut(&self.digest) {
@@ -384,14 +384,14 @@ impl Drop for Claim {
 
 /// An open blob; it can be read on when it is removed meanwhile.
 #[derive(Debug)]
-pub struct Blob(File);
+pub struct OpenBlob(File);
 
-impl Blob {
+impl OpenBlob {
     /// Holds back bytes that are not those of `digest`. `go_on` is asked behind each part, with
     /// how long that took; when it says no, nothing is known of the rest.
     fn verify(&self, digest: Digest, go_on: &dyn Fn(Duration) -> bool) -> Result<(), Fault> {
         let read = || -> io::Result<Option<Digest>> {
-            let mut digesting = Digesting::default();
+            let mut digesting = DigestBuilder::default();
             let mut part = vec![0; VERIFIED_AT_ONCE];
             let mut offset = 0;
             loop {

@@ -5,25 +5,25 @@ use std::path::PathBuf;
 use super::*;
 use crate::scratch::Scratch;
 
-struct House {
+struct BlobFolder {
     scratch: Scratch,
     blobs: Arc<Blobs>,
 }
 
-impl House {
+impl BlobFolder {
     fn open() -> Self {
         let scratch = Scratch::new("blobs");
         let blobs = Arc::new(Blobs::open(scratch.path()).unwrap());
         Self { scratch, blobs }
     }
 
-    fn keep(&self, bytes: &[u8]) -> Kept {
+    fn keep(&self, bytes: &[u8]) -> StoredBlob {
         let mut draft = self.blobs.draft().unwrap();
         // In two parts, so that head and digest are made of more than one.
         let (first, second) = bytes.split_at(bytes.len() / 2);
         draft.write(first).unwrap();
         draft.write(second).unwrap();
-        self.blobs.keep(&draft).unwrap()
+        self.blobs.store(&draft).unwrap()
     }
 
     fn place(&self, digest: Digest) -> PathBuf {
@@ -43,20 +43,20 @@ impl House {
 
 #[test]
 fn a_blob_lies_under_the_digest_of_its_bytes_and_equal_ones_are_one() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let kept = house.keep(b"GIF89a and so on");
     let same = house.keep(b"GIF89a and so on");
     let written = "9e2319b83a7cbd733c0ce908e079f3861bdf43588a6da9dc7c404a82d28621ad";
     assert_eq!(kept.digest.to_string(), written);
     assert_eq!((kept.digest, kept.size), (same.digest, 16));
-    assert_eq!(kept.picture, Some(Picture::Gif));
+    assert_eq!(kept.picture, Some(ImageFormat::Gif));
     assert_eq!(
         std::fs::read(house.place(kept.digest)).unwrap(),
         b"GIF89a and so on"
     );
     assert_eq!(house.drafts(), 0);
     let [first, ..] = *kept.digest.as_bytes();
-    assert_eq!(house.blobs.shelved(first).unwrap(), [kept.digest]);
+    assert_eq!(house.blobs.list_digests(first).unwrap(), [kept.digest]);
     let blob = house.blobs.read(kept.digest).unwrap().unwrap();
     assert_eq!(blob.read(3, 3).unwrap(), b"89a");
     assert!(blob.read(3, 14).is_err(), "it is shorter than that");
@@ -64,7 +64,7 @@ fn a_blob_lies_under_the_digest_of_its_bytes_and_equal_ones_are_one() {
 
 #[test]
 fn a_draft_that_is_not_kept_leaves_nothing_not_even_after_a_crash() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let mut draft = house.blobs.draft().unwrap();
     draft.write(b"half").unwrap();
     assert_eq!((house.drafts(), draft.size()), (1, 4));
@@ -78,13 +78,13 @@ fn a_draft_that_is_not_kept_leaves_nothing_not_even_after_a_crash() {
 
 #[test]
 fn a_removal_spares_what_is_needed_or_claimed_before_or_since() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let gone = house.keep(b"gone").digest;
     let needed = house.keep(b"needed").digest;
     let held = house.keep(b"held");
     let since = house.keep(b"since").digest;
     let all = vec![gone, needed, held.digest, since];
-    let doom = house.blobs.doom(all.clone());
+    let doom = house.blobs.schedule_removal(all.clone());
     assert_eq!(doom.digests(), [gone, needed, since]);
     drop(house.keep(b"since"));
     house.blobs.remove(&doom, &[needed]).unwrap();
@@ -98,12 +98,12 @@ fn a_removal_spares_what_is_needed_or_claimed_before_or_since() {
 
 #[test]
 fn a_removal_that_was_overtaken_by_another_removes_nothing() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let digest = house.keep(b"again").digest;
-    let first = house.blobs.doom(vec![digest]);
+    let first = house.blobs.schedule_removal(vec![digest]);
     // Uploaded again after the first one asked what is needed, and doomed a second time.
     drop(house.keep(b"again"));
-    let second = house.blobs.doom(vec![digest]);
+    let second = house.blobs.schedule_removal(vec![digest]);
     house.blobs.remove(&first, &[]).unwrap();
     assert!(house.place(digest).exists());
     house.blobs.remove(&second, &[]).unwrap();
@@ -112,7 +112,7 @@ fn a_removal_that_was_overtaken_by_another_removes_nothing() {
 
 #[test]
 fn a_link_in_the_place_of_a_blob_leads_nowhere() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let digest = house.keep(b"mine").digest;
     let secret = house.scratch.path().join("secret");
     std::fs::write(&secret, "theirs").unwrap();
@@ -123,9 +123,9 @@ fn a_link_in_the_place_of_a_blob_leads_nowhere() {
 
 #[test]
 fn a_part_of_a_verified_file_is_read_without_the_rest_until_the_file_changes() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let kept = house.keep(b"the plan");
-    let state = |house: &House| house.blobs.open_blob(kept.digest).unwrap().unwrap().1;
+    let state = |house: &BlobFolder| house.blobs.open_blob(kept.digest).unwrap().unwrap().1;
     assert!(!house.blobs.verified.holds(state(&house), kept.digest));
     house.blobs.read(kept.digest).unwrap().unwrap();
     assert!(house.blobs.verified.holds(state(&house), kept.digest));
@@ -140,7 +140,7 @@ fn a_part_of_a_verified_file_is_read_without_the_rest_until_the_file_changes() {
 
 #[test]
 fn a_damaged_blob_is_replaced_by_a_whole_copy_alone() {
-    let house = House::open();
+    let house = BlobFolder::open();
     let kept = house.keep(b"the plan");
     std::fs::write(house.place(kept.digest), "the plot").unwrap();
     let copy = house.scratch.path().join("copy");

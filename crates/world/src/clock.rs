@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
@@ -18,22 +18,22 @@ pub enum Clock {
     #[default]
     System,
     /// A clock tests set and move.
-    Scripted(Arc<Script>),
+    Scripted(Arc<ScriptedTime>),
 }
 
 /// What a scripted clock says, and who waits for it.
 #[derive(Debug)]
-pub struct Script {
+pub struct ScriptedTime {
     now_ms: watch::Sender<i64>,
     /// The moments that are waited for. A std mutex: never held over an await.
     awaited_ms: Mutex<Vec<i64>>,
 }
 
 /// Somebody who waits for a scripted clock, until it is dropped.
-struct Waiting<'a>(&'a Script, i64);
+struct ScriptedWait<'a>(&'a ScriptedTime, i64);
 
-impl Script {
-    fn awaited(&self) -> MutexGuard<'_, Vec<i64>> {
+impl ScriptedTime {
+    fn awaited_instants(&self) -> MutexGuard<'_, Vec<i64>> {
         self.awaited_ms
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -43,16 +43,16 @@ impl Script {
         let mut now_ms = self.now_ms.subscribe();
         let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         let until_ms = now_ms.borrow().saturating_add(wait_ms);
-        self.awaited().push(until_ms);
-        let _waiting = Waiting(self, until_ms);
+        self.awaited_instants().push(until_ms);
+        let _waiting = ScriptedWait(self, until_ms);
         // It cannot close: what is moved is borrowed here.
         let _ = now_ms.wait_for(|now_ms| *now_ms >= until_ms).await;
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for ScriptedWait<'_> {
     fn drop(&mut self) {
-        let mut awaited = self.0.awaited();
+        let mut awaited = self.0.awaited_instants();
         if let Some(place) = awaited.iter().position(|at| *at == self.1) {
             awaited.swap_remove(place);
         }
@@ -61,8 +61,8 @@ impl Drop for Waiting<'_> {
 
 impl Clock {
     /// A clock that stands at `at` until it is moved.
-    pub fn scripted(at: Moment) -> Self {
-        Self::Scripted(Arc::new(Script {
+    pub fn scripted(at: Timestamp) -> Self {
+        Self::Scripted(Arc::new(ScriptedTime {
             now_ms: watch::Sender::new(at.as_millis()),
             awaited_ms: Mutex::default(),
         }))
@@ -73,10 +73,10 @@ impl Clock {
         clippy::disallowed_methods,
         reason = "this is the clock everybody else asks"
     )]
-    pub fn now(&self) -> Moment {
+    pub fn now(&self) -> Timestamp {
         match self {
-            Self::System => Moment::from_millis(jiff::Timestamp::now().as_millisecond()),
-            Self::Scripted(script) => Moment::from_millis(*script.now_ms.borrow()),
+            Self::System => Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+            Self::Scripted(script) => Timestamp::from_millis(*script.now_ms.borrow()),
         }
     }
 
@@ -98,14 +98,14 @@ impl Clock {
     }
 
     /// The next moment that somebody waits for a scripted clock to reach.
-    pub fn awaited(&self) -> Option<Moment> {
+    pub fn awaited_instants(&self) -> Option<Timestamp> {
         let Self::Scripted(script) = self else {
             return None;
         };
         let now_ms = *script.now_ms.borrow();
-        let awaited = script.awaited();
+        let awaited = script.awaited_instants();
         let ahead = awaited.iter().copied().filter(|at| *at > now_ms);
-        ahead.min().map(Moment::from_millis)
+        ahead.min().map(Timestamp::from_millis)
     }
 }
 
@@ -115,12 +115,12 @@ mod tests {
 
     #[test]
     fn every_clock_says_when_it_is() {
-        let scripted = Clock::scripted(Moment::from_millis(5));
+        let scripted = Clock::scripted(Timestamp::from_millis(5));
         scripted.advance(2);
-        assert_eq!(scripted.now(), Moment::from_millis(2_005));
+        assert_eq!(scripted.now(), Timestamp::from_millis(2_005));
         let system = Clock::System;
         assert!(
-            system.now() > Moment::from_millis(1_767_225_600_000),
+            system.now() > Timestamp::from_millis(1_767_225_600_000),
             "the year 2026 has begun"
         );
     }
@@ -130,19 +130,25 @@ mod tests {
         let begun = Instant::now();
         Clock::System.wait(Duration::from_secs(3)).await;
         assert_eq!(begun.elapsed().as_secs(), 3);
-        let scripted = Clock::scripted(Moment::from_millis(0));
-        assert_eq!(scripted.awaited(), None);
+        let scripted = Clock::scripted(Timestamp::from_millis(0));
+        assert_eq!(scripted.awaited_instants(), None);
         let moving = async {
-            assert_eq!(scripted.awaited(), Some(Moment::from_millis(3_000)));
+            assert_eq!(
+                scripted.awaited_instants(),
+                Some(Timestamp::from_millis(3_000))
+            );
             scripted.advance(2);
             tokio::task::yield_now().await;
-            assert_eq!(scripted.awaited(), Some(Moment::from_millis(3_000)));
+            assert_eq!(
+                scripted.awaited_instants(),
+                Some(Timestamp::from_millis(3_000))
+            );
             scripted.advance(1);
-            assert_eq!(scripted.awaited(), None, "it was reached");
+            assert_eq!(scripted.awaited_instants(), None, "it was reached");
         };
         tokio::join!(scripted.wait(Duration::from_secs(3)), moving);
         let given_up = scripted.wait(Duration::from_secs(1));
         assert!(futures_util::FutureExt::now_or_never(given_up).is_none());
-        assert_eq!(scripted.awaited(), None);
+        assert_eq!(scripted.awaited_instants(), None);
     }
 }

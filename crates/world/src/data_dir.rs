@@ -174,11 +174,11 @@ impl DataDir {
     ///
     /// # Errors
     /// Whatever the file system answers.
-    pub fn announce(&self, json: &str) -> io::Result<()> {
+    pub fn write_discovery_file(&self, json: &str) -> io::Result<()> {
         write_private(&discovery_file(&self.path), json)
     }
 
-    /// The port that [`Self::keep_agent_port`] kept last.
+    /// The port that [`Self::save_agent_port`] kept last.
     pub fn agent_port(&self) -> Option<u16> {
         let text = std::fs::read_to_string(agent_port_file(&self.path)).ok()?;
         text.trim().parse().ok()
@@ -189,12 +189,12 @@ impl DataDir {
     ///
     /// # Errors
     /// Whatever the file system answers.
-    pub fn keep_agent_port(&self, port: u16) -> io::Result<()> {
+    pub fn save_agent_port(&self, port: u16) -> io::Result<()> {
         write_private(&agent_port_file(&self.path), &format!("{port}\n"))
     }
 
     /// Takes the announcement back at a clean end.
-    pub fn withdraw(&self) {
+    pub fn remove_discovery_file(&self) {
         // A missing file is what we want; any other failure leaves a file that points to no
         // held lock and is ignored by readers.
         let _ = std::fs::remove_file(discovery_file(&self.path));
@@ -253,7 +253,7 @@ pub fn copy_store_aside(data_dir: &Path, database: &Path, name: &str) -> io::Res
 }
 
 /// What the discovery file of the server that uses `path` says; `None` when no server does.
-pub fn discover(path: &Path) -> Option<String> {
+pub fn read_discovery_file(path: &Path) -> Option<String> {
     let lock = File::open(path.join("run").join("lock")).ok()?;
     match lock.try_lock_shared() {
         Err(TryLockError::WouldBlock) => std::fs::read_to_string(discovery_file(path)).ok(),
@@ -355,22 +355,25 @@ mod tests {
     fn one_server_a_folder_and_only_a_live_one_is_found() {
         let scratch = crate::scratch::Scratch::new("data-dir");
         let path = scratch.path().join("data");
-        assert_eq!(discover(&path), None);
+        assert_eq!(read_discovery_file(&path), None);
 
         let first = DataDir::open(&path).unwrap();
         assert!(matches!(DataDir::open(&path), Err(DataDirError::InUse(_))));
-        first.announce("{\"url\":\"x\"}").unwrap();
-        assert_eq!(discover(&path).as_deref(), Some("{\"url\":\"x\"}"));
+        first.write_discovery_file("{\"url\":\"x\"}").unwrap();
+        assert_eq!(
+            read_discovery_file(&path).as_deref(),
+            Some("{\"url\":\"x\"}")
+        );
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(&discovery_file(&path))), (0o700, 0o600));
 
         drop(first);
         assert_eq!(
-            discover(&path),
+            read_discovery_file(&path),
             None,
             "a file without a held lock points to nobody"
         );
-        DataDir::open(&path).unwrap().withdraw();
+        DataDir::open(&path).unwrap().remove_discovery_file();
         assert!(!discovery_file(&path).exists());
     }
 }

@@ -18,9 +18,9 @@ use crate::host_key::{HostKey, hex};
 
 /// A digest on its way.
 #[derive(Clone, Debug, Default)]
-pub struct Digesting(Sha256);
+pub struct DigestBuilder(Sha256);
 
-impl Digesting {
+impl DigestBuilder {
     /// Takes the next bytes in.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
@@ -39,7 +39,7 @@ const APPROVAL_PREFIX: &str = "gap_";
 
 /// What somebody asks to do, as far as a decision on it reaches. Source: contract 4.6.
 #[derive(Clone, Copy, Debug)]
-pub struct Action<'a> {
+pub struct ApprovalAction<'a> {
     /// What kind of deed it is, such as `tool_call`.
     pub capability: &'a str,
     /// Who asks, when it is an agent.
@@ -53,11 +53,11 @@ pub struct Action<'a> {
 /// Makes the digests of one host. Without `Debug`, because it holds the host key: the key keeps
 /// short secrets from being guessed out of a digest. Cheap to clone.
 #[derive(Clone)]
-pub struct Digests {
+pub struct ApprovalDigests {
     key: HostKey,
 }
 
-impl Digests {
+impl ApprovalDigests {
     /// Reads the host key from the data folder; the first start makes it, mode 0600.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Digests {
     /// A fault when there is no canonical form.
     ///
     /// Source: contract 4.6.
-    pub fn of(&self, action: &Action<'_>) -> Result<String, Fault> {
+    pub fn of(&self, action: &ApprovalAction<'_>) -> Result<String, Fault> {
         let during = "making a digest";
         let mut whole = json!({
             "v": 1,
@@ -170,8 +170,8 @@ mod tests {
     use super::*;
     use crate::{host_key::KEY_BYTES, scratch::Scratch};
 
-    fn digest(digests: &Digests, input: &Value) -> String {
-        let action = Action {
+    fn digest(digests: &ApprovalDigests, input: &Value) -> String {
+        let action = ApprovalAction {
             capability: "tool_call",
             agent: Some(AgentId::from_bytes([7; 16])),
             input,
@@ -184,7 +184,7 @@ mod tests {
     fn digests_and_tokens_are_the_hosts_own_and_outlive_a_start() {
         let scratch = Scratch::new("host-key");
         let (input, id) = (json!({"command": "ls"}), ApprovalId::from_bytes([3; 16]));
-        let host = Digests::open(scratch.path()).unwrap();
+        let host = ApprovalDigests::open(scratch.path()).unwrap();
         let first = digest(&host, &input);
         assert!(first.len() == 64 && first.bytes().all(|byte| byte.is_ascii_hexdigit()));
         let token = host.approval_token(id).unwrap();
@@ -193,24 +193,24 @@ mod tests {
             !format!("{token:?}").contains(token.reveal()),
             "it is not logged"
         );
-        let again = Digests::open(scratch.path()).unwrap();
+        let again = ApprovalDigests::open(scratch.path()).unwrap();
         assert_eq!(digest(&again, &input), first);
         assert_eq!(again.approval_token(id).unwrap(), token);
         let other = ApprovalId::from_bytes([4; 16]);
         assert_ne!(host.approval_token(other).unwrap(), token);
         // Another host's digests tell nothing of this one's.
         let elsewhere = Scratch::new("host-key");
-        let elsewhere = Digests::open(elsewhere.path()).unwrap();
+        let elsewhere = ApprovalDigests::open(elsewhere.path()).unwrap();
         assert_ne!(digest(&elsewhere, &input), first);
         assert_ne!(elsewhere.approval_token(id).unwrap(), token);
     }
 
     #[test]
     fn a_digest_is_the_keyed_hash_of_the_canonical_form() {
-        let digests = Digests {
+        let digests = ApprovalDigests {
             key: HostKey::of([0x0b; KEY_BYTES]),
         };
-        let action = Action {
+        let action = ApprovalAction {
             capability: "tool_call",
             agent: None,
             input: &json!({"b": 1.0, "a": "\u{20ac}"}),
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_differs_at_all_has_another_digest() {
-        let digests = Digests {
+        let digests = ApprovalDigests {
             key: HostKey::of([1; KEY_BYTES]),
         };
         let inputs = [

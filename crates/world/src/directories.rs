@@ -1,17 +1,17 @@
 //! Directories: reading what lies in one, and making one.
-//! What may be reached is `world::confined`, the order is `domain::directories`.
+//! What may be reached is `world::confined_fs`, the order is `domain::directories`.
 
 use guildhall_domain::{
     Result,
-    directories::{Directory, DirectoryEntry, First, FolderName},
+    directories::{BoundedListing, Directory, DirectoryEntry, FolderName},
     limits,
 };
 
-use crate::confined::{Confined, Entry, Folder, Kind, Links, Reach};
+use crate::confined_fs::{ConfinedFs, DirEntry, DirEntryKind, FileScope, Folder, LinkResolver};
 
 /// Which of the things in a folder are listed.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Listed {
+pub struct ListFilter {
     /// Names that begin with `.`, too.
     pub is_hidden: bool,
     /// Folders alone, and links to them.
@@ -28,31 +28,33 @@ pub struct Listed {
 ///
 /// Source: contract 6.2.
 pub fn list(
-    confined: &Confined,
-    reach: &Reach,
+    confined: &ConfinedFs,
+    reach: &FileScope,
     path: Option<&str>,
-    listed: Listed,
+    listed: ListFilter,
 ) -> Result<Directory> {
     let folder = match path {
         Some(path) => confined.open_folder(reach, path)?,
-        None => confined.reached(reach)?,
+        None => confined.open_scope(reach)?,
     };
     // Every entry is told with the folder's path before it.
     let most = limits::LISTING_BYTES_MAX / (folder.path().len() + 1);
-    let mut first = First::new(most.min(limits::DIRECTORY_ENTRIES_MAX));
+    let mut first = BoundedListing::new(most.min(limits::DIRECTORY_ENTRIES_MAX));
     let mut links = None;
-    folder.each(|Entry { name, kind }| {
+    folder.each(|DirEntry { name, kind }| {
         if name.starts_with('.') && !listed.is_hidden {
             return Ok(());
         }
         let kind = match kind {
-            Kind::Link => followed(&folder, &mut links, &name)?,
+            DirEntryKind::Link => followed(&folder, &mut links, &name)?,
             known => Some(known),
         };
         let is_directory = match kind {
-            Some(Kind::Folder) => true,
-            Some(Kind::File) if !listed.is_directories_only => false,
-            Some(Kind::File | Kind::Link | Kind::Other) | None => return Ok(()),
+            Some(DirEntryKind::Folder) => true,
+            Some(DirEntryKind::File) if !listed.is_directories_only => false,
+            Some(DirEntryKind::File | DirEntryKind::Link | DirEntryKind::Other) | None => {
+                return Ok(());
+            }
         };
         first.add(DirectoryEntry { name, is_directory });
         Ok(())
@@ -72,7 +74,12 @@ pub fn list(
 /// The refusals of contract 6.1, `NotADirectory` and `AlreadyExists`.
 ///
 /// Source: contract 6.2, neighbours.
-pub fn make(confined: &Confined, reach: &Reach, parent: &str, name: &FolderName) -> Result<String> {
+pub fn make(
+    confined: &ConfinedFs,
+    reach: &FileScope,
+    parent: &str,
+    name: &FolderName,
+) -> Result<String> {
     let made = confined.open_folder(reach, parent)?.make(name.as_str())?;
     Ok(made.path().to_owned())
 }
@@ -80,9 +87,9 @@ pub fn make(confined: &Confined, reach: &Reach, parent: &str, name: &FolderName)
 /// What a link leads to; the way to it is looked for at the first one.
 pub(crate) fn followed<'a>(
     folder: &'a Folder,
-    links: &mut Option<Links<'a>>,
+    links: &mut Option<LinkResolver<'a>>,
     name: &str,
-) -> Result<Option<Kind>> {
+) -> Result<Option<DirEntryKind>> {
     let known = match links.take() {
         Some(known) => known,
         None => folder.links()?,

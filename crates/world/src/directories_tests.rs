@@ -7,19 +7,19 @@ use guildhall_domain::{Error, Refusal};
 use super::*;
 use crate::scratch::Scratch;
 
-struct Ground {
+struct DirectoriesFixture {
     scratch: Scratch,
-    confined: Confined,
+    confined: ConfinedFs,
 }
 
-fn shown(is_hidden: bool) -> Listed {
-    Listed {
+fn shown(is_hidden: bool) -> ListFilter {
+    ListFilter {
         is_hidden,
         is_directories_only: false,
     }
 }
 
-impl Ground {
+impl DirectoriesFixture {
     /// A home with a data folder in it.
     fn new() -> Self {
         let scratch = Scratch::new("directories");
@@ -29,7 +29,7 @@ impl Ground {
         }
         let home = at("home");
         let roots = [scratch.path().to_owned()];
-        let confined = Confined::open(&roots, Some(&home), &at("home/data")).unwrap();
+        let confined = ConfinedFs::open(&roots, Some(&home), &at("home/data")).unwrap();
         Self { scratch, confined }
     }
 
@@ -39,7 +39,7 @@ impl Ground {
     }
 
     fn list(&self, path: &str, hidden: bool) -> Directory {
-        list(&self.confined, &Reach::Home, Some(path), shown(hidden)).unwrap()
+        list(&self.confined, &FileScope::Home, Some(path), shown(hidden)).unwrap()
     }
 }
 
@@ -53,7 +53,7 @@ fn names(directory: &Directory) -> Vec<&str> {
 
 #[test]
 fn links_count_as_what_they_lead_to_and_what_is_no_file_or_folder_is_left_out() {
-    let ground = Ground::new();
+    let ground = DirectoriesFixture::new();
     let at = |path: &str| ground.at(path);
     std::fs::write(at("home/desk/a.md"), "x").unwrap();
     std::fs::write(at("home/desk/.hidden"), "x").unwrap();
@@ -94,9 +94,9 @@ fn links_count_as_what_they_lead_to_and_what_is_no_file_or_folder_is_left_out() 
 
 #[test]
 fn a_listing_begins_at_home_which_has_no_parent_and_hides_dots_and_the_data_folder() {
-    let ground = Ground::new();
+    let ground = DirectoriesFixture::new();
     for (hidden, expected) in [(false, &["desk"][..]), (true, &[".config", "desk"])] {
-        let home = list(&ground.confined, &Reach::Home, None, shown(hidden)).unwrap();
+        let home = list(&ground.confined, &FileScope::Home, None, shown(hidden)).unwrap();
         assert_eq!(names(&home), expected);
         assert_eq!((home.path, home.parent), (ground.at("home"), None));
     }
@@ -106,7 +106,7 @@ fn a_listing_begins_at_home_which_has_no_parent_and_hides_dots_and_the_data_fold
 
 #[test]
 fn more_than_five_thousand_entries_are_cut_in_their_order() {
-    let ground = Ground::new();
+    let ground = DirectoriesFixture::new();
     for n in 0..=limits::DIRECTORY_ENTRIES_MAX {
         std::fs::File::create(ground.at(&format!("home/desk/src/f{n:05}"))).unwrap();
     }
@@ -123,23 +123,23 @@ fn more_than_five_thousand_entries_are_cut_in_their_order() {
 
 #[test]
 fn a_new_folder_is_made_once_where_it_may_be() {
-    let ground = Ground::new();
-    let try_make = |reach: &Reach, parent: &str, name: &str| {
+    let ground = DirectoriesFixture::new();
+    let try_make = |reach: &FileScope, parent: &str, name: &str| {
         let name = FolderName::parse(name).unwrap();
         make(&ground.confined, reach, parent, &name).map_err(|error| match error {
             Error::Refusal(refusal) => refusal,
             other => panic!("{other:?}"),
         })
     };
-    let home = &Reach::Home;
+    let home = &FileScope::Home;
     assert_eq!(
         try_make(home, "~/desk", "new"),
         Ok(ground.at("home/desk/new"))
     );
     assert!(std::path::Path::new(&ground.at("home/desk/new")).is_dir());
     symlink("nowhere", ground.at("home/desk/taken")).unwrap();
-    let own = &Reach::FolderAtHome(ground.at("home/desk"));
-    let away = &Reach::FolderAtHome(ground.at("outside"));
+    let own = &FileScope::FolderAtHome(ground.at("home/desk"));
+    let away = &FileScope::FolderAtHome(ground.at("outside"));
     let desk = ground.at("home/desk");
     for (reach, parent, name, refusal) in [
         (home, "~/desk", "new", Refusal::AlreadyExists),
@@ -151,7 +151,7 @@ fn a_new_folder_is_made_once_where_it_may_be() {
             home,
             "~/none",
             "new",
-            Refusal::NotFound(guildhall_domain::outcome::Thing::Path),
+            Refusal::NotFound(guildhall_domain::errors::ResourceKind::Path),
         ),
         (own, "~", "new", Refusal::OutsideBoundary),
         (own, &desk, "new", Refusal::AlreadyExists),

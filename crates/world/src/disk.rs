@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{Fault, outcome::FaultKind};
+use guildhall_domain::{Fault, errors::FaultKind};
 use rustix::io::Errno;
 
 /// Bytes below which the disk counts as full.

@@ -1,5 +1,5 @@
 //! File reads: the text of a file, and the tree of files below a folder.
-//! What may be reached is `world::confined`; what the answers mean is `domain::file_reads`.
+//! What may be reached is `world::confined_fs`; what the answers mean is `domain::file_reads`.
 
 use std::{
     collections::VecDeque,
@@ -9,9 +9,9 @@ use std::{
 
 use guildhall_domain::{
     Refusal, Result,
-    directories::{First, Listed},
-    file_reads::{FileContent, Tree, TreeEntry},
-    files::{self, Digest, Identity, NoText},
+    directories::{BoundedListing, NamedEntry},
+    file_reads::{FileContent, FileTree, FileTreeEntry},
+    files::{self, Digest, FileIdentity, TextError},
     limits,
 };
 use ignore::{
@@ -22,7 +22,9 @@ use ignore::{
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    confined::{Confined, Entry, Folder, Kind, OpenFile, refused_io, tree},
+    confined_fs::{
+        ConfinedFs, DirEntry, DirEntryKind, Folder, OpenFile, project_tree, refusal_of_io_error,
+    },
     directories::followed,
 };
 
@@ -36,27 +38,27 @@ const PIECE: usize = 64 << 10;
 /// `NotUtf8`.
 ///
 /// Source: contract 6.3.
-pub fn content(confined: &Confined, cwd: &Folder, path: &str) -> Result<FileContent> {
+pub fn content(confined: &ConfinedFs, cwd: &Folder, path: &str) -> Result<FileContent> {
     let target = cwd.target(path)?;
-    let Held { hash, text, size } = held(&target.file, limits::FILE_SIZE_MAX)?;
+    let HashedText { hash, text, size } = read_text(&target.file, limits::FILE_SIZE_MAX)?;
     Ok(FileContent {
         path: target.file.path().to_owned(),
         content: text.map_err(Refusal::from)?,
         hash,
-        identity: Identity::new(confined.identity(target.file.physical())),
+        identity: FileIdentity::new(confined.identity(target.file.physical())),
         size,
-        mtime: target.file.figures().mtime,
+        mtime: target.file.size_and_mtime().mtime,
         writable: target.is_writable(),
     })
 }
 
 /// What a file holds.
 #[derive(Debug)]
-pub struct Held {
+pub struct HashedText {
     /// The SHA-256 of all its bytes.
     pub hash: Digest,
     /// Its text, or why it is none.
-    pub text: Result<String, NoText>,
+    pub text: Result<String, TextError>,
     /// Its bytes.
     pub size: u64,
 }
@@ -65,9 +67,9 @@ pub struct Held {
 ///
 /// # Errors
 /// [`Refusal::FileTooLarge`] of a larger file, those of reading it.
-pub fn held(opened: &OpenFile, most: u64) -> Result<Held> {
-    let refused = |error| refused_io(&error, opened.path().as_ref());
-    let known = opened.figures().size;
+pub fn read_text(opened: &OpenFile, most: u64) -> Result<HashedText> {
+    let refused = |error| refusal_of_io_error(&error, opened.path().as_ref());
+    let known = opened.size_and_mtime().size;
     if known > most {
         return Err(Refusal::FileTooLarge.into());
     }
@@ -82,16 +84,16 @@ pub fn held(opened: &OpenFile, most: u64) -> Result<Held> {
     if size <= limits::FILE_SIZE_MAX {
         let hash = files::digest(&bytes);
         let text = files::text(bytes);
-        return Ok(Held { hash, text, size });
+        return Ok(HashedText { hash, text, size });
     }
     let mut hash = Sha256::new_with_prefix(&bytes);
     bytes.truncate(PIECE);
     while size <= most {
         match file.read(&mut bytes) {
             Ok(0) => {
-                return Ok(Held {
+                return Ok(HashedText {
                     hash: Digest::from_bytes(hash.finalize().into()),
-                    text: Err(NoText::TooLarge),
+                    text: Err(TextError::TooLarge),
                     size,
                 });
             }
@@ -108,7 +110,7 @@ pub fn held(opened: &OpenFile, most: u64) -> Result<Held> {
 
 /// Which tree is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeAsk {
+pub struct TreeQuery {
     /// Where it begins, below the working folder; absent is that folder itself.
     pub path: Option<String>,
     /// Levels.
@@ -124,16 +126,16 @@ pub struct TreeAsk {
 /// The refusals of contract 6.1, and `NotADirectory`.
 ///
 /// Source: contract 6.3.
-pub fn tree(cwd: &Folder, ask: &TreeAsk) -> Result<Tree> {
+pub fn tree(cwd: &Folder, ask: &TreeQuery) -> Result<FileTree> {
     let first = cwd.folder(ask.path.as_deref().unwrap_or("."))?;
     let below = first.path().strip_prefix(cwd.path()).unwrap_or_default();
     let below = below.trim_start_matches('/');
     let mut budget = limits::GITIGNORE_BYTES_MAX;
     let ignores = match ask.is_hidden_shown {
         true => None,
-        false => Some(Ignores::above(cwd, below, &mut budget)?),
+        false => Some(IgnoreRules::above(cwd, below, &mut budget)?),
     };
-    let mut tree = Tree::default();
+    let mut tree = FileTree::default();
     let mut bytes_left = limits::LISTING_BYTES_MAX;
     let mut ahead = VecDeque::from([(below.to_owned(), 1, ignores)]);
     let mut first = Some(first);
@@ -146,7 +148,7 @@ pub fn tree(cwd: &Folder, ask: &TreeAsk) -> Result<Tree> {
                 Err(_) => continue,
             },
         };
-        let ignores = ignores.map(|ignores| Ignores::of(&folder, &path, ignores, &mut budget));
+        let ignores = ignores.map(|ignores| IgnoreRules::of(&folder, &path, ignores, &mut budget));
         let room = limits::TREE_ENTRIES_MAX - tree.entries.len();
         // Every entry is told with the folder's path before it.
         let room = room.min(bytes_left / (path.len() + 1));
@@ -156,7 +158,7 @@ pub fn tree(cwd: &Folder, ask: &TreeAsk) -> Result<Tree> {
             Ok(found) => found,
         };
         for found in found {
-            let Some(figures) = folder.figures(&found.name) else {
+            let Some(figures) = folder.size_and_mtime(&found.name) else {
                 continue;
             };
             let path = beneath(&path, &found.name);
@@ -164,7 +166,7 @@ pub fn tree(cwd: &Folder, ask: &TreeAsk) -> Result<Tree> {
             if level < ask.depth && found.is_directory && !found.is_link {
                 ahead.push_back((path.clone(), level + 1, ignores.clone()));
             }
-            tree.entries.push(TreeEntry {
+            tree.entries.push(FileTreeEntry {
                 is_directory: found.is_directory,
                 size: figures.size,
                 mtime: figures.mtime,
@@ -182,14 +184,14 @@ pub fn tree(cwd: &Folder, ask: &TreeAsk) -> Result<Tree> {
 }
 
 /// What was found in a folder, before more is asked about it.
-struct Found {
+struct TreeCandidate {
     name: String,
     /// Whether it is a folder, or a link to one.
     is_directory: bool,
     is_link: bool,
 }
 
-impl Listed for Found {
+impl NamedEntry for TreeCandidate {
     fn name(&self) -> &str {
         &self.name
     }
@@ -204,26 +206,29 @@ impl Listed for Found {
 fn found(
     folder: &Folder,
     path: &str,
-    ignores: Option<&Ignores>,
+    ignores: Option<&IgnoreRules>,
     most: usize,
-) -> Result<(Vec<Found>, bool)> {
+) -> Result<(Vec<TreeCandidate>, bool)> {
     let mut links = None;
-    let mut first = First::new(most);
-    folder.each(|Entry { name, kind }| {
-        let is_link = kind == Kind::Link;
+    let mut first = BoundedListing::new(most);
+    folder.each(|DirEntry { name, kind }| {
+        let is_link = kind == DirEntryKind::Link;
         if let Some(ignores) = ignores
-            && (name.starts_with('.') || ignores.hold(&beneath(path, &name), kind == Kind::Folder))
+            && (name.starts_with('.')
+                || ignores.hold(&beneath(path, &name), kind == DirEntryKind::Folder))
         {
             return Ok(());
         }
         let kind = match kind {
-            Kind::Link => followed(folder, &mut links, &name)?.unwrap_or(Kind::File),
+            DirEntryKind::Link => {
+                followed(folder, &mut links, &name)?.unwrap_or(DirEntryKind::File)
+            }
             known => known,
         };
-        if kind != Kind::Other || is_link {
-            first.add(Found {
+        if kind != DirEntryKind::Other || is_link {
+            first.add(TreeCandidate {
                 name,
-                is_directory: kind == Kind::Folder,
+                is_directory: kind == DirEntryKind::Folder,
                 is_link,
             });
         }
@@ -241,20 +246,20 @@ fn beneath(path: &str, name: &str) -> String {
 }
 
 /// The rules of one folder's `.gitignore`, and those of the folders above.
-struct Ignores {
+struct IgnoreRules {
     rules: Gitignore,
     /// The path from the top of the repository to the working folder, with a `/` behind it.
     lead: Rc<str>,
     /// Bytes of a path from the top that the folder itself takes.
     skipped: usize,
-    above: Option<Rc<Ignores>>,
+    above: Option<Rc<IgnoreRules>>,
 }
 
-impl Ignores {
+impl IgnoreRules {
     /// The rules that count in the folder `below` of `cwd`, without its own; read from at most
     /// `budget` bytes, as everywhere here.
     fn above(cwd: &Folder, below: &str, budget: &mut u64) -> Result<Rc<Self>> {
-        let found = tree::ignored_above(cwd, budget);
+        let found = project_tree::ignored_above(cwd, budget);
         let names: Vec<&str> = cwd.path().split('/').collect();
         let lead = names.get(names.len().saturating_sub(found.len())..);
         let lead: String = lead
@@ -295,7 +300,7 @@ impl Ignores {
             "" => above.lead.len(),
             path => above.lead.len() + path.len() + 1,
         };
-        match tree::ignored_in(folder, budget) {
+        match project_tree::ignored_in(folder, budget) {
             Some(text) => above.with(&text, skipped),
             None => above,
         }

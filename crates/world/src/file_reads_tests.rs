@@ -5,21 +5,21 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use guildhall_domain::{Error, Refusal};
 
 use super::*;
-use crate::{confined::Reach, scratch::Scratch};
+use crate::{confined_fs::FileScope, scratch::Scratch};
 
-struct Ground {
+struct FilesFixture {
     scratch: Scratch,
-    confined: Confined,
+    confined: ConfinedFs,
 }
 
-impl Ground {
+impl FilesFixture {
     fn new() -> Self {
         let scratch = Scratch::new("file-reads");
         for folder in ["root/project/src", "data"] {
             std::fs::create_dir_all(scratch.path().join(folder)).unwrap();
         }
         let root = [scratch.path().join("root")];
-        let confined = Confined::open(&root, None, &scratch.path().join("data")).unwrap();
+        let confined = ConfinedFs::open(&root, None, &scratch.path().join("data")).unwrap();
         Self { scratch, confined }
     }
 
@@ -32,7 +32,7 @@ impl Ground {
     fn cwd(&self, path: &str) -> Folder {
         let path = self.scratch.path().join("root").join(path);
         let path = path.to_str().unwrap();
-        self.confined.open_folder(&Reach::Roots, path).unwrap()
+        self.confined.open_folder(&FileScope::Roots, path).unwrap()
     }
 
     fn content(&self, path: &str) -> Result<FileContent, Refusal> {
@@ -40,14 +40,14 @@ impl Ground {
     }
 
     fn tree(&self, cwd: &str, path: Option<&str>, depth: u64, hidden: bool) -> Vec<String> {
-        let ask = TreeAsk {
+        let ask = TreeQuery {
             path: path.map(str::to_owned),
             depth,
             is_hidden_shown: hidden,
         };
         let tree = refusal(tree(&self.cwd(cwd), &ask)).unwrap();
         assert!(!tree.truncated);
-        let mark = |entry: &TreeEntry| match (entry.is_link, entry.is_directory) {
+        let mark = |entry: &FileTreeEntry| match (entry.is_link, entry.is_directory) {
             (true, true) => "@/",
             (true, false) => "@",
             (false, true) => "/",
@@ -69,7 +69,7 @@ fn refusal<T>(outcome: Result<T>) -> Result<T, Refusal> {
 
 #[test]
 fn text_is_read_byte_for_byte_and_anything_else_is_refused() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     let text = "\u{feff}one\r\ntwo 🎈\r\n\nlast";
     ground.write("project/a.md", text);
     let read = ground.content("a.md").unwrap();
@@ -101,7 +101,7 @@ fn text_is_read_byte_for_byte_and_anything_else_is_refused() {
 
 #[test]
 fn of_what_is_too_large_for_a_text_the_hash_is_read_as_far_as_is_asked() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     let most = usize::try_from(limits::FILE_SIZE_MAX).unwrap();
     let bytes = vec![b'x'; most + 1];
     ground.write("project/more", &bytes);
@@ -111,11 +111,11 @@ fn of_what_is_too_large_for_a_text_the_hash_is_read_as_far_as_is_asked() {
     sparse.set_len(1 << 40).unwrap();
     let read = |path: &str, most: u64| {
         let file = ground.cwd("project").file(path).unwrap();
-        refusal(held(&file, most)).map(|held| (held.hash, held.text, held.size))
+        refusal(read_text(&file, most)).map(|held| (held.hash, held.text, held.size))
     };
     let hashed = (
         files::digest(&bytes),
-        Err(NoText::TooLarge),
+        Err(TextError::TooLarge),
         limits::FILE_SIZE_MAX + 1,
     );
     assert_eq!(read("more", limits::FILE_HASHED_MAX), Ok(hashed.clone()));
@@ -132,7 +132,7 @@ fn of_what_is_too_large_for_a_text_the_hash_is_read_as_far_as_is_asked() {
 fn a_file_is_writable_when_a_save_of_it_would_succeed() {
     // What root may is not said by modes.
     let is_root = rustix::process::geteuid().is_root();
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     ground.write("project/src/a.md", "x");
     let path = |path: &str| ground.scratch.path().join("root/project").join(path);
     let mode = |at: &str, mode| {
@@ -164,7 +164,7 @@ fn a_file_is_writable_when_a_save_of_it_would_succeed() {
 
 #[test]
 fn a_tree_comes_level_by_level_and_never_goes_behind_a_link() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     for file in [
         "b.md",
         "A.md",
@@ -203,14 +203,14 @@ fn a_tree_comes_level_by_level_and_never_goes_behind_a_link() {
     for name in [".dot", ".dots/", ".dots/z"] {
         assert!(hidden.contains(&name.to_owned()), "{name}");
     }
-    let ask = TreeAsk {
+    let ask = TreeQuery {
         path: Some("b.md".to_owned()),
         depth: 1,
         is_hidden_shown: false,
     };
     let refused = refusal(tree(&ground.cwd("project"), &ask));
     assert_eq!(refused, Err(Refusal::NotADirectory));
-    let ask = TreeAsk { path: None, ..ask };
+    let ask = TreeQuery { path: None, ..ask };
     let entries = tree(&ground.cwd("project"), &ask).unwrap().entries;
     let file = entries.iter().find(|entry| entry.name == "b.md").unwrap();
     assert_eq!(file.size, 4);
@@ -227,7 +227,7 @@ fn a_tree_comes_level_by_level_and_never_goes_behind_a_link() {
 
 #[test]
 fn what_the_project_ignores_is_left_out_by_the_nearest_rule() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     for file in [
         "target/x",
         "a.log",
@@ -294,7 +294,7 @@ fn what_the_project_ignores_is_left_out_by_the_nearest_rule() {
 
 #[test]
 fn a_tree_of_more_than_ten_thousand_is_cut_at_its_deepest_level() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     for folder in 0..3 {
         for file in 0..4_000 {
             let path = format!("root/project/src/{folder}/{file}");
@@ -305,7 +305,7 @@ fn a_tree_of_more_than_ten_thousand_is_cut_at_its_deepest_level() {
             std::fs::File::create(path).unwrap();
         }
     }
-    let ask = TreeAsk {
+    let ask = TreeQuery {
         path: None,
         depth: 5,
         is_hidden_shown: false,
@@ -322,7 +322,7 @@ fn a_tree_of_more_than_ten_thousand_is_cut_at_its_deepest_level() {
 
 #[test]
 fn no_more_rules_are_read_than_a_tree_may_be_held_against() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     ground.write("project/.git/HEAD", "x");
     ground.write("project/a.log", "x");
     ground.write("project/src/b.log", "x");
@@ -340,14 +340,14 @@ fn no_more_rules_are_read_than_a_tree_may_be_held_against() {
 
 #[test]
 fn what_a_listing_tells_is_bounded_however_long_its_paths_are() {
-    let ground = Ground::new();
+    let ground = FilesFixture::new();
     let deep = vec!["d".repeat(250); 14].join("/");
     let folder = ground.scratch.path().join("root/project").join(&deep);
     std::fs::create_dir_all(&folder).unwrap();
     for file in 0..1_300 {
         std::fs::File::create(folder.join(file.to_string())).unwrap();
     }
-    let ask = TreeAsk {
+    let ask = TreeQuery {
         path: Some(deep.clone()),
         depth: 1,
         is_hidden_shown: false,
@@ -359,9 +359,9 @@ fn what_a_listing_tells_is_bounded_however_long_its_paths_are() {
     assert!(tree.entries.len() > 1_000);
     let listed = crate::directories::list(
         &ground.confined,
-        &Reach::Roots,
+        &FileScope::Roots,
         folder.to_str(),
-        crate::directories::Listed::default(),
+        crate::directories::ListFilter::default(),
     );
     let listed = listed.unwrap();
     assert!(listed.truncated && listed.entries.len() > 1_000);

@@ -5,7 +5,7 @@ use std::{io, path::Path, sync::Arc};
 
 use guildhall_domain::Fault;
 
-use crate::{data_dir, tokens};
+use crate::{data_dir, secret_tokens};
 
 /// Bytes of a key.
 pub(crate) const KEY_BYTES: usize = 32;
@@ -37,7 +37,7 @@ impl HostKey {
 
     fn make(path: &Path) -> Result<Self, Fault> {
         let during = "making a key of this host";
-        let key = tokens::random::<KEY_BYTES>(during)?;
+        let key = secret_tokens::random::<KEY_BYTES>(during)?;
         data_dir::write_private(path, &format!("{}\n", hex(&key)))
             .map_err(|error| Fault::broken(during, error))?;
         Ok(Self::of(key))

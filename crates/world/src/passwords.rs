@@ -7,7 +7,7 @@ use argon2::{
 };
 use guildhall_domain::{Fault, accounts::Password};
 
-use crate::tokens::{self, Secret};
+use crate::secret_tokens::{self, SecretToken};
 
 /// KiB of memory that one hash fills.
 const MEMORY_KIB: u32 = 19 * 1_024;
@@ -29,7 +29,7 @@ const NOBODYS: &str = "$argon2id$v=19$m=19456,t=2,p=1$Z3VpbGRoYWxsIG5vYm9keQ$\
 /// Source: contract 1.4, "Passwords".
 pub fn hash(password: &Password) -> Result<String, Fault> {
     let during = "hashing a password";
-    let salt = tokens::random::<16>(during)?;
+    let salt = secret_tokens::random::<16>(during)?;
     let hash = argon2(during)?
         .hash_password_with_salt(password.as_bytes(), &salt)
         .map_err(|error| Fault::broken(during, error))?;
@@ -55,9 +55,9 @@ pub fn verify(password: &Password, stored: Option<&str>) -> Result<bool, Fault> 
 ///
 /// # Errors
 /// A fault when the machine gives no randomness.
-pub fn invite() -> Result<Secret, Fault> {
+pub fn invite() -> Result<SecretToken, Fault> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let bytes = tokens::random::<20>("making a password for an invitation")?;
+    let bytes = secret_tokens::random::<20>("making a password for an invitation")?;
     let groups: Vec<String> = bytes
         .chunks(5)
         .map(|group| {
@@ -65,7 +65,7 @@ pub fn invite() -> Result<Secret, Fault> {
             letters.map(char::from).collect()
         })
         .collect();
-    Ok(Secret::new(groups.join("-")))
+    Ok(SecretToken::new(groups.join("-")))
 }
 
 fn argon2(during: &'static str) -> Result<Argon2<'static>, Fault> {

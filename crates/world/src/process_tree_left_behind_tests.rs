@@ -9,27 +9,27 @@ const REAPER: u32 = 2;
 const SERVER: u32 = 4;
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ProcessStep {
     Forks(usize),
     Ends(usize),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<ProcessStep>> {
     let step = prop_oneof![
-        3 => any::<usize>().prop_map(Step::Forks),
-        1 => any::<usize>().prop_map(Step::Ends),
+        3 => any::<usize>().prop_map(ProcessStep::Forks),
+        1 => any::<usize>().prop_map(ProcessStep::Ends),
     ];
     proptest::collection::vec(step, 0..80)
 }
 
 #[derive(Default)]
-struct Computer {
+struct SimulatedProcesses {
     /// By number: parent, start, and whether it was once below the keeper.
     alive: BTreeMap<u32, (u32, u64, bool)>,
     next: u32,
 }
 
-impl Computer {
+impl SimulatedProcesses {
     fn fork(&mut self, parent: u32) -> u32 {
         self.next += 1;
         let is_kept = self.alive.get(&parent).is_some_and(|it| it.2);
@@ -44,13 +44,13 @@ impl Computer {
         orphans.for_each(|orphan| orphan.0 = REAPER);
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::default();
+    fn table(&self) -> ProcessTable {
+        let mut table = ProcessTable::default();
         for (&pid, &(parent, start, _)) in &self.alive {
-            let state = State::Running;
+            let state = ProcessState::Running;
             table.add(
                 pid,
-                processes::Stat {
+                processes::ProcessStat {
                     state,
                     parent,
                     group: pid,
@@ -61,16 +61,16 @@ impl Computer {
         table
     }
 
-    fn step(&mut self, step: &Step, but: &[u32]) {
-        let (Step::Forks(at) | Step::Ends(at)) = step;
+    fn step(&mut self, step: &ProcessStep, but: &[u32]) {
+        let (ProcessStep::Forks(at) | ProcessStep::Ends(at)) = step;
         let pids: Vec<u32> = self.alive.keys().copied().collect();
         let pid = pids[at % pids.len()];
         match step {
-            Step::Forks(_) => {
+            ProcessStep::Forks(_) => {
                 self.fork(pid);
             }
-            Step::Ends(_) if but.contains(&pid) => {}
-            Step::Ends(_) => self.end(pid),
+            ProcessStep::Ends(_) if but.contains(&pid) => {}
+            ProcessStep::Ends(_) => self.end(pid),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Computer {
 proptest! {
     #[test]
     fn is_found_again(before in steps(), kept in steps(), after in steps()) {
-        let mut computer = Computer::default();
+        let mut computer = SimulatedProcesses::default();
         // init, what takes on orphans, a shell, and the server.
         for parent in 0..SERVER {
             computer.fork(parent);
@@ -90,7 +90,7 @@ proptest! {
         computer.alive.get_mut(&agent).unwrap().2 = true;
         let above = [SERVER, 3, REAPER, 1];
         let above = above.map(|pid| Process { pid, start: u64::from(pid) });
-        let entered = lost::Entered {
+        let entered = lost_guards::StartedGuard {
             process: Process { pid: keeper, start: u64::from(keeper) },
             above: above.to_vec(),
         };

@@ -10,9 +10,9 @@ use std::{
 use super::*;
 
 /// A child process that ends with its test.
-struct Guest(Child);
+struct ChildOfTest(Child);
 
-impl Guest {
+impl ChildOfTest {
     /// `sleep`, with a socket as its standard input when one is given.
     fn sleeping(stdin: Option<&TcpStream>) -> Self {
         let mut command = Command::new("sleep");
@@ -56,7 +56,7 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
+impl Drop for ChildOfTest {
     fn drop(&mut self) {
         kill_below(self.0.id());
         self.0.kill().unwrap();
@@ -81,16 +81,16 @@ fn agent(byte: u8) -> AgentId {
 }
 
 /// Whose one socket is.
-fn holder(trees: &ProcessTrees, inode: u64) -> Holder {
+fn holder(trees: &ProcessTrees, inode: u64) -> SocketHolder {
     if trees.is_quiet() {
-        return Holder::Outside;
+        return SocketHolder::Outside;
     }
     trees.search(&BTreeSet::from([inode]))[&inode]
 }
 
 /// Enters a keeper of this agent that is not enclosed.
-fn open(trees: &ProcessTrees, keeper: u32, whose: impl Into<Whose>) -> Kept {
-    trees.enter(keeper, whose, false, None).unwrap()
+fn open(trees: &ProcessTrees, keeper: u32, whose: impl Into<TreeOwner>) -> GuardRegistration {
+    trees.register(keeper, whose, false, None).unwrap()
 }
 
 #[test]
@@ -98,9 +98,9 @@ fn a_process_is_in_its_tree_whatever_it_is_called() {
     // No UTF-8, and with what closes a name.
     let script = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\xff) S 1 \\xff', 0, 0, 0); \
                   print('up', flush=True); time.sleep(600)";
-    let guest = Guest::python(script);
-    let table = Table::read(|| true).unwrap();
-    let below = search::below(&table, std::process::id(), &BTreeMap::new());
+    let guest = ChildOfTest::python(script);
+    let table = ProcessTable::read(|| true).unwrap();
+    let below = socket_search::below(&table, std::process::id(), &BTreeMap::new());
     assert!(below.keys().any(|process| process.pid == guest.pid()));
 }
 
@@ -109,35 +109,35 @@ fn without_keepers_our_own_socket_is_nobody_elses() {
     let (socket, _listener) = connected();
     assert_eq!(
         holder(&ProcessTrees::default(), inode(&socket)),
-        Holder::Outside
+        SocketHolder::Outside
     );
 }
 
 #[test]
 fn a_child_without_keeper_is_a_stray_all_the_same() {
     let (socket, _listener) = connected();
-    let _guest = Guest::sleeping(Some(&socket));
+    let _guest = ChildOfTest::sleeping(Some(&socket));
     let inode = inode(&socket);
     drop(socket);
-    assert_eq!(holder(&ProcessTrees::default(), inode), Holder::Stray);
+    assert_eq!(holder(&ProcessTrees::default(), inode), SocketHolder::Stray);
 }
 
 #[test]
 fn a_keeper_that_is_given_up_stays_in_the_list_until_it_ends() {
     let trees = ProcessTrees::default();
     let (socket, _listener) = connected();
-    let guest = Guest::sleeping(None);
+    let guest = ChildOfTest::sleeping(None);
     drop(open(&trees, guest.pid(), Some(agent(1))));
     assert!(!trees.is_empty());
     drop(guest);
     assert!(trees.is_empty());
-    assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
+    assert_eq!(holder(&trees, inode(&socket)), SocketHolder::Outside);
 }
 
 /// A process outside of our tree that has the socket as its standard input.
-struct Orphan(Process);
+struct OrphanProcess(Process);
 
-impl Orphan {
+impl OrphanProcess {
     fn holding(socket: &TcpStream) -> Self {
         Self::started_by(socket, "sh -c 'echo $$; exec sleep 600' <&3 3<&-")
     }
@@ -167,21 +167,21 @@ impl Orphan {
     }
 }
 
-impl Drop for Orphan {
+impl Drop for OrphanProcess {
     fn drop(&mut self) {
-        killing::kill(self.0);
+        kill::kill(self.0);
     }
 }
 
-fn signal(child: &Guest, signal: rustix::process::Signal) {
+fn signal(child: &ChildOfTest, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_child(&child.0);
     rustix::process::kill_process(pid, signal).unwrap();
 }
 
 /// Waits until a child is stopped, or is not any more.
-fn wait_until_stopped(child: &Guest, is_stopped: bool) {
+fn wait_until_stopped(child: &ChildOfTest, is_stopped: bool) {
     let process = Process::with_number(child.pid()).unwrap();
-    while (process.state() == Some(State::Stopped)) != is_stopped {
+    while (process.state() == Some(ProcessState::Stopped)) != is_stopped {
         std::thread::yield_now();
     }
 }
@@ -190,24 +190,24 @@ fn wait_until_stopped(child: &Guest, is_stopped: bool) {
 fn what_a_stopped_or_killed_keeper_may_have_kept_is_in_doubt() {
     use rustix::process::Signal;
     let (socket, _listener) = connected();
-    let older = Orphan::holding(&socket);
+    let older = OrphanProcess::holding(&socket);
     // Start times are told in hundredths of a second.
     let keeper = loop {
-        let keeper = Guest::sleeping(None);
+        let keeper = ChildOfTest::sleeping(None);
         if Process::with_number(keeper.pid()).unwrap().start > older.0.start {
             break keeper;
         }
     };
     let (other, _other_listener) = connected();
-    let younger = Orphan::holding(&other);
+    let younger = OrphanProcess::holding(&other);
     let [inode, other] = [socket, other].map(|socket| inode(&socket));
     let trees = ProcessTrees::default();
     let kept = open(&trees, keeper.pid(), Some(agent(1)));
     let holders = || (holder(&trees, inode), holder(&trees, other));
-    assert_eq!(holders(), (Holder::Outside, Holder::Outside));
+    assert_eq!(holders(), (SocketHolder::Outside, SocketHolder::Outside));
     let in_doubt = (
-        Holder::Outside,
-        Holder::InDoubt {
+        SocketHolder::Outside,
+        SocketHolder::InDoubt {
             can_be_settled: true,
         },
     );
@@ -218,7 +218,7 @@ fn what_a_stopped_or_killed_keeper_may_have_kept_is_in_doubt() {
     wait_until_stopped(&keeper, false);
     assert_eq!(
         holders(),
-        (Holder::Outside, Holder::Outside),
+        (SocketHolder::Outside, SocketHolder::Outside),
         "it runs again"
     );
     drop(keeper);
@@ -233,16 +233,20 @@ fn what_a_stopped_or_killed_keeper_may_have_kept_is_in_doubt() {
 #[test]
 fn who_holds_a_socket_in_another_process_namespace_may_have_left_a_tree() {
     let (socket, _listener) = connected();
-    let _holder = Orphan::in_a_namespace(&socket);
+    let _holder = OrphanProcess::in_a_namespace(&socket);
     let inode = inode(&socket);
     drop(socket);
-    let keeper = Guest::sleeping(None);
+    let keeper = ChildOfTest::sleeping(None);
     let trees = ProcessTrees::default();
-    let enclosed = trees.enter(keeper.pid(), Some(agent(1)), true, None);
-    assert_eq!(holder(&trees, inode), Holder::Outside, "no agent could");
+    let enclosed = trees.register(keeper.pid(), Some(agent(1)), true, None);
+    assert_eq!(
+        holder(&trees, inode),
+        SocketHolder::Outside,
+        "no agent could"
+    );
     drop(enclosed.unwrap());
     let _kept = open(&trees, keeper.pid(), Some(agent(1)));
-    let in_doubt = Holder::InDoubt {
+    let in_doubt = SocketHolder::InDoubt {
         can_be_settled: true,
     };
     assert_eq!(holder(&trees, inode), in_doubt);
@@ -251,19 +255,19 @@ fn who_holds_a_socket_in_another_process_namespace_may_have_left_a_tree() {
 #[test]
 fn what_an_enclosed_keeper_kept_is_never_in_doubt() {
     let (socket, _listener) = connected();
-    let keeper = Guest::sleeping(None);
-    let holder_ = Orphan::holding(&socket);
+    let keeper = ChildOfTest::sleeping(None);
+    let holder_ = OrphanProcess::holding(&socket);
     let inode = inode(&socket);
     drop(socket);
     let trees = ProcessTrees::default();
     let kept = trees
-        .enter(keeper.pid(), Some(agent(1)), true, None)
+        .register(keeper.pid(), Some(agent(1)), true, None)
         .unwrap();
     drop(keeper);
     kept.is_lost();
     drop(kept);
     assert!(!trees.is_one_lost());
-    assert_eq!(holder(&trees, inode), Holder::Outside);
+    assert_eq!(holder(&trees, inode), SocketHolder::Outside);
     drop(holder_);
 }
 
@@ -272,9 +276,9 @@ fn agents_that_were_not_enclosed_are_known_after_a_restart() {
     let scratch = crate::scratch::Scratch::new("process-trees");
     let trees = ProcessTrees::recorded_in(scratch.path());
     assert!(!trees.known().was_open);
-    let (enclosed, bare) = (Guest::sleeping(None), Guest::sleeping(None));
+    let (enclosed, bare) = (ChildOfTest::sleeping(None), ChildOfTest::sleeping(None));
     let first = trees
-        .enter(enclosed.pid(), Some(agent(1)), true, None)
+        .register(enclosed.pid(), Some(agent(1)), true, None)
         .unwrap();
     let again = || ProcessTrees::recorded_in(scratch.path());
     assert!(!again().known().was_open);
@@ -311,18 +315,18 @@ fn a_browsers_keeper_that_is_lost_leaves_doubt_until_all_of_it_is_gone() {
     BufReader::new(keeper.stdout.take().unwrap())
         .read_line(&mut line)
         .unwrap();
-    let kept = trees.enter(keeper.id(), Whose::Browser, false, Some(MARK));
+    let kept = trees.register(keeper.id(), TreeOwner::Browser, false, Some(MARK));
     let kept = kept.unwrap();
     keeper.kill().unwrap();
     keeper.wait().unwrap();
-    let left = Left {
+    let left = LeftoverProcesses {
         group: keeper.id(),
         mark: MARK.to_owned(),
     };
     kept.is_lost();
     drop(kept);
     assert!(trees.is_one_lost());
-    let of_group = Left {
+    let of_group = LeftoverProcesses {
         mark: "GUILDHALL_TEST_MARK=of nobody".to_owned(),
         ..left.clone()
     };
@@ -335,16 +339,16 @@ fn a_browsers_keeper_that_is_lost_leaves_doubt_until_all_of_it_is_gone() {
         assert!(std::time::Instant::now() < deadline);
         std::thread::yield_now();
     }
-    assert_eq!(holder(&trees, inode), Holder::Outside);
+    assert_eq!(holder(&trees, inode), SocketHolder::Outside);
 }
 
 #[test]
 fn our_own_socket_is_outside_every_tree() {
-    let guest = Guest::sleeping(None);
+    let guest = ChildOfTest::sleeping(None);
     let trees = ProcessTrees::default();
     let _kept = open(&trees, guest.pid(), Some(agent(1)));
     let (socket, _listener) = connected();
-    assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
+    assert_eq!(holder(&trees, inode(&socket)), SocketHolder::Outside);
 }
 
 /// The shell stands for a keeper, its children for an agent.
@@ -357,7 +361,7 @@ fn whatever_is_below_a_keeper_is_its_agent() {
     let script = format!(
         "exec bash -c '( exec 3<>/dev/tcp/127.0.0.1/{port}; ( echo up; exec sleep 600 ) & wait ) & wait'"
     );
-    let guest = Guest::shell(&script);
+    let guest = ChildOfTest::shell(&script);
     // The first connection is our own of above.
     let _both = [listener.accept().unwrap(), listener.accept().unwrap()];
     let held = |process: Process| {
@@ -365,47 +369,47 @@ fn whatever_is_below_a_keeper_is_its_agent() {
         let inode = held.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
         inode.parse().ok()
     };
-    let table = Table::read(|| true).unwrap();
-    let below = search::below(&table, guest.pid(), &BTreeMap::new());
+    let table = ProcessTable::read(|| true).unwrap();
+    let below = socket_search::below(&table, guest.pid(), &BTreeMap::new());
     let inode = below.into_keys().find_map(held).unwrap();
     let trees = ProcessTrees::default();
     assert_eq!(
         holder(&trees, inode),
-        Holder::Stray,
+        SocketHolder::Stray,
         "a child without keeper"
     );
     {
         let _other = open(&trees, u32::MAX, Some(agent(2)));
-        assert_eq!(holder(&trees, inode), Holder::Stray);
+        assert_eq!(holder(&trees, inode), SocketHolder::Stray);
     }
     {
         let _kept = open(&trees, guest.pid(), None);
-        assert_eq!(holder(&trees, inode), Holder::Stray);
+        assert_eq!(holder(&trees, inode), SocketHolder::Stray);
     }
     let _kept = open(&trees, guest.pid(), Some(agent(1)));
-    assert_eq!(holder(&trees, inode), Holder::Agent(agent(1)));
+    assert_eq!(holder(&trees, inode), SocketHolder::Agent(agent(1)));
 }
 
 #[test]
 fn a_child_of_ours_that_is_no_agent_is_a_stray() {
     let (socket, _listener) = connected();
-    let guest = Guest::sleeping(Some(&socket));
-    let keeper = Guest::sleeping(None);
+    let guest = ChildOfTest::sleeping(Some(&socket));
+    let keeper = ChildOfTest::sleeping(None);
     let trees = ProcessTrees::default();
     let _kept = open(&trees, keeper.pid(), Some(agent(1)));
-    assert_eq!(holder(&trees, inode(&socket)), Holder::Stray);
+    assert_eq!(holder(&trees, inode(&socket)), SocketHolder::Stray);
     drop(guest);
-    assert_eq!(holder(&trees, inode(&socket)), Holder::Outside);
+    assert_eq!(holder(&trees, inode(&socket)), SocketHolder::Outside);
 }
 
 /// A socket that no process holds, because it is on its way between two others.
-struct Hidden {
+struct UnheldSocket {
     inode: u64,
     _listener: TcpListener,
     _way: [std::os::unix::net::UnixStream; 2],
 }
 
-impl Hidden {
+impl UnheldSocket {
     fn new() -> Self {
         use std::{io::IoSlice, mem::MaybeUninit, os::unix::net::UnixStream};
 
@@ -433,11 +437,11 @@ fn a_socket_that_is_hidden_from_the_look_up_is_nobodys() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let hidden = Hidden::new();
-    let keeper = Guest::sleeping(None);
+    let hidden = UnheldSocket::new();
+    let keeper = ChildOfTest::sleeping(None);
     let trees = ProcessTrees::default();
     let _kept = open(&trees, keeper.pid(), Some(agent(1)));
-    assert_eq!(holder(&trees, hidden.inode), Holder::Nobody);
+    assert_eq!(holder(&trees, hidden.inode), SocketHolder::Nobody);
 }
 
 /// What the owner holds is found however much an agent holds; what is found nowhere may be the
@@ -445,17 +449,17 @@ fn a_socket_that_is_hidden_from_the_look_up_is_nobodys() {
 #[test]
 fn an_agent_with_more_than_can_be_looked_at_leaves_only_what_is_not_found_in_doubt() {
     let (socket, _listener) = connected();
-    let hidden = Hidden::new();
+    let hidden = UnheldSocket::new();
     // Every thread of a process shows all of its descriptors.
     let script = "import os, threading; os.fork() and os.wait(); held = [os.dup(0) for _ in range(1000)]; \
         wait = threading.Event().wait; \
         [threading.Thread(target=wait).start() for _ in range(30)]; print(flush=True)";
-    let crowd = Guest::python(script);
+    let crowd = ChildOfTest::python(script);
     let trees = ProcessTrees::default();
     let _kept = open(&trees, crowd.pid(), Some(agent(1)));
     let holders = trees.search(&BTreeSet::from([inode(&socket), hidden.inode]));
-    assert_eq!(holders[&inode(&socket)], Holder::Outside);
-    let in_doubt = Holder::InDoubt {
+    assert_eq!(holders[&inode(&socket)], SocketHolder::Outside);
+    let in_doubt = SocketHolder::InDoubt {
         can_be_settled: false,
     };
     assert_eq!(holders[&hidden.inode], in_doubt);
@@ -465,22 +469,22 @@ fn an_agent_with_more_than_can_be_looked_at_leaves_only_what_is_not_found_in_dou
 fn what_a_lost_keeper_may_have_kept_beyond_what_can_be_looked_at_leaves_a_doubt_that_can_be_settled()
  {
     let (socket, _listener) = connected();
-    let hidden = Hidden::new();
-    let keeper = Guest::sleeping(None);
+    let hidden = UnheldSocket::new();
+    let keeper = ChildOfTest::sleeping(None);
     // Of the owner's programs, too, many were started since.
     let command = r#"python3 -c 'import os, threading
 held = [os.dup(0) for _ in range(1000)]
 wait = threading.Event().wait
 for _ in range(30): threading.Thread(target=wait).start()
 print(os.getpid(), flush=True)' < /dev/null 3<&-"#;
-    let _crowd = Orphan::started_by(&socket, command);
+    let _crowd = OrphanProcess::started_by(&socket, command);
     let trees = ProcessTrees::default();
     let kept = open(&trees, keeper.pid(), Some(agent(1)));
     drop(keeper);
     kept.is_lost();
     drop(kept);
     let holders = trees.search(&BTreeSet::from([hidden.inode]));
-    let in_doubt = Holder::InDoubt {
+    let in_doubt = SocketHolder::InDoubt {
         can_be_settled: true,
     };
     assert_eq!(holders[&hidden.inode], in_doubt);
@@ -488,8 +492,8 @@ print(os.getpid(), flush=True)' < /dev/null 3<&-"#;
 
 #[test]
 fn each_process_that_leaves_others_in_doubt_is_logged_once_however_many_there_are() {
-    let guests: Vec<Guest> = (0..REMEMBERED_MAX + 2)
-        .map(|_| Guest::sleeping(None))
+    let guests: Vec<ChildOfTest> = (0..REMEMBERED_MAX + 2)
+        .map(|_| ChildOfTest::sleeping(None))
         .collect();
     let suspects = guests
         .iter()
@@ -498,9 +502,9 @@ fn each_process_that_leaves_others_in_doubt_is_logged_once_however_many_there_ar
     let last = suspects.pop_last().unwrap();
     let trees = ProcessTrees::default();
     let logged = |suspects: &BTreeSet<Process>| {
-        trees.note(&Found {
+        trees.note(&SearchResult {
             suspects: suspects.clone(),
-            ..Found::default()
+            ..SearchResult::default()
         });
         trees.known().logged.clone()
     };
@@ -518,7 +522,7 @@ fn a_process_whose_first_thread_has_ended_lives() {
     let script = "import ctypes, threading; \
         threading.Thread(target=threading.Event().wait).start(); print(flush=True); \
         ctypes.CDLL(None).pthread_exit(None)";
-    let guest = Guest::python(script);
+    let guest = ChildOfTest::python(script);
     let stat = format!("/proc/{}/stat", guest.pid());
     // Its first thread has ended a moment after it said so.
     while !std::fs::read_to_string(&stat).unwrap().contains(") Z ") {
@@ -534,7 +538,7 @@ fn who_forks_all_the_time_is_not_forgotten() {
         while True:\n  if os.fork(): os._exit(0)\n  \
         if os.getppid() == 0 or not os.path.exists(os.environ['WHILE']): os._exit(0)";
     let scratch = crate::scratch::Scratch::new("process-trees-forks");
-    let keeper = Guest::sleeping(None);
+    let keeper = ChildOfTest::sleeping(None);
     let trees = ProcessTrees::default();
     let kept = open(&trees, keeper.pid(), Some(agent(1)));
     let mut forks = Command::new("python3");
@@ -555,7 +559,7 @@ fn who_forks_all_the_time_is_not_forgotten() {
 
 #[test]
 fn everything_below_is_killed_whatever_its_group() {
-    let guest = Guest::shell("setsid sleep 600 & (sleep 600 & echo up; wait) & wait");
+    let guest = ChildOfTest::shell("setsid sleep 600 & (sleep 600 & echo up; wait) & wait");
     // The shell's own children end one after the other; it forks no more.
     assert!(kill_below(guest.pid()) >= 2);
 }
@@ -567,7 +571,7 @@ fn who_carries_an_entry_is_found_by_it() {
         .env("GUILDHALL_TEST_ENTRY", "of this very test")
         .spawn()
         .unwrap();
-    let left = Left {
+    let left = LeftoverProcesses {
         group: u32::MAX,
         mark: "GUILDHALL_TEST_ENTRY=of this very test".to_owned(),
     };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     backups::Backup,
     restores::{RevivedCredential, RevivedKind},
 };
@@ -26,7 +26,7 @@ pub struct RestoreRequest {
     /// The backup to go back to.
     pub backup: Backup,
     /// When it was asked for; the data of before is set aside under this name.
-    pub asked_at: Moment,
+    pub asked_at: Timestamp,
     /// The port of the server that was asked, for a restart that would take any.
     pub port: Option<u16>,
 }
@@ -35,7 +35,7 @@ pub struct RestoreRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoreRecord {
     /// When it came to its end.
-    pub at: Moment,
+    pub at: Timestamp,
     /// The backup.
     pub backup: Backup,
     /// Why nothing was restored; `None` when it was.

@@ -10,7 +10,7 @@ use chacha20poly1305::{
 };
 use guildhall_domain::Fault;
 
-use crate::{host_key::HostKey, tokens};
+use crate::{host_key::HostKey, secret_tokens};
 
 /// The file of the key in the data folder.
 const KEY_FILE: &str = "seal-key";
@@ -25,9 +25,9 @@ pub struct Seal {
 
 /// Where a secret is kept: sealed for one place, it opens at no other one.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a>(pub &'a [&'a [u8]]);
+pub struct SealContext<'a>(pub &'a [&'a [u8]]);
 
-impl Place<'_> {
+impl SealContext<'_> {
     /// The associated data: each part behind its length, so that no two places look alike.
     fn data(self) -> Vec<u8> {
         let mut data = Vec::new();
@@ -53,9 +53,9 @@ impl Seal {
     ///
     /// # Errors
     /// A fault when the machine gives no randomness.
-    pub fn seal(&self, place: Place<'_>, secret: &[u8]) -> Result<Vec<u8>, Fault> {
+    pub fn seal(&self, place: SealContext<'_>, secret: &[u8]) -> Result<Vec<u8>, Fault> {
         let during = "sealing a secret";
-        let nonce: [u8; NONCE_BYTES] = tokens::random(during)?;
+        let nonce: [u8; NONCE_BYTES] = secret_tokens::random(during)?;
         let payload = Payload {
             msg: secret,
             aad: &place.data(),
@@ -68,7 +68,7 @@ impl Seal {
     }
 
     /// Opens what was sealed for `place`; `None` when it was not, or not with this key.
-    pub fn unseal(&self, place: Place<'_>, sealed: &[u8]) -> Option<Vec<u8>> {
+    pub fn unseal(&self, place: SealContext<'_>, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>()?;
         let payload = Payload {
             msg: sealed,
@@ -91,7 +91,7 @@ mod tests {
     fn what_is_sealed_opens_at_its_place_with_its_key_and_nowhere_else() {
         let scratch = Scratch::new("seal");
         let seal = Seal::open(scratch.path()).unwrap();
-        let place = Place(&[b"agent", b"name", b"env"]);
+        let place = SealContext(&[b"agent", b"name", b"env"]);
         let sealed = seal.seal(place, b"canary").unwrap();
         assert!(!sealed.windows(6).any(|window| window == b"canary"));
         assert_eq!(seal.unseal(place, &sealed).as_deref(), Some(&b"canary"[..]));
@@ -102,10 +102,10 @@ mod tests {
             Some(&b"canary"[..])
         );
         for other in [
-            Place(&[b"agent", b"name", b"headers"]),
-            Place(&[b"agent", b"nameenv"]),
-            Place(&[b"agentname", b"", b"env"]),
-            Place(&[]),
+            SealContext(&[b"agent", b"name", b"headers"]),
+            SealContext(&[b"agent", b"nameenv"]),
+            SealContext(&[b"agentname", b"", b"env"]),
+            SealContext(&[]),
         ] {
             assert_eq!(seal.unseal(other, &sealed), None, "{other:?}");
         }
@@ -126,7 +126,7 @@ mod tests {
     fn the_same_secret_looks_different_each_time() {
         let scratch = Scratch::new("seal");
         let seal = Seal::open(scratch.path()).unwrap();
-        let place = Place(&[b"x"]);
+        let place = SealContext(&[b"x"]);
         assert_ne!(
             seal.seal(place, b"a").unwrap(),
             seal.seal(place, b"a").unwrap()

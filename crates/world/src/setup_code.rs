@@ -6,7 +6,7 @@ use guildhall_domain::Fault;
 
 use crate::{
     data_dir,
-    tokens::{self, Secret},
+    secret_tokens::{self, SecretToken},
 };
 
 /// The letters of base32 (RFC 4648).
@@ -23,14 +23,14 @@ const FILE: &str = "setup-code";
 /// A fault when the machine gives no randomness or the folder takes no file.
 ///
 /// Source: contract 1.4, "The setup code".
-pub fn make(data_dir: &Path) -> Result<Secret, Fault> {
+pub fn create(data_dir: &Path) -> Result<SecretToken, Fault> {
     let during = "making the setup code";
-    let bytes = tokens::random::<LENGTH>(during)?;
+    let bytes = secret_tokens::random::<LENGTH>(during)?;
     let letters = bytes.map(|byte| char::from(LETTERS[usize::from(byte % 32)]));
     let text = String::from_iter(letters);
     data_dir::write_private(&data_dir.join(FILE), &format!("{text}\n"))
         .map_err(|error| Fault::broken(during, error))?;
-    Ok(Secret::new(text))
+    Ok(SecretToken::new(text))
 }
 
 /// The code that the file says, while there is one.
@@ -60,8 +60,8 @@ mod tests {
     #[test]
     fn a_code_is_26_letters_in_a_private_file() {
         let scratch = Scratch::new("setup-code");
-        let first = make(scratch.path()).unwrap().reveal();
-        let second = make(scratch.path()).unwrap().reveal();
+        let first = create(scratch.path()).unwrap().reveal();
+        let second = create(scratch.path()).unwrap().reveal();
         assert_ne!(first, second);
         assert!(second.len() == 26 && second.bytes().all(|byte| LETTERS.contains(&byte)));
         let file = scratch.path().join(FILE);

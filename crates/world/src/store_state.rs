@@ -4,7 +4,7 @@
 
 use std::{io, path::Path};
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::data_dir::write_private;
@@ -74,14 +74,14 @@ impl StoreState {
     }
 
     /// When it was checked last.
-    pub fn checked_at(&self) -> Moment {
-        Moment::from_millis(self.checked_at_ms)
+    pub fn checked_at(&self) -> Timestamp {
+        Timestamp::from_millis(self.checked_at_ms)
     }
 
     /// When all attachments were checked last; `None` before the first time.
-    pub fn attachments_checked_at(&self) -> Option<Moment> {
+    pub fn attachments_checked_at(&self) -> Option<Timestamp> {
         let at = self.attachments_checked_at_ms;
-        (at > 0).then(|| Moment::from_millis(at))
+        (at > 0).then(|| Timestamp::from_millis(at))
     }
 }
 

@@ -6,18 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{limits, session_tasks::Dialect};
+use guildhall_domain::{limits, session_tasks::TranscriptDialect};
 
 use crate::{
-    confined::{Entry, Kind, beneath::Beneath},
-    places::Places,
+    agent_folders::AgentFolders,
+    confined_fs::{DirEntry, DirEntryKind, contained_folder::ContainedFolder},
 };
 
+mod disk_sessions;
 mod follower;
-mod heads;
 
-pub use follower::{Follower, ReadOn};
-pub use heads::{Heads, OnDisk, list};
+pub use disk_sessions::{DiskSession, HeadCache, list};
+pub use follower::{ReadProgress, TranscriptFollower};
 
 /// Folders between `sessions` of Codex and a rollout: year, month, day.
 const ROLLOUT_DEPTH: usize = 4;
@@ -26,16 +26,16 @@ const FOLDER_NAMES_MAX: usize = 20_000;
 
 /// A transcript that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct TranscriptFile {
     /// Whose it is.
-    pub dialect: Dialect,
+    pub dialect: TranscriptDialect,
     /// The folder that reading must not lead out of, without links.
     root: PathBuf,
     /// The file, beneath the root.
     path: PathBuf,
 }
 
-impl Found {
+impl TranscriptFile {
     /// Its absolute path.
     pub fn path(&self) -> PathBuf {
         self.root.join(&self.path)
@@ -47,15 +47,19 @@ impl Found {
 ///
 /// Looks at [`limits::TRANSCRIPT_FILES_MAX`] places at most: project folders of Claude Code, and
 /// of Codex the newest rollouts. Reads the disk, so it is no call for an async thread.
-pub fn find(places: &Places, dialects: &[Dialect], names: &[&str]) -> Option<Found> {
+pub fn find(
+    places: &AgentFolders,
+    dialects: &[TranscriptDialect],
+    names: &[&str],
+) -> Option<TranscriptFile> {
     let names: Vec<&str> = names.iter().copied().filter(|name| is_name(name)).collect();
     dialects.iter().find_map(|dialect| {
         let root = open(places, *dialect).ok()?;
         let path = match dialect {
-            Dialect::Claude => find_claude(&root, &names),
-            Dialect::Codex => find_codex(&root, &names),
+            TranscriptDialect::Claude => find_claude(&root, &names),
+            TranscriptDialect::Codex => find_codex(&root, &names),
         }?;
-        Some(Found {
+        Some(TranscriptFile {
             dialect: *dialect,
             root: root.path().to_owned(),
             path,
@@ -64,12 +68,12 @@ pub fn find(places: &Places, dialects: &[Dialect], names: &[&str]) -> Option<Fou
 }
 
 /// The folder that a dialect's transcripts lie beneath.
-fn open(places: &Places, dialect: Dialect) -> io::Result<Beneath> {
+fn open(places: &AgentFolders, dialect: TranscriptDialect) -> io::Result<ContainedFolder> {
     let folder = match dialect {
-        Dialect::Claude => &places.claude_dir,
-        Dialect::Codex => &places.codex_dir,
+        TranscriptDialect::Claude => &places.claude_dir,
+        TranscriptDialect::Codex => &places.codex_dir,
     };
-    Beneath::open(folder.as_ref().ok_or(io::ErrorKind::NotFound)?)
+    ContainedFolder::open(folder.as_ref().ok_or(io::ErrorKind::NotFound)?)
 }
 
 /// Whether a session's name can be part of a file's name and nothing else.
@@ -78,7 +82,7 @@ fn is_name(name: &str) -> bool {
     (1..=128).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(is_plain)
 }
 
-fn find_claude(root: &Beneath, names: &[&str]) -> Option<PathBuf> {
+fn find_claude(root: &ContainedFolder, names: &[&str]) -> Option<PathBuf> {
     let projects = projects(root);
     let candidates = projects.flat_map(|project| {
         names
@@ -93,17 +97,17 @@ fn find_claude(root: &Beneath, names: &[&str]) -> Option<PathBuf> {
 }
 
 /// The project folders of Claude Code, as many as a look-up may try.
-fn projects(root: &Beneath) -> impl Iterator<Item = PathBuf> {
+fn projects(root: &ContainedFolder) -> impl Iterator<Item = PathBuf> {
     let projects = Path::new("projects");
     let names = root.list(projects, limits::TRANSCRIPT_FILES_MAX);
     names
         .unwrap_or_default()
         .into_iter()
-        .filter(|entry| matches!(entry.kind, Kind::Folder | Kind::Link))
+        .filter(|entry| matches!(entry.kind, DirEntryKind::Folder | DirEntryKind::Link))
         .map(|entry| projects.join(entry.name))
 }
 
-fn find_codex(root: &Beneath, names: &[&str]) -> Option<PathBuf> {
+fn find_codex(root: &ContainedFolder, names: &[&str]) -> Option<PathBuf> {
     let ends: Vec<String> = names.iter().map(|name| format!("-{name}.jsonl")).collect();
     let mut found = None;
     each_rollout(root, &mut |path, name| {
@@ -117,7 +121,7 @@ fn find_codex(root: &Beneath, names: &[&str]) -> Option<PathBuf> {
 
 /// Hands over the rollouts of Codex, newest day first, until `go_on` says no or a look-up's
 /// bound is reached.
-fn each_rollout(root: &Beneath, go_on: &mut dyn FnMut(&Path, &str) -> bool) {
+fn each_rollout(root: &ContainedFolder, go_on: &mut dyn FnMut(&Path, &str) -> bool) {
     let mut left = limits::TRANSCRIPT_FILES_MAX;
     let mut waiting = vec![(PathBuf::from("sessions"), 0)];
     while let Some((folder, depth)) = waiting.pop() {
@@ -126,10 +130,10 @@ fn each_rollout(root: &Beneath, go_on: &mut dyn FnMut(&Path, &str) -> bool) {
         };
         // Folders are numbers of equal length and files begin with their time.
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        for Entry { name, kind } in entries.iter().rev() {
+        for DirEntry { name, kind } in entries.iter().rev() {
             if name.starts_with("rollout-") && name.ends_with(".jsonl") {
                 let path = folder.join(name);
-                if left == 0 || (*kind == Kind::File && !go_on(&path, name)) {
+                if left == 0 || (*kind == DirEntryKind::File && !go_on(&path, name)) {
                     return;
                 }
                 left -= 1;
@@ -137,7 +141,7 @@ fn each_rollout(root: &Beneath, go_on: &mut dyn FnMut(&Path, &str) -> bool) {
         }
         let folders = entries
             .into_iter()
-            .filter(|entry| entry.kind == Kind::Folder);
+            .filter(|entry| entry.kind == DirEntryKind::Folder);
         if depth < ROLLOUT_DEPTH {
             waiting.extend(folders.map(|entry| (folder.join(entry.name), depth + 1)));
         }

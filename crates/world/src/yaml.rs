@@ -12,14 +12,14 @@ const DEPTH_MAX: usize = 64;
 
 /// What a document may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum YamlLimits {
     /// A page of settings, such as the front matter of a command: nothing stands in two places.
     FrontMatter,
     /// A whole document, whose parts may stand in several places.
     Document,
 }
 
-impl Extent {
+impl YamlLimits {
     /// Nodes, repeated ones included.
     const fn nodes_max(self) -> usize {
         match self {
@@ -62,7 +62,7 @@ impl Extent {
 ///
 /// # Errors
 /// What is wrong with it, for people: no YAML, what JSON does not have, or more than its extent.
-pub(crate) fn read(bytes: &[u8], extent: Extent) -> Result<Value, String> {
+pub(crate) fn read(bytes: &[u8], extent: YamlLimits) -> Result<Value, String> {
     let read = serde_saphyr::from_slice_with_options(bytes, extent.options());
     read.map_err(|error| error.to_string())
 }
@@ -78,8 +78,8 @@ mod tests {
         let yaml = b"a: 3.0.0\n200: {}\ntrue: [1, 1.5, -2]\nb: yes\nc: !!str 5\nd: |\n  x\n  y\n";
         let expected = json!({"a": "3.0.0", "200": {}, "true": [1, 1.5, -2], "b": "yes", "c": "5",
             "d": "x\ny\n"});
-        assert_eq!(read(yaml, Extent::Document).unwrap(), expected);
-        for extent in [Extent::FrontMatter, Extent::Document] {
+        assert_eq!(read(yaml, YamlLimits::Document).unwrap(), expected);
+        for extent in [YamlLimits::FrontMatter, YamlLimits::Document] {
             assert_eq!(read(b"", extent).unwrap(), Value::Null);
             for wrong in [
                 &b"a: !own 1"[..],
@@ -100,9 +100,9 @@ mod tests {
     fn aliases_are_for_documents() {
         let yaml = b"a: &a {b: 1}\nc: *a\n";
         let expected = json!({"a": {"b": 1}, "c": {"b": 1}});
-        assert_eq!(read(yaml, Extent::Document).unwrap(), expected);
-        assert!(read(yaml, Extent::FrontMatter).is_err());
-        assert!(read(b"a: &a 1\n", Extent::FrontMatter).is_err());
+        assert_eq!(read(yaml, YamlLimits::Document).unwrap(), expected);
+        assert!(read(yaml, YamlLimits::FrontMatter).is_err());
+        assert!(read(b"a: &a 1\n", YamlLimits::FrontMatter).is_err());
     }
 
     #[test]
@@ -123,10 +123,10 @@ mod tests {
             .collect::<String>();
         let long = "- x\n".repeat(500_000);
         for hostile in [&multiplied, &wide, &deep, &nested, &long] {
-            assert!(read(hostile.as_bytes(), Extent::Document).is_err());
-            assert!(read(hostile.as_bytes(), Extent::FrontMatter).is_err());
+            assert!(read(hostile.as_bytes(), YamlLimits::Document).is_err());
+            assert!(read(hostile.as_bytes(), YamlLimits::FrontMatter).is_err());
         }
         let whole = "- x\n".repeat(300_000);
-        assert!(read(whole.as_bytes(), Extent::Document).is_ok());
+        assert!(read(whole.as_bytes(), YamlLimits::Document).is_ok());
     }
 }

@@ -19,7 +19,7 @@ class Accounts {
   };
 
   /** The events name ids only. */
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.list && (type === 'account_created' || type === 'account_removed')) void this.load();
   };
 }

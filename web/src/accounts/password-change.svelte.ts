@@ -1,7 +1,7 @@
 /** One change of one's own password, from the fields to the answer. */
 
 import { asApiError, type ApiError } from '../errors/error';
-import { passwordTrouble } from './needs';
+import { passwordError } from './sign-in-requirements';
 import { session } from './session.svelte';
 
 export class PasswordChange {
@@ -12,7 +12,7 @@ export class PasswordChange {
   error = $state.raw<ApiError | null>(null);
   #tried = $state(false);
 
-  #trouble = $derived(passwordTrouble(this.next, this.again));
+  #trouble = $derived(passwordError(this.next, this.again));
 
   errors = $derived.by(() => {
     const fields = this.error?.fieldSentences ?? {};

@@ -6,8 +6,8 @@
 import { api, onRefusal } from '../api/client';
 import type { WhoAmI } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { forgetAll, keep, kept } from '../ui/storage';
-import { endsDoubt, isOfDoubt, needAfter, needOf, type Need } from './needs';
+import { clearStored, storeValue, storedValue } from '../ui/browser-storage';
+import { confirmsOwner, isOwnerUncertain, requirementAfter, signInRequirement, type SignInRequirement } from './sign-in-requirements';
 
 const LAST = 'guildhall.me';
 /** What a person leaves in this browser that is nobody else's. */
@@ -17,7 +17,7 @@ const PRIVATE = ['guildhall.draft.', 'guildhall.outbox.', 'guildhall.sessions-se
 type TabWord = 'begin-anew' | 'check';
 
 class Session {
-  need = $state<Need>('');
+  need = $state<SignInRequirement>('');
   who = $state.raw<WhoAmI | null>(null);
   /** Whether the server cannot tell this browser from an agent's; it answers nothing here then, whoever is signed in. */
   inDoubt = $state(false);
@@ -29,8 +29,8 @@ class Session {
 
   constructor() {
     onRefusal.add((refusal) => {
-      if (isOfDoubt(refusal)) this.#startDoubt();
-      else if (this.who?.mode === 'login') this.need = needAfter(refusal) ?? this.need;
+      if (isOwnerUncertain(refusal)) this.#startDoubt();
+      else if (this.who?.mode === 'login') this.need = requirementAfter(refusal) ?? this.need;
     });
     this.#tabs.onmessage = ({ data }: MessageEvent<TabWord>) => {
       if (data === 'check') void this.check();
@@ -41,11 +41,11 @@ class Session {
   /** Takes in an answer of `whoami`. */
   take(who: WhoAmI): void {
     this.who = who;
-    this.need = needOf(who);
+    this.need = signInRequirement(who);
     const me = who.caller?.authorId ?? '';
     if (me === '') return;
-    if (kept(LAST) !== '' && kept(LAST) !== me) for (const beginning of PRIVATE) forgetAll(beginning);
-    keep(LAST, me);
+    if (storedValue(LAST) !== '' && storedValue(LAST) !== me) for (const beginning of PRIVATE) clearStored(beginning);
+    storeValue(LAST, me);
   }
 
   /** Asks again; for a stream that ended without saying why. */
@@ -68,7 +68,7 @@ class Session {
 
   /** Looks whether the doubt is over. */
   settle = async (): Promise<boolean> => {
-    if (endsDoubt(await this.#refusal())) this.inDoubt = false;
+    if (confirmsOwner(await this.#refusal())) this.inDoubt = false;
     return !this.inDoubt;
   };
 

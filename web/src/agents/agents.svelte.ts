@@ -5,7 +5,7 @@ import { api } from '../api/client';
 import type { Agent, Author } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 import { SCRIPTED_RUNTIME } from '../runtimes/runtimes.svelte';
 
 class Agents {
@@ -30,7 +30,7 @@ class Agents {
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(
+      await readAndApply(
         api.agents.list,
         ({ agents }, seq) => {
           this.seq = seq;
@@ -38,7 +38,7 @@ class Agents {
           for (const agentId of this.#byId.keys()) if (!listed.has(agentId)) this.#byId.delete(agentId);
           for (const agent of agents) this.#byId.set(agent.id, agent);
         },
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
       this.loaded = true;
@@ -48,7 +48,7 @@ class Agents {
     }
   };
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     if (['agent_created', 'agent_updated', 'agent_retired'].includes(event.type)) {
       this.put(event.data.agent as Agent);

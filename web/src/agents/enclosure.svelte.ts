@@ -5,7 +5,7 @@ import { api } from '../api/client';
 import type { EnclosureChecks } from '../api/types';
 import type { HallEvent } from '../events/frames';
 import { settings } from '../settings/settings.svelte';
-import { standingOf, type Standing } from './enclosure';
+import { enclosureStatus, type EnclosureStatus } from './enclosure';
 
 class Enclosure {
   /** Null until they were read. */
@@ -13,9 +13,9 @@ class Enclosure {
   error = $state<unknown>(null);
 
   /** Null until it is known; without the settings nobody can say that it is off. */
-  standing: Standing | null = $derived.by(() => {
+  standing: EnclosureStatus | null = $derived.by(() => {
     if (!this.checks || (!settings.list && !settings.error)) return null;
-    return standingOf(this.checks, settings.list?.find(({ key }) => key === 'agents.enclosure')?.value);
+    return enclosureStatus(this.checks, settings.list?.find(({ key }) => key === 'agents.enclosure')?.value);
   });
 
   load = async (): Promise<void> => {
@@ -34,7 +34,7 @@ class Enclosure {
     if (!settings.list) void settings.load();
   };
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.checks && type === 'settings_changed') void this.load();
   };
 

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
 import type { EnclosureChecks } from '../api/types';
-import { enclosedWords, mechanismsOf, standingOf } from './enclosure';
+import { enclosedText, mechanismsOf, enclosureStatus } from './enclosure';
 
 const whole: EnclosureChecks = { ports: 'ok', files: 'ok', scopes: 'ok', calls: 'ok' };
 const without: EnclosureChecks = { ...whole, scopes: 'Agents can end other programs.' };
 const off = Object.fromEntries(Object.keys(whole).map((id) => [id, 'agents.enclosure is off.'])) as EnclosureChecks;
 
 test('it is whole only when every mechanism is there, and off only by the setting', () => {
-  expect(standingOf(whole, 'auto')).toBe('whole');
-  expect(standingOf(without, 'required')).toBe('partial');
-  expect(standingOf(off, 'off')).toBe('off');
+  expect(enclosureStatus(whole, 'auto')).toBe('whole');
+  expect(enclosureStatus(without, 'required')).toBe('partial');
+  expect(enclosureStatus(off, 'off')).toBe('off');
   // Whether it was the owner's choice is not known without the setting.
-  expect(standingOf(off, undefined)).toBe('partial');
+  expect(enclosureStatus(off, undefined)).toBe('partial');
 });
 
 test('a missing mechanism says the server’s sentence, the others what they keep agents from', () => {
@@ -28,9 +28,9 @@ test('switched off, the reason is not repeated in every row', () => {
 });
 
 test('an agent counts as enclosed only as far as that is true', () => {
-  expect(enclosedWords(true, 'whole')).toMatch(/^yes/);
-  expect(enclosedWords(true, 'partial')).toBe('not completely');
-  expect(enclosedWords(true, null)).toBe('as far as this computer can');
-  expect(enclosedWords(true, 'off')).toMatch(/^no/);
-  expect(enclosedWords(false, 'whole')).toBe('no');
+  expect(enclosedText(true, 'whole')).toMatch(/^yes/);
+  expect(enclosedText(true, 'partial')).toBe('not completely');
+  expect(enclosedText(true, null)).toBe('as far as this computer can');
+  expect(enclosedText(true, 'off')).toMatch(/^no/);
+  expect(enclosedText(false, 'whole')).toBe('no');
 });

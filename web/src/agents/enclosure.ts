@@ -3,7 +3,7 @@
 import type { EnclosureChecks } from '../api/types';
 
 /** `partial`: something of it is missing on this computer. `off`: the owner switched it off for all agents. */
-export type Standing = 'whole' | 'partial' | 'off';
+export type EnclosureStatus = 'whole' | 'partial' | 'off';
 
 export type Mechanism = { id: string; name: string; word: 'yes' | 'no' | 'off'; text: string };
 
@@ -15,13 +15,13 @@ const MECHANISMS: { id: keyof EnclosureChecks; name: string; keptFrom: string }[
 ];
 
 /** `word` is the setting `agents.enclosure`. */
-export function standingOf(checks: EnclosureChecks, word: unknown): Standing {
+export function enclosureStatus(checks: EnclosureChecks, word: unknown): EnclosureStatus {
   if (word === 'off') return 'off';
   return MECHANISMS.every(({ id }) => checks[id] === 'ok') ? 'whole' : 'partial';
 }
 
 /** Each mechanism by itself; the sentence of one that is missing says what follows. */
-export function mechanismsOf(checks: EnclosureChecks, standing: Standing): Mechanism[] {
+export function mechanismsOf(checks: EnclosureChecks, standing: EnclosureStatus): Mechanism[] {
   return MECHANISMS.map(({ id, name, keptFrom }): Mechanism => {
     if (standing === 'off') return { id, name, word: 'off', text: keptFrom };
     return checks[id] === 'ok' ? { id, name, word: 'yes', text: keptFrom } : { id, name, word: 'no', text: checks[id] };
@@ -29,7 +29,7 @@ export function mechanismsOf(checks: EnclosureChecks, standing: Standing): Mecha
 }
 
 /** Whether an agent is enclosed; the standing is null where it is not known. */
-export function enclosedWords(enclosed: boolean, standing: Standing | null): string {
+export function enclosedText(enclosed: boolean, standing: EnclosureStatus | null): string {
   if (!enclosed) return 'no';
   switch (standing) {
     case 'whole':

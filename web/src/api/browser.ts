@@ -1,6 +1,6 @@
 /** The calls of the local browser, one function an operation; each answers its whole state. */
 
-import { changed, http, reading } from './client';
+import { bodyOf, http, readSnapshot } from './client';
 import type { TabNavigation } from './types';
 
 const at = (id: string) => ({ path: { id } });
@@ -9,29 +9,29 @@ const at = (id: string) => ({ path: { id } });
 export type BrowserMode = 'embedded' | 'window';
 
 export const browser = {
-  state: () => reading(http.GET('/api/local-browser')),
-  open: (body: { mode: BrowserMode; sessionId?: string; url?: string }) => changed(http.POST('/api/local-browser/open', { body })),
+  state: () => readSnapshot(http.GET('/api/local-browser')),
+  open: (body: { mode: BrowserMode; sessionId?: string; url?: string }) => bodyOf(http.POST('/api/local-browser/open', { body })),
   /** With `download` it is the person's word that something may be fetched from the network. */
-  prepare: (download: boolean) => changed(http.POST('/api/local-browser/prepare', { body: { download } })),
-  close: () => changed(http.POST('/api/local-browser/close', { body: {} })),
+  prepare: (download: boolean) => bodyOf(http.POST('/api/local-browser/prepare', { body: { download } })),
+  close: () => bodyOf(http.POST('/api/local-browser/close', { body: {} })),
   /** Null ends sharing; without a tab it is the selected one. */
   share: (sessionId: string | null, tabId?: string) =>
-    changed(http.POST('/api/local-browser/share', { body: { sessionId, ...(tabId ? { tabId } : {}) } })),
-  pause: (paused: boolean) => changed(http.POST('/api/local-browser/pause', { body: { paused } })),
+    bodyOf(http.POST('/api/local-browser/share', { body: { sessionId, ...(tabId ? { tabId } : {}) } })),
+  pause: (paused: boolean) => bodyOf(http.POST('/api/local-browser/pause', { body: { paused } })),
 
   tabs: {
-    open: (url?: string) => changed(http.POST('/api/local-browser/tabs', { body: url ? { url } : {} })),
-    select: (id: string) => changed(http.POST('/api/local-browser/tabs/{id}/select', { params: at(id), body: {} })),
-    close: (id: string) => changed(http.DELETE('/api/local-browser/tabs/{id}', { params: at(id) })),
-    navigate: (id: string, body: TabNavigation) => changed(http.POST('/api/local-browser/tabs/{id}/navigate', { params: at(id), body })),
+    open: (url?: string) => bodyOf(http.POST('/api/local-browser/tabs', { body: url ? { url } : {} })),
+    select: (id: string) => bodyOf(http.POST('/api/local-browser/tabs/{id}/select', { params: at(id), body: {} })),
+    close: (id: string) => bodyOf(http.DELETE('/api/local-browser/tabs/{id}', { params: at(id) })),
+    navigate: (id: string, body: TabNavigation) => bodyOf(http.POST('/api/local-browser/tabs/{id}/navigate', { params: at(id), body })),
     viewport: (id: string, body: { width: number; height: number; scale: number }) =>
-      changed(http.POST('/api/local-browser/tabs/{id}/viewport', { params: at(id), body })),
+      bodyOf(http.POST('/api/local-browser/tabs/{id}/viewport', { params: at(id), body })),
     dialog: (id: string, accept: boolean, text?: string) =>
-      changed(http.POST('/api/local-browser/tabs/{id}/dialog', { params: at(id), body: { accept, ...(text === undefined ? {} : { text }) } })),
+      bodyOf(http.POST('/api/local-browser/tabs/{id}/dialog', { params: at(id), body: { accept, ...(text === undefined ? {} : { text }) } })),
     signIn: (id: string, username: string, password: string) =>
-      changed(http.POST('/api/local-browser/tabs/{id}/auth', { params: at(id), body: { username, password } })),
-    cancelSignIn: (id: string) => changed(http.POST('/api/local-browser/tabs/{id}/auth', { params: at(id), body: { cancel: true } })),
-    selection: (id: string) => reading(http.GET('/api/local-browser/tabs/{id}/selection', { params: at(id) })),
+      bodyOf(http.POST('/api/local-browser/tabs/{id}/auth', { params: at(id), body: { username, password } })),
+    cancelSignIn: (id: string) => bodyOf(http.POST('/api/local-browser/tabs/{id}/auth', { params: at(id), body: { cancel: true } })),
+    selection: (id: string) => readSnapshot(http.GET('/api/local-browser/tabs/{id}/selection', { params: at(id) })),
   },
 };
 

@@ -5,7 +5,7 @@
 
 import createClient from 'openapi-fetch';
 import type { Content } from '../canvas/content';
-import type { CanvasPlace } from '../canvas/place';
+import type { CanvasOwner } from '../canvas/canvas-owner';
 import { ApiError } from '../errors/error';
 import type { components, paths } from './schema';
 import type { RevivedDecision } from './types';
@@ -13,7 +13,7 @@ import type { RevivedDecision } from './types';
 type Schemas = components['schemas'];
 
 /** A body and the `X-Event-Seq` it was read at: events up to `seq` are already in it. */
-export type Reading<Body> = { body: Body; seq: number };
+export type SnapshotAt<Body> = { body: Body; seq: number };
 
 /** Every part is optional; all that is asked is done, or nothing. */
 export type ChangeDocument = { content?: Content; pinned?: boolean; activate?: boolean };
@@ -28,7 +28,7 @@ export const onRefusal = new Set<(refusal: ApiError) => void>();
 /** Entries a page holds at most, and authors alike. Source: contract 1.6. */
 export const PAGE_MAX = 200;
 
-export async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Reading<Body>> {
+export async function readSnapshot<Body>(asked: Promise<Answer<Body>>): Promise<SnapshotAt<Body>> {
   let answer: Answer<Body>;
   try {
     answer = await asked;
@@ -42,8 +42,8 @@ export async function reading<Body>(asked: Promise<Answer<Body>>): Promise<Readi
   return { body: answer.data as Body, seq: Number(answer.response.headers.get('x-event-seq') ?? 0) };
 }
 
-export async function changed<Body>(asked: Promise<Answer<Body>>): Promise<Body> {
-  return (await reading(asked)).body;
+export async function bodyOf<Body>(asked: Promise<Answer<Body>>): Promise<Body> {
+  return (await readSnapshot(asked)).body;
 }
 
 function refusal(status: number, requestId: string, error: unknown): ApiError {
@@ -57,7 +57,7 @@ function refusal(status: number, requestId: string, error: unknown): ApiError {
 }
 
 /** Tells of a refusal that a reader of its own got, such as that of the stream. */
-export async function tellRefusal(response: Response): Promise<void> {
+export async function reportRefusal(response: Response): Promise<void> {
   const body: unknown = await response.json().catch(() => undefined);
   refusal(response.status, response.headers.get('x-request-id') ?? '', body);
 }
@@ -112,58 +112,58 @@ const canvasAt = {
 } as const;
 
 export const api = {
-  whoami: () => reading(http.GET('/api/auth/whoami')),
-  health: () => reading(http.GET('/api/health')),
-  ready: () => reading(readiness()),
-  storage: () => reading(http.GET('/api/storage')),
+  whoami: () => readSnapshot(http.GET('/api/auth/whoami')),
+  health: () => readSnapshot(http.GET('/api/health')),
+  ready: () => readSnapshot(readiness()),
+  storage: () => readSnapshot(http.GET('/api/storage')),
 
   authors: {
     page: (cursor?: string) =>
-      reading(
+      readSnapshot(
         http.GET('/api/rooms/authors', {
           params: { query: { includeRetired: true, limit: PAGE_MAX, ...(cursor ? { cursor } : {}) } },
         }),
       ),
-    me: () => reading(http.GET('/api/rooms/authors/me')),
-    one: (authorId: string) => reading(http.GET('/api/rooms/authors/{authorId}', { params: { path: { authorId } } })),
+    me: () => readSnapshot(http.GET('/api/rooms/authors/me')),
+    one: (authorId: string) => readSnapshot(http.GET('/api/rooms/authors/{authorId}', { params: { path: { authorId } } })),
     change: (authorId: string, body: Schemas['ChangeAuthor']) =>
-      changed(http.PATCH('/api/rooms/authors/{authorId}', { params: { path: { authorId } }, body })),
+      bodyOf(http.PATCH('/api/rooms/authors/{authorId}', { params: { path: { authorId } }, body })),
     handles: (authorId: string) =>
-      reading(http.GET('/api/rooms/authors/{authorId}/handles', { params: { path: { authorId } } })),
+      readSnapshot(http.GET('/api/rooms/authors/{authorId}/handles', { params: { path: { authorId } } })),
     setHandle: (authorId: string, handle: string) =>
-      changed(http.PATCH('/api/rooms/authors/{authorId}/handle', { params: { path: { authorId } }, body: { handle } })),
+      bodyOf(http.PATCH('/api/rooms/authors/{authorId}/handle', { params: { path: { authorId } }, body: { handle } })),
   },
 
   rooms: {
-    list: () => reading(http.GET('/api/rooms', { params: { query: { includeArchived: true } } })),
-    one: (id: string) => reading(http.GET('/api/rooms/{id}', { params: { path: { id } } })),
-    create: (body: Schemas['MakeRoom']) => changed(http.POST('/api/rooms', { body })),
+    list: () => readSnapshot(http.GET('/api/rooms', { params: { query: { includeArchived: true } } })),
+    one: (id: string) => readSnapshot(http.GET('/api/rooms/{id}', { params: { path: { id } } })),
+    create: (body: Schemas['MakeRoom']) => bodyOf(http.POST('/api/rooms', { body })),
     change: (id: string, body: Schemas['ChangeRoom']) =>
-      changed(http.PATCH('/api/rooms/{id}', { params: { path: { id } }, body })),
+      bodyOf(http.PATCH('/api/rooms/{id}', { params: { path: { id } }, body })),
     typing: (id: string, on: boolean) =>
-      changed(http.POST('/api/rooms/{id}/signals', { params: { path: { id } }, body: { kind: 'typing', on } })),
+      bodyOf(http.POST('/api/rooms/{id}/signals', { params: { path: { id } }, body: { kind: 'typing', on } })),
     readTo: (id: string, lastReadSeq: number, allowBack = false) =>
-      changed(http.PUT('/api/rooms/{id}/read-cursor', { params: { path: { id } }, body: { lastReadSeq, allowBack } })),
+      bodyOf(http.PUT('/api/rooms/{id}/read-cursor', { params: { path: { id } }, body: { lastReadSeq, allowBack } })),
   },
 
   members: {
     add: (id: string, authorId: string) =>
-      changed(http.POST('/api/rooms/{id}/members', { params: { path: { id } }, body: { authorId } })),
+      bodyOf(http.POST('/api/rooms/{id}/members', { params: { path: { id } }, body: { authorId } })),
     change: (id: string, authorId: string, responseMode: Schemas['ResponseMode']) =>
-      changed(http.PATCH('/api/rooms/{id}/members/{authorId}', { params: { path: { id, authorId } }, body: { responseMode } })),
+      bodyOf(http.PATCH('/api/rooms/{id}/members/{authorId}', { params: { path: { id, authorId } }, body: { responseMode } })),
     remove: async (id: string, authorId: string): Promise<void> => {
-      await changed(http.DELETE('/api/rooms/{id}/members/{authorId}', { params: { path: { id, authorId } } }));
+      await bodyOf(http.DELETE('/api/rooms/{id}/members/{authorId}', { params: { path: { id, authorId } } }));
     },
   },
 
   entries: {
     page: (id: string, query: { before?: number; after?: number; limit: number }) =>
-      reading(http.GET('/api/rooms/{id}/entries', { params: { path: { id }, query } })),
+      readSnapshot(http.GET('/api/rooms/{id}/entries', { params: { path: { id }, query } })),
     one: (id: string, entryId: string) =>
-      reading(http.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
+      readSnapshot(http.GET('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
     /** `idempotencyKey` makes a repeat harmless: one entry per key. */
     post: (id: string, body: Schemas['Post'], idempotencyKey: string) =>
-      changed(
+      bodyOf(
         http.POST('/api/rooms/{id}/entries', {
           params: { path: { id } },
           headers: { 'idempotency-key': idempotencyKey },
@@ -171,20 +171,20 @@ export const api = {
         }),
       ),
     redact: (id: string, entryId: string) =>
-      changed(http.DELETE('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
+      bodyOf(http.DELETE('/api/rooms/{id}/entries/{entryId}', { params: { path: { id, entryId } } })),
     /** Like its counterpart idempotent; both answer the whole set. */
     react: (id: string, entryId: string, emoji: string) =>
-      changed(http.PUT('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+      bodyOf(http.PUT('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
     unreact: (id: string, entryId: string, emoji: string) =>
-      changed(http.DELETE('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
+      bodyOf(http.DELETE('/api/rooms/{id}/entries/{entryId}/reactions/{emoji}', { params: { path: { id, entryId, emoji } } })),
   },
 
   threads: {
     /** Threads one wrote in, newest activity first. */
-    mine: (cursor?: string) => reading(http.GET('/api/rooms/threads', { params: { query: cursor ? { cursor } : {} } })),
+    mine: (cursor?: string) => readSnapshot(http.GET('/api/rooms/threads', { params: { query: cursor ? { cursor } : {} } })),
     /** The replies above seq `after`. */
     page: (id: string, rootEntryId: string, after: number) =>
-      reading(
+      readSnapshot(
         http.GET('/api/rooms/{id}/threads/{rootEntryId}', {
           params: { path: { id, rootEntryId }, query: { after, limit: PAGE_MAX } },
         }),
@@ -200,88 +200,88 @@ export const api = {
     },
   },
 
-  search: (query: { q: string; limit: number; cursor?: string }) => reading(http.GET('/api/search', { params: { query } })),
+  search: (query: { q: string; limit: number; cursor?: string }) => readSnapshot(http.GET('/api/search', { params: { query } })),
 
   accounts: {
-    register: (body: Schemas['Register']) => changed(http.POST('/api/auth/register', { body })),
-    signIn: (email: string, password: string) => changed(http.POST('/api/auth/login', { body: { email, password } })),
-    signOut: () => changed(http.POST('/api/auth/logout')),
-    changePassword: (current: string, next: string) => changed(http.POST('/api/auth/password', { body: { current, next } })),
-    list: () => reading(http.GET('/api/auth/accounts', { params: { query: { limit: PAGE_MAX } } })),
-    invite: (email: string, displayName: string) => changed(http.POST('/api/auth/accounts', { body: { email, displayName } })),
+    register: (body: Schemas['Register']) => bodyOf(http.POST('/api/auth/register', { body })),
+    signIn: (email: string, password: string) => bodyOf(http.POST('/api/auth/login', { body: { email, password } })),
+    signOut: () => bodyOf(http.POST('/api/auth/logout')),
+    changePassword: (current: string, next: string) => bodyOf(http.POST('/api/auth/password', { body: { current, next } })),
+    list: () => readSnapshot(http.GET('/api/auth/accounts', { params: { query: { limit: PAGE_MAX } } })),
+    invite: (email: string, displayName: string) => bodyOf(http.POST('/api/auth/accounts', { body: { email, displayName } })),
     remove: async (id: string): Promise<void> => {
-      await changed(http.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } }));
+      await bodyOf(http.DELETE('/api/auth/accounts/{id}', { params: { path: { id } } }));
     },
   },
 
   trustedBrowsers: {
     forget: async (): Promise<void> => {
-      await changed(http.DELETE('/api/auth/open'));
+      await bodyOf(http.DELETE('/api/auth/open'));
     },
   },
 
   keys: {
-    list: () => reading(http.GET('/api/auth/keys', { params: { query: { limit: PAGE_MAX } } })),
-    make: (label: string) => changed(http.POST('/api/auth/keys', { body: { label } })),
+    list: () => readSnapshot(http.GET('/api/auth/keys', { params: { query: { limit: PAGE_MAX } } })),
+    make: (label: string) => bodyOf(http.POST('/api/auth/keys', { body: { label } })),
     revoke: async (id: string): Promise<void> => {
-      await changed(http.DELETE('/api/auth/keys/{id}', { params: { path: { id } } }));
+      await bodyOf(http.DELETE('/api/auth/keys/{id}', { params: { path: { id } } }));
     },
   },
 
   backups: {
-    list: () => reading(http.GET('/api/backups')),
-    make: () => changed(http.POST('/api/backups')),
+    list: () => readSnapshot(http.GET('/api/backups')),
+    make: () => bodyOf(http.POST('/api/backups')),
   },
 
   restore: {
-    start: (id: string) => changed(http.POST('/api/backups/{id}/restore', { params: { path: { id } } })),
-    last: () => reading(http.GET('/api/restore')),
+    start: (id: string) => bodyOf(http.POST('/api/backups/{id}/restore', { params: { path: { id } } })),
+    last: () => readSnapshot(http.GET('/api/restore')),
     decide: (id: string, decision: RevivedDecision) =>
-      changed(http.POST('/api/restore/revived/{id}', { params: { path: { id } }, body: { decision } })),
+      bodyOf(http.POST('/api/restore/revived/{id}', { params: { path: { id } }, body: { decision } })),
   },
 
   settings: {
-    list: () => reading(http.GET('/api/settings')),
+    list: () => readSnapshot(http.GET('/api/settings')),
     /** Null drops the stored value. */
-    change: (body: Record<string, unknown>) => changed(http.PATCH('/api/settings', { body })),
+    change: (body: Record<string, unknown>) => bodyOf(http.PATCH('/api/settings', { body })),
   },
 
   canvas: {
-    list: ({ kind, id }: CanvasPlace) => reading(http.GET(canvasAt[kind].all, { params: { path: { id } } })),
-    one: ({ kind, id }: CanvasPlace, documentId: string) => reading(http.GET(canvasAt[kind].one, { params: { path: { id, documentId } } })),
-    open: ({ kind, id }: CanvasPlace, content: Content) =>
-      changed(http.POST(canvasAt[kind].all, { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
+    list: ({ kind, id }: CanvasOwner) => readSnapshot(http.GET(canvasAt[kind].all, { params: { path: { id } } })),
+    one: ({ kind, id }: CanvasOwner, documentId: string) => readSnapshot(http.GET(canvasAt[kind].one, { params: { path: { id, documentId } } })),
+    open: ({ kind, id }: CanvasOwner, content: Content) =>
+      bodyOf(http.POST(canvasAt[kind].all, { params: { path: { id } }, body: { content: content as Schemas['CanvasContent'] } })),
     /** With `rev` only while the document still is at that revision; else 412. */
-    change: ({ kind, id }: CanvasPlace, documentId: string, change: ChangeDocument, rev?: number) =>
-      changed(
+    change: ({ kind, id }: CanvasOwner, documentId: string, change: ChangeDocument, rev?: number) =>
+      bodyOf(
         http.PATCH(canvasAt[kind].one, {
           params: { path: { id, documentId } },
           ...(rev === undefined ? {} : { headers: { 'if-match': `"${rev}"` } }),
           body: change as Schemas['ChangeDocument'],
         }),
       ),
-    close: async ({ kind, id }: CanvasPlace, documentId: string): Promise<void> => {
-      await changed(http.DELETE(canvasAt[kind].one, { params: { path: { id, documentId } } }));
+    close: async ({ kind, id }: CanvasOwner, documentId: string): Promise<void> => {
+      await bodyOf(http.DELETE(canvasAt[kind].one, { params: { path: { id, documentId } } }));
     },
     /** `leaving`: the page goes away with this word, which then arrives all the same. */
-    edit: ({ kind, id }: CanvasPlace, documentId: string, editing: boolean, leaving = false) =>
-      changed(http.POST(canvasAt[kind].editing, { params: { path: { id, documentId } }, body: { editing }, keepalive: leaving })),
+    edit: ({ kind, id }: CanvasOwner, documentId: string, editing: boolean, leaving = false) =>
+      bodyOf(http.POST(canvasAt[kind].editing, { params: { path: { id, documentId } }, body: { editing }, keepalive: leaving })),
     /** Binds a document to the file that now stands at its path; the owner alone may. */
-    reload: ({ kind, id }: CanvasPlace, documentId: string) => changed(http.POST(canvasAt[kind].reload, { params: { path: { id, documentId } } })),
+    reload: ({ kind, id }: CanvasOwner, documentId: string) => bodyOf(http.POST(canvasAt[kind].reload, { params: { path: { id, documentId } } })),
     discuss: (id: string, documentId: string) =>
-      changed(http.POST('/api/rooms/{id}/canvas/{documentId}/thread', { params: { path: { id, documentId } } })),
+      bodyOf(http.POST('/api/rooms/{id}/canvas/{documentId}/thread', { params: { path: { id, documentId } } })),
   },
 
   agents: {
-    list: () => reading(http.GET('/api/agents', { params: { query: { includeRetired: true } } })),
-    create: (body: Schemas['RegisterAgent']) => changed(http.POST('/api/agents', { body })),
+    list: () => readSnapshot(http.GET('/api/agents', { params: { query: { includeRetired: true } } })),
+    create: (body: Schemas['RegisterAgent']) => bodyOf(http.POST('/api/agents', { body })),
     change: (id: string, body: Schemas['ChangeAgent']) =>
-      changed(http.PATCH('/api/agents/{id}', { params: { path: { id } }, body })),
-    retire: (id: string) => changed(http.DELETE('/api/agents/{id}', { params: { path: { id } } })),
-    tokens: (id: string) => reading(http.GET('/api/agents/{id}/tokens', { params: { path: { id } } })),
+      bodyOf(http.PATCH('/api/agents/{id}', { params: { path: { id } }, body })),
+    retire: (id: string) => bodyOf(http.DELETE('/api/agents/{id}', { params: { path: { id } } })),
+    tokens: (id: string) => readSnapshot(http.GET('/api/agents/{id}/tokens', { params: { path: { id } } })),
     mint: (id: string, label: string) =>
-      changed(http.POST('/api/agents/{id}/tokens', { params: { path: { id } }, body: { label } })),
+      bodyOf(http.POST('/api/agents/{id}/tokens', { params: { path: { id } }, body: { label } })),
     revoke: (id: string, tokenId: string) =>
-      changed(http.DELETE('/api/agents/{id}/tokens/{tokenId}', { params: { path: { id, tokenId } } })),
+      bodyOf(http.DELETE('/api/agents/{id}/tokens/{tokenId}', { params: { path: { id, tokenId } } })),
   },
 };

@@ -1,34 +1,34 @@
 /** The calls of files, folders and previews, one function an operation. */
 
 import { ApiError } from '../errors/error';
-import { changed, http, reading } from './client';
+import { bodyOf, http, readSnapshot } from './client';
 import type { SaveFile, SetCheckbox, Sign } from './types';
 
 export const files = {
   /** Without a path the folder one begins in: home. */
   directory: (path: string, showHidden: boolean) =>
-    reading(http.GET('/api/directory', { params: { query: { ...(path ? { path } : {}), showHidden } } })),
-  startFolder: () => reading(http.GET('/api/directory/default')),
-  makeFolder: (parentPath: string, folderName: string) => changed(http.POST('/api/directory', { body: { parentPath, folderName } })),
+    readSnapshot(http.GET('/api/directory', { params: { query: { ...(path ? { path } : {}), showHidden } } })),
+  startFolder: () => readSnapshot(http.GET('/api/directory/default')),
+  makeFolder: (parentPath: string, folderName: string) => bodyOf(http.POST('/api/directory', { body: { parentPath, folderName } })),
 
   /** What lies in one folder of `cwd`; `""` is `cwd` itself. */
   tree: (cwd: string, path: string, showHidden: boolean) =>
-    reading(
+    readSnapshot(
       http.GET('/api/files/tree', {
         params: { query: { cwd, ...(path ? { path } : {}), depth: 1, showHidden } },
       }),
     ),
-  content: (cwd: string, path: string) => reading(http.GET('/api/files/content', { params: { query: { cwd, path } } })),
-  save: (body: SaveFile) => changed(http.PUT('/api/files/content', { body })),
+  content: (cwd: string, path: string) => readSnapshot(http.GET('/api/files/content', { params: { query: { cwd, path } } })),
+  save: (body: SaveFile) => bodyOf(http.PUT('/api/files/content', { body })),
   /** Sets one checkbox of a Markdown file; `expectedLine` is that whole line as it was seen. */
-  check: (body: SetCheckbox) => changed(http.POST('/api/files/checkbox', { body })),
+  check: (body: SetCheckbox) => bodyOf(http.POST('/api/files/checkbox', { body })),
 
-  sign: (body: Sign) => changed(http.POST('/api/workbench/sign', { body })),
-  probe: (port: number) => changed(http.POST('/api/workbench/probe', { body: { port } })),
-  ports: () => reading(http.GET('/api/workbench/ports')),
-  previews: () => reading(http.GET('/api/workbench/previews')),
+  sign: (body: Sign) => bodyOf(http.POST('/api/workbench/sign', { body })),
+  probe: (port: number) => bodyOf(http.POST('/api/workbench/probe', { body: { port } })),
+  ports: () => readSnapshot(http.GET('/api/workbench/ports')),
+  previews: () => readSnapshot(http.GET('/api/workbench/previews')),
   closePreview: async (port: number): Promise<void> => {
-    await changed(http.DELETE('/api/workbench/previews/{port}', { params: { path: { port: String(port) } } }));
+    await bodyOf(http.DELETE('/api/workbench/previews/{port}', { params: { path: { port: String(port) } } }));
   },
 };
 

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest';
-import { differencesOf, isGrantedElsewhere, outcomeOf, restOfCard, serverCardOf, serviceCardOf, wordingOf } from './approval';
+import { differencesOf, isGrantedElsewhere, approvalOutcome, otherCardFields, serverCardOf, serviceCardOf, approvalSentence } from './approval';
 
-test('a wish is told in our words with the asker’s name of it; an unknown deed in the server’s', () => {
+test('an approval is told in our words with the requester’s name of it; an unknown action in the server’s', () => {
   const card = { name: 'files' };
-  expect(wordingOf({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ deed: 'wants to add the tool server', object: 'files' });
-  expect(wordingOf({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ deed: 'asks: Fly to the moon', object: '' });
+  expect(approvalSentence({ kind: 'capability', capability: 'mcp.add', title: 'Add', card })).toEqual({ action: 'wants to add the tool server', object: 'files' });
+  expect(approvalSentence({ kind: 'access', capability: 'moon.fly', title: 'Fly to the moon', card: {} })).toEqual({ action: 'asks: Fly to the moon', object: '' });
 });
 
-test('a wish for a service names it, and is answered by granting operations', () => {
-  const wish = { kind: 'access' as const, capability: 'connectors.access', title: 'Use a service', card: { toolkit: 'mail', displayName: 'Mail' } };
-  expect(wordingOf(wish)).toEqual({ deed: 'wants to use the service', object: 'Mail' });
-  expect([isGrantedElsewhere(wish), isGrantedElsewhere({ kind: 'capability' })]).toEqual([true, false]);
-  expect(outcomeOf({ kind: 'access', state: 'granted', decidedAt: null }).told).toContain('granted');
+test('an approval for a service names it, and is answered by granting operations', () => {
+  const approval = { kind: 'access' as const, capability: 'connectors.access', title: 'Use a service', card: { toolkit: 'mail', displayName: 'Mail' } };
+  expect(approvalSentence(approval)).toEqual({ action: 'wants to use the service', object: 'Mail' });
+  expect([isGrantedElsewhere(approval), isGrantedElsewhere({ kind: 'capability' })]).toEqual([true, false]);
+  expect(approvalOutcome({ kind: 'access', state: 'granted', decidedAt: null }).told).toContain('granted');
   const run = { kind: 'capability' as const, capability: 'connectors.execute', title: 'Run', card: { title: 'Delete a note' } };
-  expect(wordingOf(run)).toEqual({ deed: 'wants to run the operation', object: 'Delete a note' });
+  expect(approvalSentence(run)).toEqual({ action: 'wants to run the operation', object: 'Delete a note' });
 });
 
 test('a card of a service shows each fact once, with the ids that tell two of a name apart, and exactly what is run', () => {
@@ -21,8 +21,8 @@ test('a card of a service shows each fact once, with the ids that tell two of a 
     agentId: 'a', agentName: 'Ada', connectionId: 'c1', connectionLabel: 'Mine', accountLabel: 'ada@mail', toolkit: 'mail',
     operationRevisionId: 'r1', operation: 'clear', title: 'Clear', classification: 'destructive', arguments: { all: true }, argumentsCut: false, more: 1,
   };
-  const wish = { capability: 'connectors.execute', card };
-  expect(serviceCardOf(wish)).toEqual({
+  const approval = { capability: 'connectors.execute', card };
+  expect(serviceCardOf(approval)).toEqual({
     facts: [
       { name: 'Service', text: 'mail', id: '' },
       { name: 'Account', text: 'Mine, ada@mail', id: 'c1' },
@@ -32,7 +32,7 @@ test('a card of a service shows each fact once, with the ids that tell two of a 
     args: { all: true },
     argsCut: false,
   });
-  expect(restOfCard(wish)).toEqual({ more: 1 });
+  expect(otherCardFields(approval)).toEqual({ more: 1 });
   expect(serviceCardOf({ capability: 'mcp.add', card })).toBe(null);
 });
 
@@ -65,11 +65,11 @@ test('two sides show what differs only, and what is long in lines', () => {
 });
 
 test('nothing of a card stays unseen', () => {
-  expect(restOfCard({ capability: 'mcp.add', card: { name: 'a', url: null, amount: 5, none: null } })).toEqual({ amount: 5 });
-  expect(restOfCard({ capability: 'mcp.add', card: { name: 'a', command: 'b' } })).toBe(null);
+  expect(otherCardFields({ capability: 'mcp.add', card: { name: 'a', url: null, amount: 5, none: null } })).toEqual({ amount: 5 });
+  expect(otherCardFields({ capability: 'mcp.add', card: { name: 'a', command: 'b' } })).toBe(null);
 });
 
 test('an outcome tells a yes that was not used from silence', () => {
-  expect(outcomeOf({ kind: 'capability', state: 'expired', decidedAt: null }).word).toBe('Refused: nobody answered in time');
-  expect(outcomeOf({ kind: 'capability', state: 'expired', decidedAt: 'x' }).word).toBe('Approved, but not used in time');
+  expect(approvalOutcome({ kind: 'capability', state: 'expired', decidedAt: null }).word).toBe('Refused: nobody answered in time');
+  expect(approvalOutcome({ kind: 'capability', state: 'expired', decidedAt: 'x' }).word).toBe('Approved, but not used in time');
 });

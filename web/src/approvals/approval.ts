@@ -1,11 +1,11 @@
-/** What a wish says and what became of it. Pure. */
+/** What an approval says and what became of it. Pure. */
 
 import type { Approval, ApprovalState } from '../api/types';
 
 /** A sentence of ours in two halves; the object between them is the asker's word. */
-export type Wording = { deed: string; object: string };
+export type ApprovalSentence = { action: string; object: string };
 
-const deeds: Record<string, string> = {
+const actions: Record<string, string> = {
   'mcp.add': 'wants to add the tool server',
   'mcp.update': 'wants to change the tool server',
   'mcp.remove': 'wants to remove the tool server',
@@ -14,14 +14,14 @@ const deeds: Record<string, string> = {
   'connectors.execute': 'wants to run the operation',
 };
 
-/** What is wanted; a deed this page does not know is told in the server's own words. */
-export function wordingOf({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): Wording {
+/** What is wanted; an action this page does not know is told in the server's own words. */
+export function approvalSentence({ kind, capability, title, card }: Pick<Approval, 'kind' | 'capability' | 'title' | 'card'>): ApprovalSentence {
   const object = text(card.name) || text(card.displayName) || text(card.title);
-  if (kind === 'repin') return { deed: 'asks again: this tool server is not what was allowed', object };
-  return { deed: deeds[capability] ?? `asks: ${title}`, object };
+  if (kind === 'repin') return { action: 'asks again: this tool server is not what was allowed', object };
+  return { action: actions[capability] ?? `asks: ${title}`, object };
 }
 
-/** Whether it tells what was before what is known: a wish waits, is decided and ends, and never goes back. */
+/** Whether it tells what was before what is known: an approval waits, is decided and ends, and never goes back. */
 export const isOlder = (told: ApprovalState, known: ApprovalState): boolean => stepOf(told) < stepOf(known);
 const stepOf = (state: ApprovalState): number => (state === 'pending' ? 0 : state === 'granted' ? 1 : 2);
 
@@ -122,17 +122,17 @@ const shownOfServices = [
 ];
 
 /** Members that neither the facts of the card nor its two sides show. */
-export function restOfCard({ capability, card }: Pick<Approval, 'capability' | 'card'>): Record<string, unknown> | null {
+export function otherCardFields({ capability, card }: Pick<Approval, 'capability' | 'card'>): Record<string, unknown> | null {
   const shown = isOfConnectors({ capability }) ? shownOfServices : shownOfServers;
   const rest = Object.entries(card).filter(([name, value]) => !shown.includes(name) && value !== null);
   return rest.length > 0 ? Object.fromEntries(rest) : null;
 }
 
 /** `executableSha256` → `executable sha256`. */
-export const namedInWords = (name: string): string => name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+export const fieldLabel = (name: string): string => name.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
 
 /** What became of it, and what that means. */
-export function outcomeOf({ kind, state, decidedAt }: Pick<Approval, 'kind' | 'state' | 'decidedAt'>): { word: string; told: string } {
+export function approvalOutcome({ kind, state, decidedAt }: Pick<Approval, 'kind' | 'state' | 'decidedAt'>): { word: string; told: string } {
   switch (state) {
     case 'pending':
       return { word: 'Waits', told: '' };

@@ -1,14 +1,14 @@
 /** What must be allowed before it happens, apart from what sessions ask; and what became of it while this page was open. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import type { Reading } from '../api/client';
-import { tools } from '../api/tools';
+import type { SnapshotAt } from '../api/client';
+import { tools } from '../api/tool-servers';
 import type { Approval, ApprovalState, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 import { isOlder } from './approval';
 
-export type Wish = Approval & {
+export type ApprovalView = Approval & {
   /** True when what it shows is not what it showed first. */
   changed: boolean;
 };
@@ -28,27 +28,27 @@ class Approvals {
   loaded = $state(false);
   error = $state<unknown>(null);
   /** The one that came last, to be announced. */
-  newest = $state.raw<Wish | null>(null);
+  newest = $state.raw<ApprovalView | null>(null);
   seq = 0;
 
-  #byId = new SvelteMap<string, Wish>();
+  #byId = new SvelteMap<string, ApprovalView>();
 
   /** Oldest first, so that a new one never takes the place of another. */
-  pending = $derived([...this.#byId.values()].filter(isWaiting).sort(byAge));
+  pending = $derived([...this.#byId.values()].filter(isPendingApproval).sort(byAge));
   outcomes = $derived(
     [...this.#byId.values()]
-      .filter((wish) => !isWaiting(wish))
+      .filter((approval) => !isPendingApproval(approval))
       .sort((a, b) => ((a.decidedAt ?? a.expiresAt) < (b.decidedAt ?? b.expiresAt) ? 1 : -1))
       .slice(0, OUTCOMES_MAX),
   );
 
-  get(id: string): Wish | undefined {
+  get(id: string): ApprovalView | undefined {
     return this.#byId.get(id);
   }
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(readAll, (approvals, seq) => this.#take(approvals, seq), this.fold);
+      await readAndApply(readAll, (approvals, seq) => this.#take(approvals, seq), this.applyEvent);
       this.error = null;
       this.loaded = true;
     } catch (error) {
@@ -57,32 +57,32 @@ class Approvals {
   };
 
   /** Reads one again, whatever became of it; one that is none is none. */
-  look = async (id: string): Promise<void> => {
+  reload = async (id: string): Promise<void> => {
     try {
       const { body } = await tools.approvals.one(id);
-      if (isOurs(body)) this.put(body);
+      if (isOurs(body)) this.upsert(body);
     } catch {
       this.#byId.delete(id);
     }
   };
 
   /** Takes one as an answer or an event has it; an answer may come after the event of what followed it. */
-  put(approval: Approval): Wish {
+  upsert(approval: Approval): ApprovalView {
     const known = this.#byId.get(approval.id);
     if (known && isOlder(approval.state, known.state)) return known;
     const changed = known !== undefined && (known.changed || known.digest !== approval.digest);
-    const wish = { ...approval, changed };
-    this.#byId.set(wish.id, wish);
-    return wish;
+    const view = { ...approval, changed };
+    this.#byId.set(view.id, view);
+    return view;
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     if (event.type === 'approval_requested') {
       const approval = event.data.approval as Approval;
       const known = this.#byId.has(approval.id);
-      const wish = this.put(approval);
-      if (!known && isWaiting(wish)) this.newest = wish;
+      const view = this.upsert(approval);
+      if (!known && isPendingApproval(view)) this.newest = view;
       return;
     }
     const id = event.data.approvalId as string;
@@ -108,15 +108,15 @@ class Approvals {
   #take(approvals: Approval[], seq: number): void {
     this.seq = seq;
     const listed = new Set(approvals.map(({ id }) => id));
-    for (const [id, wish] of this.#byId) {
-      if (isWaiting(wish) && !listed.has(id)) void this.look(id);
+    for (const [id, approval] of this.#byId) {
+      if (isPendingApproval(approval) && !listed.has(id)) void this.reload(id);
     }
-    for (const approval of approvals) this.put(approval);
+    for (const approval of approvals) this.upsert(approval);
   }
 }
 
 /** All pages, true at the first one's event. */
-async function readAll(): Promise<Reading<Approval[]>> {
+async function readAll(): Promise<SnapshotAt<Approval[]>> {
   const found: Approval[] = [];
   let first: number | null = null;
   for (let cursor: string | undefined; ; ) {
@@ -130,7 +130,7 @@ async function readAll(): Promise<Reading<Approval[]>> {
 
 /** What sessions ask is shown and answered as an interaction. */
 const isOurs = ({ kind }: Pick<Approval, 'kind'>): boolean => kind !== 'tool_call' && kind !== 'question';
-export const isWaiting = ({ state }: Pick<Approval, 'state'>): boolean => state === 'pending';
+export const isPendingApproval = ({ state }: Pick<Approval, 'state'>): boolean => state === 'pending';
 const byAge = (a: Approval, b: Approval): number =>
   a.requestedAt === b.requestedAt ? (a.id < b.id ? -1 : 1) : a.requestedAt < b.requestedAt ? -1 : 1;
 

@@ -3,7 +3,7 @@
 import { api } from '../api/client';
 import type { Attachment } from '../api/types';
 import { asApiError } from '../errors/error';
-import { FILES_MAX, room, standing, starting, waiting, withUpload, type Upload } from './queue';
+import { FILES_MAX, filesLeft, uploadStatus, starting, newUpload, withUpload, type Upload } from './upload-queue';
 
 let nextKey = 1;
 
@@ -12,7 +12,7 @@ export class Uploads {
   list = $state.raw<readonly Upload[]>([]);
   /** Why some files were left out, in a sentence. */
   refused = $state('');
-  standing = $derived(standing(this.list));
+  standing = $derived(uploadStatus(this.list));
 
   #files = new Map<number, { file: File; abort: AbortController }>();
 
@@ -21,10 +21,10 @@ export class Uploads {
   }
 
   add(files: readonly File[]): void {
-    const taken = files.slice(0, room(this.list, files.length));
+    const taken = files.slice(0, filesLeft(this.list, files.length));
     this.refused = taken.length < files.length ? `One message carries ${FILES_MAX} files; ${files.length - taken.length} were left out.` : '';
     const added = taken.map((file) => {
-      const upload = waiting(nextKey++, file);
+      const upload = newUpload(nextKey++, file);
       this.#files.set(upload.key, { file, abort: new AbortController() });
       return upload;
     });

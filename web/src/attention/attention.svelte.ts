@@ -3,44 +3,44 @@
 import type { Session } from '../api/types';
 import { agents } from '../agents/agents.svelte';
 import type { Agent, McpServer, Room } from '../api/types';
-import { approvals, type Wish } from '../approvals/approvals.svelte';
+import { approvals, type ApprovalView } from '../approvals/approvals.svelte';
 import { session as viewer } from '../accounts/session.svelte';
 import { cloud } from '../cloud/link.svelte';
-import type { Link } from '../cloud/types';
-import { needsLook, standingOf as linkStanding } from '../cloud/words';
+import type { CloudLink } from '../cloud/types';
+import { needsAttention, linkStatus as linkStanding } from '../cloud/texts';
 import { connections } from '../connectors/connections.svelte';
-import { flows } from '../connectors/flows.svelte';
-import type { Connection, Flow } from '../connectors/types';
-import { standingOf as connectionStanding } from '../connectors/words';
+import { authFlows } from '../connectors/auth-flows.svelte';
+import type { Connection, AuthFlow } from '../connectors/types';
+import { connectionStatus as connectionStanding } from '../connectors/texts';
 import { stream } from '../events/stream.svelte';
-import { asks } from '../interactions/asks.svelte';
+import { interactions } from '../interactions/interactions.svelte';
 import { servers } from '../mcp-servers/servers.svelte';
-import { standingOf } from '../mcp-servers/server';
+import { serverStatus } from '../mcp-servers/server';
 import { rooms } from '../rooms/rooms.svelte';
 import { sessions } from '../sessions/sessions.svelte';
-import { byUrgency, statusOf, type Ranked, type Status } from './status';
+import { byUrgency, statusOf, type RankedStatus, type Status } from './status';
 
-export type Tile = Ranked & { key: string } & (
+export type Tile = RankedStatus & { key: string } & (
     | { kind: 'session'; session: Session }
     | { kind: 'room'; room: Room }
     | { kind: 'agent'; agent: Agent }
     | { kind: 'server'; agent: Agent; server: McpServer }
-    | { kind: 'wish'; wish: Wish }
+    | { kind: 'approval'; approval: ApprovalView }
     | { kind: 'connection'; connection: Connection }
-    | { kind: 'flow'; flow: Flow }
-    | { kind: 'cloud'; link: Link }
+    | { kind: 'flow'; flow: AuthFlow }
+    | { kind: 'cloud'; link: CloudLink }
   );
 
 export function statusIn(session: Session): Status {
   return statusOf(session, {
-    pending: Math.max(session.pendingCount, asks.ofSession(session.id).length),
+    pending: Math.max(session.pendingCount, interactions.ofSession(session.id).length),
     fresh: sessions.fresh(session),
     lost: stream.state === 'lost',
   });
 }
 
-/** Since when a session is as it is: for an ask, since the oldest one was asked. */
-const sinceOf = (session: Session): string => asks.ofSession(session.id)[0]?.openedAt ?? session.updatedAt;
+/** Since when a session is as it is: while it waits for a person, since the oldest interaction opened. */
+const sinceOf = (session: Session): string => interactions.ofSession(session.id)[0]?.openedAt ?? session.updatedAt;
 
 export function tiles(): Tile[] {
   const some: Tile[] = [
@@ -56,20 +56,20 @@ export function tiles(): Tile[] {
       .map((agent): Tile => ({ kind: 'agent', key: `agent ${agent.id}`, agent, status: 'failed', since: agent.updatedAt })),
     ...approvals.pending
       .filter(({ kind }) => kind !== 'repin')
-      .map((wish): Tile => ({ kind: 'wish', key: `wish ${wish.id}`, wish, status: 'needs you', since: wish.requestedAt })),
+      .map((approval): Tile => ({ kind: 'approval', key: `approval ${approval.id}`, approval, status: 'needs you', since: approval.requestedAt })),
     ...brokenServers(),
     ...connections.broken.map(
       (connection): Tile => ({ kind: 'connection', key: `connection ${connection.id}`, connection, status: connectionStanding(connection).status, since: connection.updatedAt }),
     ),
-    ...flows.waiting.map((flow): Tile => ({ kind: 'flow', key: `flow ${flow.flowId}`, flow, status: 'needs you', since: flow.createdAt })),
+    ...authFlows.waiting.map((flow): Tile => ({ kind: 'flow', key: `flow ${flow.flowId}`, flow, status: 'needs you', since: flow.createdAt })),
     ...cloudLink(),
   ];
   return some.sort(byUrgency);
 }
 
 /** True where a tile stands that is neither a session nor a room. */
-export const troubled = (): boolean =>
-  approvals.pending.length > 0 || brokenServers().length > 0 || connections.broken.length > 0 || flows.waiting.length > 0 || cloudLink().length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
+export const hasProblemTiles = (): boolean =>
+  approvals.pending.length > 0 || brokenServers().length > 0 || connections.broken.length > 0 || authFlows.waiting.length > 0 || cloudLink().length > 0 || agents.active.some(({ state }) => state === 'runtime-missing');
 
 /** Since when is known only of one that waits for a word: nothing tells when the others broke. */
 function brokenServers(): Tile[] {
@@ -77,13 +77,13 @@ function brokenServers(): Tile[] {
     const agent = agents.get(agentId);
     if (!agent || agent.state === 'retired') return [];
     const since = approvals.get(server.approvalId ?? '')?.requestedAt ?? '';
-    return [{ kind: 'server', key: `server ${agentId} ${server.name}`, agent, server, status: standingOf(server).status, since }];
+    return [{ kind: 'server', key: `server ${agentId} ${server.name}`, agent, server, status: serverStatus(server).status, since }];
   });
 }
 
 /** For the owner alone: nobody else can do anything about it. Nothing tells since when it is so. */
 function cloudLink(): Tile[] {
   const { link } = cloud;
-  if (!link || !viewer.isOwner || !needsLook(link)) return [];
+  if (!link || !viewer.isOwner || !needsAttention(link)) return [];
   return [{ kind: 'cloud', key: 'cloud', link, status: linkStanding(link).status, since: '' }];
 }

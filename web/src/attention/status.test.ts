@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SessionState } from '../api/types';
-import { byUrgency, statusOf, type Ranked } from './status';
+import { byUrgency, statusOf, type RankedStatus } from './status';
 
 const of = (state: SessionState, more: { queuedCount?: number; pending?: number; fresh?: boolean; lost?: boolean } = {}) =>
   statusOf({ state, queuedCount: more.queuedCount ?? 0 }, { pending: more.pending ?? 0, fresh: more.fresh ?? false, lost: more.lost ?? false });
@@ -15,14 +15,14 @@ test('every state has one word', () => {
   expect(of('closed', { fresh: true })).toBe('idle');
 });
 
-test('an ask outranks whatever else is true, a lost stream makes work unknown', () => {
+test('an interaction outranks whatever else is true, a lost stream makes work unknown', () => {
   for (const state of ['idle', 'failed', 'running'] as const) expect(of(state, { pending: 1 })).toBe('needs you');
   expect(of('running', { lost: true })).toBe('unknown');
   expect(of('idle', { lost: true })).toBe('idle');
 });
 
 test('the most urgent comes first, then what waits longest, then what moved last', () => {
-  const at = (status: Ranked['status'], since: string): Ranked => ({ status, since });
+  const at = (status: RankedStatus['status'], since: string): RankedStatus => ({ status, since });
   const tiles = [at('idle', '1'), at('idle', '9'), at('working', '5'), at('needs you', '8'), at('needs you', '2'), at('done', '3'), at('failed', '7')];
   expect(tiles.toSorted(byUrgency).map(({ status, since }) => `${status} ${since}`)).toEqual([
     'needs you 2', 'needs you 8', 'failed 7', 'working 5', 'done 3', 'idle 9', 'idle 1',

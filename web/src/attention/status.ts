@@ -15,8 +15,8 @@ export const statuses: Record<Status, { sign: string; rank: number }> = {
   expired: { sign: '⌛', rank: 6 },
 };
 
-export type Seen = {
-  /** Asks of it that wait. */
+export type SessionNews = {
+  /** Its pending interactions. */
   pending: number;
   /** A turn ended that nobody looked at. */
   fresh: boolean;
@@ -25,7 +25,7 @@ export type Seen = {
 };
 
 /** What a person would say of the session. */
-export function statusOf({ state, queuedCount }: Pick<Session, 'state' | 'queuedCount'>, { pending, fresh, lost }: Seen): Status {
+export function statusOf({ state, queuedCount }: Pick<Session, 'state' | 'queuedCount'>, { pending, fresh, lost }: SessionNews): Status {
   if (pending > 0 || state === 'waiting') return 'needs you';
   if (state === 'failed') return 'failed';
   if (state === 'starting' || state === 'running' || state === 'cancelling') return lost ? 'unknown' : 'working';
@@ -34,10 +34,10 @@ export function statusOf({ state, queuedCount }: Pick<Session, 'state' | 'queued
   return state === 'idle' && fresh ? 'done' : 'idle';
 }
 
-export type Ranked = { status: Status; since: string };
+export type RankedStatus = { status: Status; since: string };
 
 /** Most urgent first, then what waits longest; at rest, what moved last. */
-export function byUrgency(a: Ranked, b: Ranked): number {
+export function byUrgency(a: RankedStatus, b: RankedStatus): number {
   const rank = statuses[a.status].rank - statuses[b.status].rank;
   if (rank !== 0) return rank;
   if (a.since === b.since) return 0;

@@ -4,7 +4,7 @@ import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
 import type { Author, AuthorSummary } from '../api/types';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 
 class Authors {
   meId = $state('');
@@ -29,7 +29,7 @@ class Authors {
   load = async (): Promise<void> => {
     try {
       const me = await api.authors.me();
-      await readAndFold(this.#readAll, (authors, seq) => this.#take(authors, seq), this.fold);
+      await readAndApply(this.#readAll, (authors, seq) => this.#take(authors, seq), this.applyEvent);
       this.meId = me.body.id;
       this.know([me.body]);
       this.error = null;
@@ -40,7 +40,7 @@ class Authors {
     }
   };
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq || event.type !== 'author_updated') return;
     this.put(event.data.author as Author);
   };

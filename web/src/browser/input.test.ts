@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { buttonOf, commandOf, keyStep, modifiersOf, TEXT_MAX, textSteps, typed, wheelStep, type Keys } from './input';
+import { buttonOf, viewerShortcut, keyStep, modifiersOf, TEXT_MAX, textSteps, typedSteps, wheelStep, type KeyInput } from './input';
 
-const keys = (key: string, more: Partial<Keys> & { altGraph?: boolean } = {}): Keys => ({
+const keys = (key: string, more: Partial<KeyInput> & { altGraph?: boolean } = {}): KeyInput => ({
   key,
   code: '',
   altKey: false,
@@ -38,7 +38,7 @@ test('a character made with AltGr is that character and no command', () => {
 });
 
 test('a few keys belong to the browser around the page, on each system in its way', () => {
-  const table: [Keys, boolean, ReturnType<typeof commandOf>][] = [
+  const table: [KeyInput, boolean, ReturnType<typeof viewerShortcut>][] = [
     [keys('F6'), false, 'leave'],
     [keys('F5'), false, 'reload'],
     [keys('F5', { ctrlKey: true }), false, 'reload'],
@@ -64,18 +64,18 @@ test('a few keys belong to the browser around the page, on each system in its wa
     [keys('ArrowLeft', { altKey: true }), true, null],
     [keys('ArrowLeft', { ctrlKey: true }), false, null],
   ];
-  for (const [pressed, apple, command] of table) expect([pressed.key, commandOf(pressed, apple)]).toEqual([pressed.key, command]);
+  for (const [pressed, apple, command] of table) expect([pressed.key, viewerShortcut(pressed, apple)]).toEqual([pressed.key, command]);
 });
 
 test('what a phone types is text, and its other keys are keys', () => {
-  expect(typed('insertText', 'é')).toEqual([{ type: 'text', text: 'é' }]);
-  expect(typed('insertReplacementText', null)).toEqual([]);
-  expect(typed('insertLineBreak', null).map((step) => 'key' in step && step.key)).toEqual(['Enter', 'Enter']);
-  expect(typed('deleteContentBackward', null)[0]).toEqual({ type: 'keyDown', key: 'Backspace', code: 'Backspace', modifiers: 0 });
+  expect(typedSteps('insertText', 'é')).toEqual([{ type: 'text', text: 'é' }]);
+  expect(typedSteps('insertReplacementText', null)).toEqual([]);
+  expect(typedSteps('insertLineBreak', null).map((step) => 'key' in step && step.key)).toEqual(['Enter', 'Enter']);
+  expect(typedSteps('deleteContentBackward', null)[0]).toEqual({ type: 'keyDown', key: 'Backspace', code: 'Backspace', modifiers: 0 });
   // These come whole, when the input method is done.
-  expect(typed('insertCompositionText', '日')).toEqual([]);
-  expect(typed('insertFromComposition', '日')).toEqual([]);
-  expect(typed('insertFromPaste', 'x')).toEqual([]);
+  expect(typedSteps('insertCompositionText', '日')).toEqual([]);
+  expect(typedSteps('insertFromComposition', '日')).toEqual([]);
+  expect(typedSteps('insertFromPaste', 'x')).toEqual([]);
 });
 
 test('a long text is cut into steps between characters, and nothing of it is lost', () => {

@@ -1,6 +1,6 @@
 /** What keys, wheel and pasted text are as steps of input. Pure. Source: contract 7.7. */
 
-import type { Place } from './place';
+import type { Point } from './coordinates';
 
 export type MouseButton = 'left' | 'middle' | 'right';
 
@@ -19,23 +19,23 @@ const WHEEL_MAX = 16_384;
 /** Of a wheel that counts in lines. */
 const LINE_PX = 16;
 
-export type Keys = Pick<KeyboardEvent, 'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'isComposing' | 'getModifierState'>;
+export type KeyInput = Pick<KeyboardEvent, 'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'isComposing' | 'getModifierState'>;
 
-export const modifiersOf = ({ altKey, ctrlKey, metaKey, shiftKey }: Pick<Keys, 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey'>): number =>
+export const modifiersOf = ({ altKey, ctrlKey, metaKey, shiftKey }: Pick<KeyInput, 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey'>): number =>
   (altKey ? 1 : 0) + (ctrlKey ? 2 : 0) + (metaKey ? 4 : 0) + (shiftKey ? 8 : 0);
 
 /** What a key does here instead of being typed into the page. */
-export type Command = 'leave' | 'address' | 'reload' | 'back' | 'forward' | 'copy' | 'cut' | 'paste';
+export type ViewerShortcut = 'leave' | 'address' | 'reload' | 'back' | 'forward' | 'copy' | 'cut' | 'paste';
 
 /** Null for keys that belong to the page. `apple` = commands are made with ⌘. */
-export function commandOf(keys: Keys, apple: boolean): Command | null {
+export function viewerShortcut(keys: KeyInput, apple: boolean): ViewerShortcut | null {
   const { key, altKey, ctrlKey, metaKey, shiftKey } = keys;
   // The way out for whoever has no mouse: Tab belongs to the page.
   if (key === 'F6') return 'leave';
   if (key === 'F5' && !altKey && !metaKey) return 'reload';
   const command = apple ? metaKey && !ctrlKey : ctrlKey && !metaKey;
   if (command && !altKey && !shiftKey) {
-    const plain: Record<string, Command> = { c: 'copy', x: 'cut', v: 'paste', r: 'reload', l: 'address', ...(apple ? { '[': 'back', ']': 'forward' } : {}) };
+    const plain: Record<string, ViewerShortcut> = { c: 'copy', x: 'cut', v: 'paste', r: 'reload', l: 'address', ...(apple ? { '[': 'back', ']': 'forward' } : {}) };
     return plain[key.toLowerCase()] ?? null;
   }
   // Pasting without format is the same here: only text is pasted.
@@ -51,7 +51,7 @@ export function commandOf(keys: Keys, apple: boolean): Command | null {
  * The step of a key that goes down or up; null where the text it makes comes by itself:
  * from an input method, a dead key, or the keyboard of a phone.
  */
-export function keyStep(type: 'keyDown' | 'keyUp', keys: Keys): InputStep | null {
+export function keyStep(type: 'keyDown' | 'keyUp', keys: KeyInput): InputStep | null {
   const { key, code, isComposing } = keys;
   if (isComposing || key === '' || key === 'Dead' || key === 'Process' || key === 'Unidentified') return null;
   // With AltGr held, Ctrl and Alt are part of the character and would make a command of it.
@@ -60,7 +60,7 @@ export function keyStep(type: 'keyDown' | 'keyUp', keys: Keys): InputStep | null
 }
 
 /** A key pressed and let go. */
-export const pressed = (key: string, code = key): InputStep[] => [
+export const keyPress = (key: string, code = key): InputStep[] => [
   { type: 'keyDown', key, code, modifiers: 0 },
   { type: 'keyUp', key, code, modifiers: 0 },
 ];
@@ -69,20 +69,20 @@ export const pressed = (key: string, code = key): InputStep[] => [
  * What an `input` of the field with the focus means for the page. Empty for what it is told in another way:
  * an input method's text comes whole, when it is done.
  */
-export function typed(inputType: string, data: string | null): InputStep[] {
+export function typedSteps(inputType: string, data: string | null): InputStep[] {
   switch (inputType) {
     case 'insertText':
     case 'insertReplacementText':
       return textSteps(data ?? '');
     case 'insertLineBreak':
     case 'insertParagraph':
-      return pressed('Enter');
+      return keyPress('Enter');
     case 'deleteContentBackward':
     case 'deleteWordBackward':
-      return pressed('Backspace');
+      return keyPress('Backspace');
     case 'deleteContentForward':
     case 'deleteWordForward':
-      return pressed('Delete');
+      return keyPress('Delete');
     default:
       return [];
   }
@@ -101,7 +101,7 @@ export function textSteps(text: string): InputStep[] {
 export const buttonOf = (button: number): MouseButton | null => (['left', 'middle', 'right'] as const)[button] ?? null;
 
 /** A turn of the wheel, whatever it counts in; with Shift it goes sideways, as it does elsewhere. */
-export function wheelStep(at: Place, { deltaX, deltaY, deltaMode, shiftKey }: Pick<WheelEvent, 'deltaX' | 'deltaY' | 'deltaMode' | 'shiftKey'>, pageHeight: number): InputStep {
+export function wheelStep(at: Point, { deltaX, deltaY, deltaMode, shiftKey }: Pick<WheelEvent, 'deltaX' | 'deltaY' | 'deltaMode' | 'shiftKey'>, pageHeight: number): InputStep {
   const unit = deltaMode === 1 ? LINE_PX : deltaMode === 2 ? pageHeight : 1;
   const [x, y] = shiftKey && deltaX === 0 ? [deltaY, 0] : [deltaX, deltaY];
   return { type: 'wheel', ...at, deltaX: bounded(x * unit), deltaY: bounded(y * unit) };

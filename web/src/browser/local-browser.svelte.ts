@@ -3,10 +3,10 @@
 import { browser, type BrowserMode } from '../api/browser';
 import type { BrowserState } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { onceMore } from '../events/again';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { newer, selectedIn, stateIn } from './state';
-import { isMoving, phaseOf } from './words';
+import { newerState, selectedTab, stateFromEvent } from './browser-state';
+import { isTransitioning, phaseOf } from './texts';
 
 /** Signs of the server are lossy: while the browser moves on by itself it is asked this often, */
 const ASK_MS = 300;
@@ -17,12 +17,12 @@ class LocalBrowser {
   state = $state.raw<BrowserState | null>(null);
   /** Why the state could not be read; what was read before is kept. */
   error = $state.raw<ApiError | null>(null);
-  /** The deeds that are under way. */
+  /** The actions that are under way. */
   #doing = $state.raw<readonly string[]>([]);
-  /** What the last deed was refused with. */
+  /** What the last action was refused with. */
   refused = $state.raw<ApiError | null>(null);
 
-  selected = $derived(this.state ? selectedIn(this.state) : undefined);
+  selected = $derived(this.state ? selectedTab(this.state) : undefined);
 
   #watchers = 0;
   #openedHere = false;
@@ -32,7 +32,7 @@ class LocalBrowser {
   #shownSince = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
   async #read(): Promise<void> {
     const resets = this.#resets;
@@ -58,7 +58,7 @@ class LocalBrowser {
   /** `resets`: how many there were when it was asked for. Behind a reset the first state counts whatever its revision is. */
   take = (next: BrowserState, resets = this.#resets): void => {
     if (resets === this.#resets) {
-      this.state = this.#shownSince === resets ? newer(this.state, next) : next;
+      this.state = this.#shownSince === resets ? newerState(this.state, next) : next;
       this.#shownSince = resets;
     }
     this.#askAgain();
@@ -67,18 +67,18 @@ class LocalBrowser {
   #askAgain(): void {
     clearTimeout(this.#timer);
     if (this.#watchers === 0 || !this.state) return;
-    const wait = isMoving(this.state) ? ASK_MS : phaseOf(this.state) === 'window' ? ASK_WINDOW_MS : 0;
+    const wait = isTransitioning(this.state) ? ASK_MS : phaseOf(this.state) === 'window' ? ASK_WINDOW_MS : 0;
     if (wait > 0) this.#timer = setTimeout(() => void this.load(), wait);
   }
 
-  /** True while this deed is under way; without a name, while any is. */
-  busy(deed?: string): boolean {
-    return deed === undefined ? this.#doing.length > 0 : this.#doing.includes(deed);
+  /** True while this action is under way; without a name, while any is. */
+  busy(action?: string): boolean {
+    return action === undefined ? this.#doing.length > 0 : this.#doing.includes(action);
   }
 
   /** Does something and takes in what came of it; true when it was done. */
-  async act(deed: string, call: () => Promise<BrowserState>): Promise<boolean> {
-    this.#doing = [...this.#doing, deed];
+  async run(action: string, call: () => Promise<BrowserState>): Promise<boolean> {
+    this.#doing = [...this.#doing, action];
     this.refused = null;
     const resets = this.#resets;
     try {
@@ -90,13 +90,13 @@ class LocalBrowser {
       void this.load();
       return false;
     } finally {
-      this.#doing = this.#doing.toSpliced(this.#doing.indexOf(deed), 1);
+      this.#doing = this.#doing.toSpliced(this.#doing.indexOf(action), 1);
     }
   }
 
   open = (mode: BrowserMode, sessionId = ''): Promise<boolean> => {
     this.#openedHere = true;
-    return this.act('open', () => browser.open({ mode, ...(sessionId ? { sessionId } : {}) }));
+    return this.run('open', () => browser.open({ mode, ...(sessionId ? { sessionId } : {}) }));
   };
 
   /** True once after the person opened it in this window. */
@@ -106,15 +106,15 @@ class LocalBrowser {
     return was;
   }
 
-  close = (): Promise<boolean> => this.act('close', browser.close);
+  close = (): Promise<boolean> => this.run('close', browser.close);
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     // What an agent does moves the state by itself.
     if (this.#watchers > 0 && event.type.startsWith('browser_') && event.type !== 'browser_agent_action') void this.load();
   }
 
-  foldSignal = (sign: unknown): void => {
-    const state = stateIn(sign);
+  applySignal = (sign: unknown): void => {
+    const state = stateFromEvent(sign);
     if (state && this.#watchers > 0) this.take(state);
   };
 

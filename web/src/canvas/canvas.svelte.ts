@@ -5,22 +5,22 @@ import { api } from '../api/client';
 import type { CanvasDocument } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 import { saves } from '../files/saves.svelte';
-import { keep, kept } from '../ui/storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 import { toasts } from '../ui/toasts.svelte';
 import { pathOf, type Content } from './content';
-import { draftsOf, keepDraft, type Draft, type Drafts } from './drafts';
-import { foldCanvas, inTabOrder, neighbour } from './fold';
-import { scopeOf, type CanvasPlace } from './place';
+import { draftsOf, keepDraft, type Draft, type Drafts } from './document-drafts';
+import { applyCanvasEvent, sortByTabOrder, neighbourTab } from './apply-events';
+import { scopeOf, type CanvasOwner } from './canvas-owner';
 
 /** Since when somebody edits; not `exact` when they already did when this page first saw the document. */
-export type EditingSince = { by: string; at: string; exact: boolean };
+export type EditLock = { by: string; at: string; exact: boolean };
 
-const tabKey = ({ id }: CanvasPlace) => `guildhall.canvas-tab.${id}`;
+const tabKey = ({ id }: CanvasOwner) => `guildhall.canvas-tab.${id}`;
 
 export class Canvas {
-  readonly place: CanvasPlace;
+  readonly place: CanvasOwner;
   loaded = $state(false);
   error = $state<unknown>(null);
   /** The reader's own open tab; only the reader moves it, or the closing of its document. */
@@ -32,34 +32,34 @@ export class Canvas {
   drafts = $state.raw<Drafts>({});
 
   #documents = new SvelteMap<string, CanvasDocument>();
-  #since = new SvelteMap<string, EditingSince>();
+  #since = new SvelteMap<string, EditLock>();
   #seq = 0;
 
-  list = $derived(inTabOrder([...this.#documents.values()]));
+  list = $derived(sortByTabOrder([...this.#documents.values()]));
   shown = $derived(this.#documents.get(this.openId));
   /** Unsaved texts whose document was closed meanwhile. */
   orphans = $derived(this.loaded ? Object.entries(this.drafts).filter(([id]) => !this.#documents.has(id)) : []);
 
-  constructor(place: CanvasPlace) {
+  constructor(place: CanvasOwner) {
     this.place = place;
     this.drafts = draftsOf(place.id);
-    this.openId = kept(tabKey(place));
+    this.openId = storedValue(tabKey(place));
   }
 
   get(documentId: string): CanvasDocument | undefined {
     return this.#documents.get(documentId);
   }
 
-  editingSince(documentId: string): EditingSince | undefined {
+  editingSince(documentId: string): EditLock | undefined {
     return this.#since.get(documentId);
   }
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(
+      await readAndApply(
         () => api.canvas.list(this.place),
         ({ documents }, seq) => this.#take(documents, seq),
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
     } catch (error) {
@@ -74,15 +74,15 @@ export class Canvas {
     return body;
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.#seq || event.scope !== scopeOf(this.place)) return;
     if (event.type === 'doc_saved') this.#saved(event);
-    const folded = foldCanvas(event, (id) => this.#documents.get(id)?.rev ?? 0);
-    if (folded.kind === 'closed') this.#remove(folded.documentId, folded.reason, event.actorId);
-    if (folded.kind !== 'put') return;
+    const update = applyCanvasEvent(event, (id) => this.#documents.get(id)?.rev ?? 0);
+    if (update.kind === 'closed') this.#remove(update.documentId, update.reason, event.actorId);
+    if (update.kind !== 'put') return;
     const isNews = event.data.change === 'opened' || event.data.change === 'updated';
-    if (isNews && event.actorId !== authors.meId && folded.document.id !== this.openId) this.news.add(folded.document.id);
-    this.put(folded.document, event.at);
+    if (isNews && event.actorId !== authors.meId && update.document.id !== this.openId) this.news.add(update.document.id);
+    this.put(update.document, event.at);
   };
 
   /** Takes in a document as an answer or event gives it; `at` is when it came to be so, null when nobody knows. */
@@ -100,7 +100,7 @@ export class Canvas {
   choose(documentId: string): void {
     this.openId = documentId;
     this.news.delete(documentId);
-    keep(tabKey(this.place), documentId);
+    storeValue(tabKey(this.place), documentId);
   }
 
   /** Opens the first tab when the reader has none, so that a later change of order moves nothing under them. */
@@ -136,7 +136,7 @@ export class Canvas {
     const document = this.#documents.get(documentId);
     if (!document) return;
     if (documentId === this.openId) {
-      this.choose(neighbour(this.list, documentId));
+      this.choose(neighbourTab(this.list, documentId));
       if (reason === 'evicted') toasts.say(`“${document.title}” made room for newer documents.`);
       else if (actorId !== authors.meId) toasts.say(`${authors.nameOf(actorId)} closed “${document.title}”.`);
     }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { copyOf, isCopyable, isKind, kindName, textOf, withText, words } from './content';
-import { contentOf, dataAddress, isReplaceable, openable, valueOf } from './forms';
+import { copyOf, isCopyable, isKind, kindName, textOf, withText, fieldText } from './content';
+import { contentOf, dataAddress, isReplaceable, openable, valueOf } from './document-forms';
 
 test('what an editor edits goes back where it came from', () => {
   const text = { type: 'markdown', title: 'Plan', content: '# a', sourcePath: '/a.md' };
@@ -14,7 +14,7 @@ test('what an editor edits goes back where it came from', () => {
 test('kinds the page does not know keep their own name and are compared whole', () => {
   expect([isKind('hologram'), isKind('toString'), kindName('hologram')]).toEqual([false, false, 'hologram']);
   expect(textOf({ type: 'hologram', beam: 1 })).toContain('"beam": 1');
-  expect(words({ type: 'x', a: 1 }, 'a')).toBe('');
+  expect(fieldText({ type: 'x', a: 1 }, 'a')).toBe('');
 });
 
 test('a copy is another document: it has no path', () => {

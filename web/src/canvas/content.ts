@@ -29,27 +29,27 @@ export const kindName = (type: string): string => (isKind(type) ? kinds[type].na
 export const kindIcon = (type: string): IconName => (isKind(type) ? kinds[type].icon : 'page');
 
 /** A field that is a text; `""` when it is absent or something else. */
-export function words(content: Content, field: string): string {
+export function fieldText(content: Content, field: string): string {
   const value = content[field];
   return typeof value === 'string' ? value : '';
 }
 
 /** The whole path of the file it shows; `""` for none. */
 export function pathOf(content: Content): string {
-  const path = words(content, 'sourcePath') || words(content, 'src');
+  const path = fieldText(content, 'sourcePath') || fieldText(content, 'src');
   return path.startsWith('/') ? path : '';
 }
 
-export const pretty = (value: unknown): string => JSON.stringify(value, null, 2) ?? '';
+export const prettyJson = (value: unknown): string => JSON.stringify(value, null, 2) ?? '';
 
 /** True where the page has an editor; everything else is replaced as a whole. */
 export const isEditable = (content: Content): boolean => content.type === 'markdown' || content.type === 'json';
 
 /** The content as one text: what an editor edits, and what is compared. */
 export function textOf(content: Content): string {
-  if (content.type === 'markdown') return words(content, 'content');
-  if (content.type === 'json') return pretty(content.data);
-  return pretty(content);
+  if (content.type === 'markdown') return fieldText(content, 'content');
+  if (content.type === 'json') return prettyJson(content.data);
+  return prettyJson(content);
 }
 
 /**

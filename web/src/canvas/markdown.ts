@@ -5,9 +5,9 @@
  */
 
 import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked';
-import { visible } from '../text/pieces';
-import { isDataImage, webAddress } from './source';
-import { boxIn, linesOf } from './tasks';
+import { escapeHidden } from '../text/entry-pieces';
+import { isDataImage, parseWebUrl } from './source';
+import { checkboxState, linesOf } from './task-checkboxes';
 
 export type Inline =
   | { kind: 'text'; text: string }
@@ -20,7 +20,7 @@ export type Inline =
   | { kind: 'picture'; src: string; alt: string }
   | { kind: 'break' };
 
-export type Item = {
+export type ListItem = {
   /** Null when it is no task. */
   done: boolean | null;
   /** The line of the text its box stands in, from 1; null when that is not certain. */
@@ -34,11 +34,11 @@ export type Block =
   | { kind: 'paragraph'; children: Inline[] }
   | { kind: 'code'; language: string; text: string }
   | { kind: 'quote'; children: Block[] }
-  | { kind: 'list'; start: number | null; items: Item[] }
-  | { kind: 'table'; header: Inline[][]; rows: Inline[][][]; align: Align[] }
+  | { kind: 'list'; start: number | null; items: ListItem[] }
+  | { kind: 'table'; header: Inline[][]; rows: Inline[][][]; align: ColumnAlign[] }
   | { kind: 'rule' };
 
-export type Align = 'left' | 'center' | 'right' | null;
+export type ColumnAlign = 'left' | 'center' | 'right' | null;
 
 /** Beyond this many characters a text is shown as it is: reading its marks would make the page wait. */
 export const MARKDOWN_CHARS_MAX = 500_000;
@@ -57,7 +57,7 @@ type Reading = { lines: string[]; depths: number[] };
 
 /** Reads CommonMark with GitHub's tables, task lists and strikethrough; a text too large or too nested is one code block. */
 export function markdownOf(text: string): Block[] {
-  const whole: Block[] = [{ kind: 'code', language: '', text: visible(text) }];
+  const whole: Block[] = [{ kind: 'code', language: '', text: escapeHidden(text) }];
   if (text.length > MARKDOWN_CHARS_MAX) return whole;
   try {
     return blocksOf(new Lexer({ gfm: true }).lex(text), { lines: linesOf(text), depths: [] }, 0, 0);
@@ -88,7 +88,7 @@ function blocksOf(tokens: Token[], reading: Reading, nesting: number, line: numb
       case 'text':
         return [{ kind: 'paragraph', children: inlineOf(token.tokens ?? [token]) }];
       case 'code':
-        return [{ kind: 'code', language: token.lang?.split(/\s/)[0] ?? '', text: visible(token.text) }];
+        return [{ kind: 'code', language: token.lang?.split(/\s/)[0] ?? '', text: escapeHidden(token.text) }];
       case 'blockquote':
         return [{ kind: 'quote', children: blocksOf(token.tokens, reading, nesting + 1, at) }];
       case 'list':
@@ -103,13 +103,13 @@ function blocksOf(tokens: Token[], reading: Reading, nesting: number, line: numb
   });
 }
 
-const plain = (text: string): Block => ({ kind: 'paragraph', children: [{ kind: 'text', text: visible(text) }] });
+const plain = (text: string): Block => ({ kind: 'paragraph', children: [{ kind: 'text', text: escapeHidden(text) }] });
 
 const breaksIn = (raw: string): number => raw.split('\n').length - 1;
 
 function listOf(list: Tokens.List, reading: Reading, nesting: number, line: number): Block {
   let next = line;
-  const items = list.items.map((item): Item => {
+  const items = list.items.map((item): ListItem => {
     const at = next;
     next += breaksIn(item.raw);
     const done = item.task ? item.checked === true : null;
@@ -125,7 +125,7 @@ function listOf(list: Tokens.List, reading: Reading, nesting: number, line: numb
 /** The reader counts no lines itself: a line that was counted is believed where it says the same. */
 function isAt(line: string | undefined, item: Tokens.ListItem, done: boolean): boolean {
   const first = item.raw.split('\n', 1)[0]?.trim() ?? '';
-  return line !== undefined && boxIn(line) === done && line.trimEnd().endsWith(first);
+  return line !== undefined && checkboxState(line) === done && line.trimEnd().endsWith(first);
 }
 
 function tableOf(table: Tokens.Table): Block {
@@ -142,11 +142,11 @@ function inlineOf(tokens: Token[]): Inline[] {
   return (tokens as MarkedToken[]).flatMap((token): Inline[] => {
     switch (token.type) {
       case 'text':
-        return token.tokens ? inlineOf(token.tokens) : [{ kind: 'text', text: visible(decoded(token.text)) }];
+        return token.tokens ? inlineOf(token.tokens) : [{ kind: 'text', text: escapeHidden(decoded(token.text)) }];
       case 'escape':
-        return [{ kind: 'text', text: visible(token.text) }];
+        return [{ kind: 'text', text: escapeHidden(token.text) }];
       case 'codespan':
-        return [{ kind: 'code', text: visible(token.text) }];
+        return [{ kind: 'code', text: escapeHidden(token.text) }];
       case 'strong':
       case 'em':
       case 'del':
@@ -156,12 +156,12 @@ function inlineOf(tokens: Token[]): Inline[] {
       case 'checkbox':
         return [];
       case 'link':
-        return linkOf(webAddress(decoded(token.href), ['http:', 'https:', 'mailto:']), inlineOf(token.tokens));
+        return linkOf(parseWebUrl(decoded(token.href), ['http:', 'https:', 'mailto:']), inlineOf(token.tokens));
       case 'image':
-        if (isDataImage(token.href)) return [{ kind: 'picture', src: token.href, alt: visible(token.text) }];
-        return linkOf(webAddress(decoded(token.href)), [{ kind: 'text', text: `Picture: ${visible(token.text) || 'without a name'}` }]);
+        if (isDataImage(token.href)) return [{ kind: 'picture', src: token.href, alt: escapeHidden(token.text) }];
+        return linkOf(parseWebUrl(decoded(token.href)), [{ kind: 'text', text: `Picture: ${escapeHidden(token.text) || 'without a name'}` }]);
       default:
-        return [{ kind: 'text', text: visible(token.raw) }];
+        return [{ kind: 'text', text: escapeHidden(token.raw) }];
     }
   });
 }

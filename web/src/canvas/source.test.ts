@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { baseName, browserAddress, dataOf, isDataImage, sizeWords, sourceOf, webAddress } from './source';
+import { baseName, parseBrowserUrl, parseDataUrl, isDataImage, sizeText, sourceOf, parseWebUrl } from './source';
 
-const textOf = (src: string) => new TextDecoder().decode(dataOf(src)?.bytes);
+const textOf = (src: string) => new TextDecoder().decode(parseDataUrl(src)?.bytes);
 
 test('a source is a text of its own, an address, or a path', () => {
   expect(sourceOf('data:text/csv,a')).toMatchObject({ kind: 'data', mime: 'text/csv' });
@@ -14,12 +14,12 @@ test('a source is a text of its own, an address, or a path', () => {
 test('data addresses in base64 and percent form', () => {
   expect(textOf('data:text/csv;charset=utf-8;base64,YSxiCjEsMg==')).toBe('a,b\n1,2');
   expect(textOf('data:text/csv,a%2Cb%0A1,ü')).toBe('a,b\n1,ü');
-  expect(dataOf('data:,x')?.mime).toBe('text/plain');
-  expect(dataOf('data:no comma')).toBeNull();
+  expect(parseDataUrl('data:,x')?.mime).toBe('text/plain');
+  expect(parseDataUrl('data:no comma')).toBeNull();
 });
 
 test('what a browser opens, as people and agents write it', () => {
-  const href = (text: string) => browserAddress(text, 'http://hall.example')?.href ?? null;
+  const href = (text: string) => parseBrowserUrl(text, 'http://hall.example')?.href ?? null;
   expect(href('localhost:5173/a')).toBe('http://localhost:5173/a');
   expect(href('/serve/t/x')).toBe('http://hall.example/serve/t/x');
   expect(href('https://x.example')).toBe('https://x.example/');
@@ -33,8 +33,8 @@ test('only a picture in the address itself counts as one', () => {
 });
 
 test('addresses by their scheme, names and sizes', () => {
-  expect(webAddress('ftp://x.example')).toBeNull();
-  expect(webAddress('mailto:a@b', ['mailto:'])?.href).toBe('mailto:a@b');
+  expect(parseWebUrl('ftp://x.example')).toBeNull();
+  expect(parseWebUrl('mailto:a@b', ['mailto:'])?.href).toBe('mailto:a@b');
   expect([baseName('/a/b.md'), baseName('C:\\x\\y.csv'), baseName('/')]).toEqual(['b.md', 'y.csv', '/']);
-  expect([sizeWords(12), sizeWords(1_240), sizeWords(3_450_000), sizeWords(750_000)]).toEqual(['12 B', '1.2 kB', '3.5 MB', '750 kB']);
+  expect([sizeText(12), sizeText(1_240), sizeText(3_450_000), sizeText(750_000)]).toEqual(['12 B', '1.2 kB', '3.5 MB', '750 kB']);
 });

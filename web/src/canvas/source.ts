@@ -1,20 +1,20 @@
 /** Where the bytes of a document come from: its own text, an address elsewhere, or a path of this computer. Pure. */
 
-export type Source =
+export type ContentSource =
   | { kind: 'data'; mime: string; bytes: Uint8Array<ArrayBuffer> }
   | { kind: 'remote'; url: URL }
   | { kind: 'path'; path: string };
 
 /** Reads a `src`; a broken `data:` address is a path that nobody finds. */
-export function sourceOf(src: string): Source {
-  const data = dataOf(src);
+export function sourceOf(src: string): ContentSource {
+  const data = parseDataUrl(src);
   if (data) return data;
-  const url = webAddress(src);
+  const url = parseWebUrl(src);
   return url ? { kind: 'remote', url } : { kind: 'path', path: src };
 }
 
 /** The address if its scheme is one of `schemes`, else null. */
-export function webAddress(text: string, schemes: readonly string[] = ['http:', 'https:']): URL | null {
+export function parseWebUrl(text: string, schemes: readonly string[] = ['http:', 'https:']): URL | null {
   try {
     const url = new URL(text);
     return schemes.includes(url.protocol) ? url : null;
@@ -24,16 +24,16 @@ export function webAddress(text: string, schemes: readonly string[] = ['http:', 
 }
 
 /** What a browser document opens: an address, `localhost` as people write it, or a path of this server. */
-export function browserAddress(text: string, here: string): URL | null {
-  if (/^localhost(?=[:/]|$)/.test(text)) return webAddress(`http://${text}`);
-  return webAddress(/^\/(?![/\\])/.test(text) ? here + text : text);
+export function parseBrowserUrl(text: string, here: string): URL | null {
+  if (/^localhost(?=[:/]|$)/.test(text)) return parseWebUrl(`http://${text}`);
+  return parseWebUrl(/^\/(?![/\\])/.test(text) ? here + text : text);
 }
 
 /** True for a picture whose bytes stand in the address itself; nothing is asked of anybody to show it. */
 export const isDataImage = (src: string): boolean => /^data:image\/[a-z0-9.+-]+[;,]/i.test(src);
 
 /** Reads a `data:` URI (RFC 2397); null when it is none or its bytes cannot be read. */
-export function dataOf(src: string): Extract<Source, { kind: 'data' }> | null {
+export function parseDataUrl(src: string): Extract<ContentSource, { kind: 'data' }> | null {
   const match = /^data:([^,]*),(.*)$/is.exec(src);
   if (!match) return null;
   const [mime = '', ...parameters] = (match[1] ?? '').split(';').map((part) => part.trim().toLowerCase());
@@ -71,7 +71,7 @@ export function baseName(path: string): string {
 }
 
 /** `512 B`, `1.2 kB`, `3.4 MB`, `5.4 GB`. */
-export function sizeWords(bytes: number): string {
+export function sizeText(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   const [amount, unit] =
     bytes < 1_000_000 ? [bytes / 1_000, 'kB'] : bytes < 1_000_000_000 ? [bytes / 1_000_000, 'MB'] : [bytes / 1_000_000_000, 'GB'];

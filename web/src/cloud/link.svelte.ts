@@ -1,9 +1,9 @@
 /** The link to the cloud service as this page knows it. Codes live in memory only, as long as they wait. */
 
-import { onceMore } from '../events/again';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { calls } from './calls';
-import type { Link, Status } from './types';
+import { cloudApi } from './cloud-api';
+import type { CloudLink, CloudStatus } from './types';
 
 /**
  * An answer younger than this may be the one a check goes by: the server does not ask twice in 15 seconds,
@@ -11,10 +11,10 @@ import type { Link, Status } from './types';
  */
 const REUSED_MS = 60_000;
 
-class CloudLink {
+class CloudLinkStore {
   /** Null until they were read. */
-  link = $state.raw<Link | null>(null);
-  status = $state.raw<Status | null>(null);
+  link = $state.raw<CloudLink | null>(null);
+  status = $state.raw<CloudStatus | null>(null);
   /** False after the service was asked and said nothing; null where nothing is known of that. */
   answers = $state<boolean | null>(null);
   error = $state<unknown>(null);
@@ -27,9 +27,9 @@ class CloudLink {
     return this.#read();
   };
 
-  #read = onceMore(async () => {
+  #read = coalesced(async () => {
     try {
-      const [link, status] = await Promise.all([calls.link(), calls.status()]);
+      const [link, status] = await Promise.all([cloudApi.link(), cloudApi.status()]);
       this.link = link.body;
       this.status = status.body;
       this.error = null;
@@ -38,15 +38,15 @@ class CloudLink {
     }
   });
 
-  start = () => this.#doing(calls.start);
-  cancel = () => this.#doing(calls.cancel);
-  unlink = () => this.#doing(calls.unlink);
+  start = () => this.#doing(cloudApi.start);
+  cancel = () => this.#doing(cloudApi.cancel);
+  unlink = () => this.#doing(cloudApi.unlink);
 
   /** Asks the service now; answers whether it was heard, and null where nobody is asked because no key is held any more. */
   check = async (): Promise<boolean | null> => {
     await this.load();
     const before = this.link?.lastHeartbeatAt ?? null;
-    const { linked, lastHeartbeatAt } = await calls.check();
+    const { linked, lastHeartbeatAt } = await cloudApi.check();
     await this.load();
     if (!linked) return null;
     const isNew = lastHeartbeatAt !== before;
@@ -56,7 +56,7 @@ class CloudLink {
     return this.answers !== false;
   };
 
-  fold = ({ type, data }: HallEvent): void => {
+  applyEvent = ({ type, data }: HallEvent): void => {
     if (type === 'cloud_heartbeat_changed' && typeof data.ok === 'boolean') this.answers = data.ok;
     else if (type === 'cloud_link_changed') this.answers = null;
     else return;
@@ -68,11 +68,11 @@ class CloudLink {
     if (this.#seen) void this.#read();
   };
 
-  /** What a deed led to is read, not guessed: an event may have moved the link meanwhile. */
-  async #doing(deed: () => Promise<unknown>): Promise<void> {
-    await deed();
+  /** What an action led to is read, not guessed: an event may have moved the link meanwhile. */
+  async #doing(action: () => Promise<unknown>): Promise<void> {
+    await action();
     await this.load();
   }
 }
 
-export const cloud = new CloudLink();
+export const cloud = new CloudLinkStore();

@@ -6,7 +6,7 @@ const MICRO_DIGITS = 6;
 const AMOUNT = /^-?\d{1,30}$/;
 
 /** `EUR 1,234.50`: every digit that was said, and as many decimals as the currency has. */
-export function moneyWords(micro: string, currency: string | null): string {
+export function moneyText(micro: string, currency: string | null): string {
   if (!AMOUNT.test(micro)) return micro;
   const amount = BigInt(micro);
   const digits = (amount < 0n ? -amount : amount).toString().padStart(MICRO_DIGITS + 1, '0');
@@ -29,11 +29,11 @@ function decimalsOf(currency: string): number {
 const intervals: Record<Offer['interval'], string> = { day: 'a day', week: 'a week', month: 'a month', year: 'a year', once: 'once' };
 
 /** `EUR 12.00 a month`. */
-export const priceWords = ({ amountMicro, interval }: Pick<Offer, 'amountMicro' | 'interval'>, denomination: Denomination | null): string =>
-  `${moneyWords(amountMicro, denomination?.currency ?? null)} ${intervals[interval] ?? interval}`;
+export const priceText = ({ amountMicro, interval }: Pick<Offer, 'amountMicro' | 'interval'>, denomination: Denomination | null): string =>
+  `${moneyText(amountMicro, denomination?.currency ?? null)} ${intervals[interval] ?? interval}`;
 
 /** `agents: 5`, in the order of their names. */
-export const limitWords = (limits: Offer['limits']): string[] =>
+export const limitText = (limits: Offer['limits']): string[] =>
   Object.entries(limits)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, bound]) => `${name}: ${bound}`);

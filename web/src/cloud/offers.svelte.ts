@@ -1,7 +1,7 @@
 /** What the cloud service sells; read anew whenever the view is opened or the link changes. */
 
-import { onceMore } from '../events/again';
-import { calls } from './calls';
+import { coalesced } from '../events/coalesce';
+import { cloudApi } from './cloud-api';
 import type { Offers } from './types';
 
 class CloudOffers {
@@ -9,9 +9,9 @@ class CloudOffers {
   seen = $state.raw<Offers | null>(null);
   error = $state<unknown>(null);
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
-      this.seen = (await calls.offers()).body;
+      this.seen = (await cloudApi.offers()).body;
       this.error = null;
     } catch (error) {
       this.error = error;

@@ -2,7 +2,7 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Commands } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
 
 type Place = { cwd: string; runtime: string };
@@ -45,7 +45,7 @@ class CommandLists {
     }
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.type !== 'commands_changed') return;
     const place = { cwd: event.data.cwd as string, runtime: event.data.runtime as string };
     if (this.#asked.has(keyOf(place))) void this.load(place);

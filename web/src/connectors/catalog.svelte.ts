@@ -1,7 +1,7 @@
 /** The services that can be connected, as they are searched for. */
 
 import type { HallEvent } from '../events/frames';
-import { connectors } from './calls';
+import { connectorsApi } from './connectors-api';
 import type { CatalogPage, CatalogService } from './types';
 
 class Catalog {
@@ -25,7 +25,7 @@ class Catalog {
 
   again = (): Promise<void> => this.find(this.query);
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.list && type === 'connector_provider_changed') void this.again();
   };
 
@@ -37,7 +37,7 @@ class Catalog {
     const asked = ++this.#asked;
     this.busy = true;
     try {
-      const { body } = await connectors.catalog(query, cursor);
+      const { body } = await connectorsApi.catalog(query, cursor);
       if (asked === this.#asked) this.#take(query, body, cursor !== null);
     } catch (error) {
       if (asked === this.#asked) this.error = error;

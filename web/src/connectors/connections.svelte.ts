@@ -1,10 +1,10 @@
 /** The accounts that are connected; for the owner. */
 
-import { onceMore } from '../events/again';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './calls';
+import { connectorsApi } from './connectors-api';
 import type { Connection } from './types';
-import { isBroken } from './words';
+import { isBroken } from './texts';
 
 class Connections {
   /** Null until they were read. */
@@ -17,16 +17,16 @@ class Connections {
     return this.list?.find((one) => one.id === id);
   }
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
-      this.list = (await connectors.connections.list()).body.connections;
+      this.list = (await connectorsApi.connections.list()).body.connections;
       this.error = null;
     } catch (error) {
       this.error = error;
     }
   });
 
-  /** Takes in what a deed answered. */
+  /** Takes in what an action answered. */
   put(connection: Connection): void {
     const known = this.list ?? [];
     this.list = known.some(({ id }) => id === connection.id)
@@ -39,7 +39,7 @@ class Connections {
   }
 
   /** An event tells a part only, and a change of a provider makes others ready or not: the list is read again. */
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (!this.list && !this.error) return;
     if (type === 'connector_connection_changed' || type === 'connector_grants_changed' || type === 'connector_provider_changed') void this.load();
   };

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { clockOf, leftUntil, pageAddress } from './countdown';
+import { countdownText, msUntil, pageAddress } from './countdown';
 
 test('a countdown counts whole seconds down to zero and stays there', () => {
-  expect([900_000, 899_001, 899_000, 61_000, 9_500, 1, 0, -5].map(clockOf)).toEqual(['15:00', '15:00', '14:59', '1:01', '0:10', '0:01', '0:00', '0:00']);
+  expect([900_000, 899_001, 899_000, 61_000, 9_500, 1, 0, -5].map(countdownText)).toEqual(['15:00', '15:00', '14:59', '1:01', '0:10', '0:01', '0:00', '0:00']);
 });
 
 test('what is left is never below nothing', () => {
   const at = '2026-11-22T10:00:00.000Z';
-  expect(leftUntil(at, Date.parse(at) - 1_500)).toBe(1_500);
-  expect(leftUntil(at, Date.parse(at) + 1)).toBe(0);
+  expect(msUntil(at, Date.parse(at) - 1_500)).toBe(1_500);
+  expect(msUntil(at, Date.parse(at) + 1)).toBe(0);
 });
 
 test('only pages are followed', () => {

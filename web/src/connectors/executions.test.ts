@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { durationWords, executionsOf, joined } from './executions';
-import type { Attempt } from './types';
+import { durationText, executionsOf, mergeAttempts } from './executions';
+import type { ExecutionAttempt } from './types';
 
-const attempt = (id: string, number: number, some: Partial<Attempt> = {}): Attempt => ({
+const attempt = (id: string, number: number, some: Partial<ExecutionAttempt> = {}): ExecutionAttempt => ({
   logicalOperationId: id,
   attempt: number,
   agentId: 'ada',
@@ -34,13 +34,13 @@ test('what is under way has no end yet', () => {
 });
 
 test('a duration is as exact as it has to be', () => {
-  expect([null, 0, 999, 1_000, 2_449, 75_300].map(durationWords)).toEqual(['', '0 ms', '999 ms', '1.0 s', '2.4 s', '75 s']);
+  expect([null, 0, 999, 1_000, 2_449, 75_300].map(durationText)).toEqual(['', '0 ms', '999 ms', '1.0 s', '2.4 s', '75 s']);
 });
 
 test('the newest page read again stands before the older ones, and replaces them where it does not reach them', () => {
-  const [a, b, c] = ['a', 'b', 'c'].map((id) => attempt(id, 1)) as [Attempt, Attempt, Attempt];
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => attempt(id, 1)) as [ExecutionAttempt, ExecutionAttempt, ExecutionAttempt];
   const ended = { ...b, code: 'X' };
-  expect(joined([c, ended], [b, a])).toEqual([c, ended, a]);
-  expect(joined([c], [])).toEqual([c]);
-  expect(joined([c], [b, a])).toBeNull();
+  expect(mergeAttempts([c, ended], [b, a])).toEqual([c, ended, a]);
+  expect(mergeAttempts([c], [])).toEqual([c]);
+  expect(mergeAttempts([c], [b, a])).toBeNull();
 });

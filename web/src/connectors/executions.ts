@@ -1,6 +1,6 @@
 /** Executions made of their attempts, newest first. Pure. */
 
-import type { Attempt, AttemptStatus, Classification, Surface } from './types';
+import type { ExecutionAttempt, AttemptStatus, Classification, ExecutionSurface } from './types';
 
 export type Execution = {
   id: string;
@@ -9,7 +9,7 @@ export type Execution = {
   /** What people call the operation. */
   title: string;
   classification: Classification;
-  surface: Surface;
+  surface: ExecutionSurface;
   /** null while it is under way. */
   status: AttemptStatus | null;
   code: string | null;
@@ -20,8 +20,8 @@ export type Execution = {
 };
 
 /** Attempts come newest first; those of one execution may stand on two pages. */
-export function executionsOf(attempts: readonly Attempt[]): Execution[] {
-  const byId = new Map<string, Attempt[]>();
+export function executionsOf(attempts: readonly ExecutionAttempt[]): Execution[] {
+  const byId = new Map<string, ExecutionAttempt[]>();
   for (const attempt of attempts) {
     const known = byId.get(attempt.logicalOperationId);
     if (known) known.push(attempt);
@@ -30,7 +30,7 @@ export function executionsOf(attempts: readonly Attempt[]): Execution[] {
   return [...byId.values()].map(executionOf);
 }
 
-function executionOf(some: readonly Attempt[]): Execution {
+function executionOf(some: readonly ExecutionAttempt[]): Execution {
   const inOrder = [...some].sort((a, b) => a.attempt - b.attempt);
   const [first, last] = [inOrder[0]!, inOrder.at(-1)!];
   return {
@@ -52,8 +52,8 @@ function executionOf(some: readonly Attempt[]): Execution {
  * The newest page read again, before what further pages brought. Where the two do not meet something lies
  * between them that nobody read, so that the older part counts no more: null.
  */
-export function joined(newest: readonly Attempt[], known: readonly Attempt[]): Attempt[] | null {
-  const keyOf = ({ logicalOperationId, attempt }: Attempt) => `${logicalOperationId} ${attempt}`;
+export function mergeAttempts(newest: readonly ExecutionAttempt[], known: readonly ExecutionAttempt[]): ExecutionAttempt[] | null {
+  const keyOf = ({ logicalOperationId, attempt }: ExecutionAttempt) => `${logicalOperationId} ${attempt}`;
   const read = new Set(newest.map(keyOf));
   const older = known.filter((attempt) => !read.has(keyOf(attempt)));
   return older.length === known.length && known.length > 0 ? null : [...newest, ...older];
@@ -62,7 +62,7 @@ export function joined(newest: readonly Attempt[], known: readonly Attempt[]): A
 const SECOND_MS = 1_000;
 
 /** `340 ms`, `2.4 s`, `75 s`; `""` while it is under way. */
-export function durationWords(ms: number | null): string {
+export function durationText(ms: number | null): string {
   if (ms === null) return '';
   if (ms < SECOND_MS) return `${ms} ms`;
   return ms < 10 * SECOND_MS ? `${(ms / SECOND_MS).toFixed(1)} s` : `${Math.round(ms / SECOND_MS)} s`;

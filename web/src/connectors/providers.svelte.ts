@@ -1,8 +1,8 @@
 /** The provider instances with their services; for the owner. */
 
-import { onceMore } from '../events/again';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { connectors } from './calls';
+import { connectorsApi } from './connectors-api';
 import type { Provider, Toolkit } from './types';
 
 class Providers {
@@ -23,16 +23,16 @@ class Providers {
     return this.toolkit(id, slug)?.displayName ?? slug;
   }
 
-  load = onceMore(async () => {
+  load = coalesced(async () => {
     try {
-      this.list = (await connectors.providers.list()).body.providers;
+      this.list = (await connectorsApi.providers.list()).body.providers;
       this.error = null;
     } catch (error) {
       this.error = error;
     }
   });
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if ((this.list || this.error) && type === 'connector_provider_changed') void this.load();
   };
 

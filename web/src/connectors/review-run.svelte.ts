@@ -1,18 +1,18 @@
 /** One review from its opening to its end: the list, the choice, and what became of it. */
 
 import { ApiError } from '../errors/error';
-import { connectors } from './calls';
+import { connectorsApi } from './connectors-api';
 import { connections } from './connections.svelte';
-import { carriedOver, choiceOf, differences, outdated, selectionOf, set, type Choice } from './review';
+import { carriedOver, choiceOf, differences, outdatedCount, selectionOf, withSelection, type Choice } from './review-choice';
 import type { Review } from './types';
 
 /** What has to be said above the list. */
-export type Notice = { kind: 'changed' | 'expired'; lost: number };
+export type ReviewNotice = { kind: 'changed' | 'expired'; lost: number };
 
 export class ReviewRun {
   review = $state.raw<Review | null>(null);
   choice = $state.raw<Choice>(new Map());
-  notice = $state.raw<Notice | null>(null);
+  notice = $state.raw<ReviewNotice | null>(null);
   busy = $state(false);
   error = $state<unknown>(null);
   /** True where its time is over and nothing can be applied any more. */
@@ -22,14 +22,14 @@ export class ReviewRun {
   #granted: Choice = new Map();
 
   changes = $derived(this.review ? differences(this.#granted, this.choice) : 0);
-  outdated = $derived(this.review ? outdated(this.review) : 0);
+  outdated = $derived(this.review ? outdatedCount(this.review) : 0);
 
   constructor(connectionId: string) {
     this.#connectionId = connectionId;
   }
 
   /** Opens one, or opens it anew; what was chosen before is kept where it is still the same. */
-  open = async (why: Notice['kind'] | null = null): Promise<void> => {
+  open = async (why: ReviewNotice['kind'] | null = null): Promise<void> => {
     if (this.busy) return;
     this.busy = true;
     this.error = null;
@@ -43,7 +43,7 @@ export class ReviewRun {
   };
 
   give = (who: string, ids: readonly string[], on: boolean): void => {
-    this.choice = set(this.choice, who, ids, on);
+    this.choice = withSelection(this.choice, who, ids, on);
   };
 
   expire = (): void => {
@@ -56,7 +56,7 @@ export class ReviewRun {
     this.busy = true;
     this.error = null;
     try {
-      await connectors.reviews.apply(this.review.reviewId, selectionOf(this.choice));
+      await connectorsApi.reviews.apply(this.review.reviewId, selectionOf(this.choice));
       void connections.load();
       return true;
     } catch (error) {
@@ -67,8 +67,8 @@ export class ReviewRun {
     }
   };
 
-  async #open(why: Notice['kind'] | null): Promise<void> {
-    const next = await connectors.reviews.open(this.#connectionId);
+  async #open(why: ReviewNotice['kind'] | null): Promise<void> {
+    const next = await connectorsApi.reviews.open(this.#connectionId);
     const before = this.review;
     const { choice, lost } = before ? carriedOver(this.choice, next) : { choice: choiceOf(next), lost: 0 };
     this.#granted = choiceOf(next);

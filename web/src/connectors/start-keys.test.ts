@@ -10,7 +10,7 @@ function keys() {
   return new StartKeys(() => `key ${++made}`);
 }
 
-test('a wish keeps its key until it was answered', async () => {
+test('a request keeps its key until it was answered', async () => {
   const all = keys();
   const used: string[] = [];
   const lose = (key: string): Promise<string> => (used.push(key), Promise.reject(LOST));
@@ -21,7 +21,7 @@ test('a wish keeps its key until it was answered', async () => {
   expect(used).toEqual(['key 1', 'key 1', 'key 2']);
 });
 
-test('another wish has another key, and a refusal ends one', async () => {
+test('another request has another key, and a refusal ends one', async () => {
   const all = keys();
   const used: string[] = [];
   const lose = (key: string): Promise<string> => (used.push(key), Promise.reject(LOST));

@@ -1,8 +1,8 @@
 /** The keys by which a repeated start is known. Pure. */
 
 /**
- * One key for one wish until an answer came: whoever presses again after a lost answer gets the flow
- * that was begun, and another wish never travels under the key of the first.
+ * One key for one request until an answer came: whoever presses again after a lost answer gets the flow
+ * that was begun, and another request never travels under the key of the first.
  */
 export class StartKeys {
   #keys = new Map<string, string>();
@@ -12,9 +12,9 @@ export class StartKeys {
     this.#make = make;
   }
 
-  /** Asks under the key of `wish`, which is forgotten once the server answered, whatever it said. */
-  async with<Answer>(wish: unknown, ask: (key: string) => Promise<Answer>, answered: (error: unknown) => boolean): Promise<Answer> {
-    const name = JSON.stringify(wish);
+  /** Asks under the key of `request`, which is forgotten once the server answered, whatever it said. */
+  async with<Answer>(request: unknown, ask: (key: string) => Promise<Answer>, answered: (error: unknown) => boolean): Promise<Answer> {
+    const name = JSON.stringify(request);
     const key = this.#keys.get(name) ?? this.#make();
     this.#keys.set(name, key);
     try {

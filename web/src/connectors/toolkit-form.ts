@@ -1,6 +1,6 @@
 /** The form that makes a toolkit, and what it sends. Pure. */
 
-import type { AccountProbe, Auth, AuthKind, Classification, NewProviderType, Overrides, PutToolkit, Toolkit } from './types';
+import type { AccountProbe, ToolkitAuth, AuthKind, Classification, NewProviderType, Overrides, PutToolkit, Toolkit } from './types';
 
 /** Source: contract 5.1. */
 const SLUG = /^[a-z0-9][a-z0-9-]{0,63}$/;
@@ -155,7 +155,7 @@ function openapiSource(form: ToolkitForm): Read<Pick<PutToolkit, 'document' | 'd
 const mcpSource = ({ url }: ToolkitForm): Read<Pick<PutToolkit, 'url'>> =>
   url.trim() === '' ? wrong('url', 'Name the address of the MCP server.') : { ok: true, value: { url: url.trim() } };
 
-function authOf(form: ToolkitForm, isMcp: boolean): Read<Auth> {
+function authOf(form: ToolkitForm, isMcp: boolean): Read<ToolkitAuth> {
   if (form.authKind === 'none') return { ok: true, value: { kind: 'none' } };
   if (form.authKind === 'api-key') {
     if (form.keyName.trim() === '') return wrong('keyName', 'Name the header or parameter.');

@@ -8,7 +8,7 @@ export type ProviderType = Schemas['ProviderType'];
 /** What can be made; the scripted one is there from the start. */
 export type NewProviderType = Schemas['NewProviderType'];
 
-export type Auth = Schemas['ToolkitAuth'];
+export type ToolkitAuth = Schemas['ToolkitAuth'];
 export type AuthKind = Schemas['ConnectorAuthKind'];
 export type Classification = Schemas['OperationClassification'];
 export type AccountProbe = Schemas['ToolkitAccount'];
@@ -22,9 +22,9 @@ export type Provider = Schemas['ProviderInstance'];
 export type CatalogService = Schemas['CatalogService'];
 export type CatalogPage = Schemas['Catalog'];
 
-export type Flow = Schemas['AuthFlow'];
-export type FlowState = Schemas['AuthFlowState'];
-export type FlowStep = Schemas['AuthFlowStep'];
+export type AuthFlow = Schemas['AuthFlow'];
+export type AuthFlowState = Schemas['AuthFlowState'];
+export type AuthFlowStep = Schemas['AuthFlowStep'];
 export type StartConnection = Omit<Schemas['Connect'], 'idempotencyKey'>;
 
 export type Connection = Schemas['ConnectorConnection'];
@@ -33,12 +33,12 @@ export type ReadinessState = Schemas['ConnectorReadinessState'];
 export type SessionConnection = Schemas['SessionConnection'];
 
 /** An operation as it is listed in a review; `id` is what is granted. */
-export type Revision = Schemas['OperationRevision'];
+export type OperationRevision = Schemas['OperationRevision'];
 export type AgentGrants = Schemas['ConnectorGrant'];
 export type Review = Schemas['ConnectorReview'];
-export type Selection = { grants: AgentGrants[]; everyAgent: string[] };
+export type GrantSelection = { grants: AgentGrants[]; everyAgent: string[] };
 
-export type Surface = Schemas['ExecutionSurface'];
+export type ExecutionSurface = Schemas['ExecutionSurface'];
 export type AttemptStatus = Schemas['ExecutionStatus'];
 /** One sending of an execution; without a status it is under way. */
-export type Attempt = Schemas['ConnectorAttempt'];
+export type ExecutionAttempt = Schemas['ConnectorAttempt'];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Author } from '../api/types';
-import { candidatesFor, complete, unreached, writingAt } from './mention';
+import { candidatesFor, completeMention, unreachedMentions, mentionFragmentAt } from './mention';
 
 const author = (id: string, displayName: string, handle: string): Author => ({
   id,
@@ -19,16 +19,16 @@ const everyone = [grace, alan, ada];
 const members = (id: string) => id !== '2';
 
 test('a mention is written after a blank or at the start, not inside a word', () => {
-  expect(writingAt('hi @ad', 6)).toEqual({ start: 3, query: 'ad' });
-  expect(writingAt('@', 1)).toEqual({ start: 0, query: '' });
-  expect(writingAt('mail ada@ex', 11)).toBeNull();
-  expect(writingAt('hi @ada and', 11)).toBeNull();
+  expect(mentionFragmentAt('hi @ad', 6)).toEqual({ start: 3, query: 'ad' });
+  expect(mentionFragmentAt('@', 1)).toEqual({ start: 0, query: '' });
+  expect(mentionFragmentAt('mail ada@ex', 11)).toBeNull();
+  expect(mentionFragmentAt('hi @ada and', 11)).toBeNull();
 });
 
 test('code has no mentions', () => {
-  expect(writingAt('run `x @ad', 10)).toBeNull();
-  expect(writingAt('```\n@ad', 7)).toBeNull();
-  expect(writingAt('`x` @ad', 7)).toEqual({ start: 4, query: 'ad' });
+  expect(mentionFragmentAt('run `x @ad', 10)).toBeNull();
+  expect(mentionFragmentAt('```\n@ad', 7)).toBeNull();
+  expect(mentionFragmentAt('`x` @ad', 7)).toEqual({ start: 4, query: 'ad' });
 });
 
 test('members with a handle come first, the others say why they are not reached', () => {
@@ -46,11 +46,11 @@ test('names and handles are both searched', () => {
 });
 
 test('completing replaces what was typed and leaves one blank', () => {
-  expect(complete('hi @ad', { start: 3, query: 'ad' }, 6, 'ada')).toEqual({ text: 'hi @ada ', caret: 8 });
-  expect(complete('hi @ad there', { start: 3, query: 'ad' }, 6, 'ada').text).toBe('hi @ada there');
+  expect(completeMention('hi @ad', { start: 3, query: 'ad' }, 6, 'ada')).toEqual({ text: 'hi @ada ', caret: 8 });
+  expect(completeMention('hi @ad there', { start: 3, query: 'ad' }, 6, 'ada').text).toBe('hi @ada there');
 });
 
 test('a handle of someone outside the room is noticed, with or without a full stop', () => {
-  expect(unreached('ask @alan.t. please', everyone, members)).toEqual([alan]);
-  expect(unreached('ask @ada and `@alan.t`', everyone, members)).toEqual([]);
+  expect(unreachedMentions('ask @alan.t. please', everyone, members)).toEqual([alan]);
+  expect(unreachedMentions('ask @ada and `@alan.t`', everyone, members)).toEqual([]);
 });

@@ -3,7 +3,7 @@
 import type { Author } from '../api/types';
 
 /** The mention being written at the caret: where its `@` stands and what follows it. */
-export type Writing = { start: number; query: string };
+export type MentionFragment = { start: number; query: string };
 
 export type Candidate = {
   author: Author;
@@ -15,7 +15,7 @@ export type Candidate = {
 const NAME = /^[A-Za-z0-9._-]*$/;
 
 /** The half-written mention before `caret`, or null. An `@` inside a word (an e-mail address) is none. */
-export function writingAt(text: string, caret: number): Writing | null {
+export function mentionFragmentAt(text: string, caret: number): MentionFragment | null {
   const start = text.lastIndexOf('@', caret - 1);
   if (start === -1 || (start > 0 && /[\p{L}\p{N}_.@-]/u.test(text[start - 1] ?? ''))) return null;
   const query = text.slice(start + 1, caret);
@@ -66,14 +66,14 @@ function warningFor(author: Author, member: boolean): string {
 }
 
 /** The text with the half-written mention replaced, and where the caret goes. */
-export function complete(text: string, writing: Writing, caret: number, handle: string): { text: string; caret: number } {
+export function completeMention(text: string, writing: MentionFragment, caret: number, handle: string): { text: string; caret: number } {
   const after = text.slice(caret);
   const inserted = `@${handle}${/^\s/.test(after) ? '' : ' '}`;
   return { text: text.slice(0, writing.start) + inserted + after, caret: writing.start + handle.length + 2 };
 }
 
 /** Authors whose handle is written in the text although they are not members: their name stays plain text. */
-export function unreached(text: string, authors: readonly Author[], isMember: (authorId: string) => boolean): Author[] {
+export function unreachedMentions(text: string, authors: readonly Author[], isMember: (authorId: string) => boolean): Author[] {
   const names = new Set(
     [...text.matchAll(/(?<![\p{L}\p{N}_.@-])@([A-Za-z0-9][A-Za-z0-9._-]*)/gu)]
       .filter((match) => !insideCode(text, match.index))

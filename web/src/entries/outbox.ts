@@ -3,9 +3,9 @@
  * Each has a key that makes a repeat harmless: the server posts one entry per key.
  */
 
-import { keep, kept } from '../ui/storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
-export type Outgoing = {
+export type UnsentPost = {
   key: string;
   text: string;
   /** The entry it answers in a thread; null in the room itself. */
@@ -23,29 +23,29 @@ const UNANSWERED_MS = 60_000;
 const keyOf = (roomId: string) => `guildhall.outbox.${roomId}`;
 
 /** What an earlier page left: its answers never came, so each waits for a person's "Send again". */
-export function leftover(roomId: string, now: number): Outgoing[] {
+export function unansweredPosts(roomId: string, now: number): UnsentPost[] {
   return read(roomId)
     .filter((item) => item.state === 'failed' || now - Date.parse(item.at) > UNANSWERED_MS || item.tab === tabId())
     .map(({ key, text, threadRootEntryId, attachmentIds, at }) => ({ key, text, threadRootEntryId, attachmentIds, at, state: 'failed' }));
 }
 
-export function remember(roomId: string, item: Outgoing): void {
+export function saveUnsent(roomId: string, item: UnsentPost): void {
   const others = read(roomId).filter(({ key }) => key !== item.key);
   write(roomId, [...others, { ...item, tab: tabId() }]);
 }
 
-export function forget(roomId: string, key: string): void {
+export function removeUnsent(roomId: string, key: string): void {
   write(
     roomId,
     read(roomId).filter((item) => item.key !== key),
   );
 }
 
-type Stored = Outgoing & { tab: string };
+type Stored = UnsentPost & { tab: string };
 
 function read(roomId: string): Stored[] {
   try {
-    const stored = JSON.parse(kept(keyOf(roomId)) || '[]') as Stored[];
+    const stored = JSON.parse(storedValue(keyOf(roomId)) || '[]') as Stored[];
     return stored.map((item) => ({ ...item, threadRootEntryId: item.threadRootEntryId ?? null, attachmentIds: item.attachmentIds ?? [] }));
   } catch {
     return [];
@@ -53,7 +53,7 @@ function read(roomId: string): Stored[] {
 }
 
 function write(roomId: string, items: Stored[]): void {
-  keep(keyOf(roomId), items.length === 0 ? '' : JSON.stringify(items));
+  storeValue(keyOf(roomId), items.length === 0 ? '' : JSON.stringify(items));
 }
 
 /** The same for one tab over its reloads. */
@@ -61,7 +61,7 @@ function tabId(): string {
   try {
     const known = sessionStorage.getItem('guildhall.tab');
     if (known) return known;
-    const made = newKey();
+    const made = newIdempotencyKey();
     sessionStorage.setItem('guildhall.tab', made);
     return made;
   } catch {
@@ -70,7 +70,7 @@ function tabId(): string {
 }
 
 /** 128 random bits as hex; unlike `crypto.randomUUID` also on plain http off loopback. */
-export function newKey(): string {
+export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

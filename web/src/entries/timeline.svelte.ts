@@ -5,20 +5,20 @@ import type { Entry } from '../api/types';
 import { authors } from '../authors/authors.svelte';
 import { asApiError, type ApiError } from '../errors/error';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { ReadAt, withAnswer } from './changes';
-import { forget, leftover, newKey, remember, type Outgoing } from './outbox';
-import { emptyWindow, firstSeq, lastSeq, PAGE, withEntry, withNewer, withOlder, type EntryWindow } from './window';
+import { readAndApply } from '../events/read-and-apply';
+import { ReadPositions, withReply } from './apply-events';
+import { removeUnsent, unansweredPosts, newIdempotencyKey, saveUnsent, type UnsentPost } from './outbox';
+import { emptyWindow, firstSeq, lastSeq, PAGE, withEntry, withNewer, withOlder, type EntryWindow } from './entry-window';
 
-export type Pending = Outgoing & { error: ApiError | null };
+export type PendingPost = UnsentPost & { error: ApiError | null };
 
 /** What one sends: a text, files, or both, into the room or into a thread of it. */
-export type Sending = Pick<Outgoing, 'text' | 'threadRootEntryId' | 'attachmentIds'>;
+export type NewPost = Pick<UnsentPost, 'text' | 'threadRootEntryId' | 'attachmentIds'>;
 
 export class Timeline {
   readonly roomId: string;
   window = $state.raw<EntryWindow>(emptyWindow);
-  pending = $state.raw<Pending[]>([]);
+  pending = $state.raw<PendingPost[]>([]);
   loaded = $state(false);
   loading = $state<'' | 'older' | 'newer' | 'all'>('');
   error = $state<unknown>(null);
@@ -31,12 +31,12 @@ export class Timeline {
   /** Roots that replies of the window name and that lie outside it. */
   roots = $state.raw<ReadonlyMap<string, Entry>>(new Map());
 
-  #readAt = new ReadAt();
-  #rootsAt = new ReadAt();
+  #readAt = new ReadPositions();
+  #rootsAt = new ReadPositions();
 
   constructor(roomId: string) {
     this.roomId = roomId;
-    this.pending = leftover(roomId, Date.now()).map((item) => ({ ...item, error: null }));
+    this.pending = unansweredPosts(roomId, Date.now()).map((item) => ({ ...item, error: null }));
   }
 
   /** Reads the newest page. */
@@ -68,7 +68,7 @@ export class Timeline {
     });
   }
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (!this.loaded) return;
     const entries = this.#readAt.after(this.window.entries, event);
     if (entries !== this.window.entries) this.window = { ...this.window, entries };
@@ -85,7 +85,7 @@ export class Timeline {
 
   /** Takes in what a route answered for one entry, before its event comes. */
   put(entryId: string, change: Partial<Entry>): void {
-    this.window = { ...this.window, entries: withAnswer(this.window.entries, entryId, change) };
+    this.window = { ...this.window, entries: withReply(this.window.entries, entryId, change) };
   }
 
   /** A held entry, or a root that a held reply names. */
@@ -94,20 +94,20 @@ export class Timeline {
   }
 
   /** Shows the text as "sending" at once and posts it; a failure keeps it, with its key, for another try. */
-  async send(sending: Sending): Promise<void> {
-    await this.#post({ key: newKey(), ...sending, at: new Date().toISOString(), state: 'sending', error: null });
+  async send(sending: NewPost): Promise<void> {
+    await this.#post({ key: newIdempotencyKey(), ...sending, at: new Date().toISOString(), state: 'sending', error: null });
   }
 
-  async resend(pending: Pending): Promise<void> {
+  async resend(pending: PendingPost): Promise<void> {
     await this.#post({ ...pending, state: 'sending', error: null });
   }
 
   discard(key: string): void {
     this.pending = this.pending.filter((item) => item.key !== key);
-    forget(this.roomId, key);
+    removeUnsent(this.roomId, key);
   }
 
-  async #post(item: Pending): Promise<void> {
+  async #post(item: PendingPost): Promise<void> {
     this.#put(item);
     try {
       const { text, threadRootEntryId, attachmentIds } = item;
@@ -122,9 +122,9 @@ export class Timeline {
     }
   }
 
-  #put(item: Pending): void {
+  #put(item: PendingPost): void {
     const { error: _, ...outgoing } = item;
-    remember(this.roomId, outgoing);
+    saveUnsent(this.roomId, outgoing);
     const known = this.pending.some(({ key }) => key === item.key);
     this.pending = known
       ? this.pending.map((other) => (other.key === item.key ? item : other))
@@ -150,7 +150,7 @@ export class Timeline {
       ({ text, threadRootEntryId, attachmentIds }) =>
         text === entry.text && threadRootEntryId === entry.threadRootEntryId && attachmentIds.join() === files,
     );
-    const unanswered = ({ state, error, at }: Pending) =>
+    const unanswered = ({ state, error, at }: PendingPost) =>
       state === 'failed' && (error === null || error.status === 0) && Date.parse(at) <= Date.parse(entry.createdAt);
     const match = (isLive ? same.find((item) => item.state === 'sending') : undefined) ?? same.find(unanswered);
     if (match) this.discard(match.key);
@@ -189,14 +189,14 @@ export class Timeline {
     query: { before?: number; after?: number; limit: number },
     take: (entries: Entry[], hasMore: boolean, seq: number) => void,
   ): Promise<void> {
-    await readAndFold(
+    await readAndApply(
       () => api.entries.page(this.roomId, query),
       ({ entries, threadRoots, hasMore }, seq) => {
         this.#rootsAt.note(threadRoots, seq);
         this.roots = new Map([...this.roots, ...threadRoots.map((root) => [root.id, root] as const)]);
         take(entries, hasMore, seq);
       },
-      (event) => this.fold(event),
+      (event) => this.applyEvent(event),
     );
   }
 

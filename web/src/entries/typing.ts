@@ -4,7 +4,7 @@ import { api } from '../api/client';
 
 const EVERY_MS = 5_000;
 
-export class TypingSign {
+export class TypingSignal {
   #roomId: string;
   #told = 0;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { frameFromMessage, SseParser } from './frames';
-import { retryDelayMs } from './lifeline';
+import { retryDelayMs } from './reconnecting-stream';
 
 const EVENT = { seq: 7, scope: 'hall', type: 'author_updated', at: 't', actorId: null, data: {} };
 

@@ -5,8 +5,8 @@
  */
 
 import type { Frame, HallEvent, Signal } from './frames';
-import { Lifeline } from './lifeline';
-import { openSocket, openSse } from './line';
+import { ReconnectingStream } from './reconnecting-stream';
+import { openSocket, openSse } from './event-connection';
 
 type Word =
   | { kind: 'hello' }
@@ -33,7 +33,7 @@ class Stream {
   #early: Word[] | null = [];
   #recent: HallEvent[] = [];
   #recentFrom = 0;
-  #line: Lifeline | null = null;
+  #line: ReconnectingStream | null = null;
   #lostTimer: ReturnType<typeof setTimeout> | undefined;
   #events = new Set<(event: HallEvent) => void>();
   #signals = new Set<(signal: Signal) => void>();
@@ -98,7 +98,7 @@ class Stream {
   #lead(open: typeof openSse, logId: string): void {
     this.leads = true;
     this.#expectLine();
-    this.#line = new Lifeline(open, this.seq, logId, {
+    this.#line = new ReconnectingStream(open, this.seq, logId, {
       frame: (prev, frame) => this.#tell({ kind: 'frame', prev, frame }),
       up: () => {
         clearTimeout(this.#lostTimer);

@@ -4,12 +4,12 @@ import { session } from '../accounts/session.svelte';
 import { api } from '../api/client';
 import { files } from '../api/files';
 import type { CanvasDocument, DocumentSave, FileContent } from '../api/types';
-import { merged } from '../canvas/diff';
-import type { CanvasPlace } from '../canvas/place';
-import { linesOf, ticked } from '../canvas/tasks';
+import { merge } from '../canvas/text-diff';
+import type { CanvasOwner } from '../canvas/canvas-owner';
+import { linesOf, withCheckbox } from '../canvas/task-checkboxes';
 import { asApiError, type ApiError } from '../errors/error';
-import { draftOf, dropDraft, keepDraft, type Base } from './drafts';
-import { joined } from './paths';
+import { draftOf, dropDraft, keepDraft, type DraftBase } from './file-drafts';
+import { joinPath } from './paths';
 import { newUuid } from './uuid';
 
 /** After a failed network a save is tried again this often. */
@@ -18,10 +18,10 @@ const RETRY_MS = 3_000;
 const PAUSE_MS = 300;
 
 /** What a refused save says the file holds now; null content when it is no text any more, or too large. */
-export type Theirs = { content: string | null; hash: string; identity: string };
+export type ConflictingFile = { content: string | null; hash: string; identity: string };
 
 /** A file that stands on a canvas is saved as that document, so that its readers hear of it. */
-export type OnCanvas = { place: CanvasPlace; document: () => CanvasDocument; put: (document: CanvasDocument) => void };
+export type CanvasBinding = { place: CanvasOwner; document: () => CanvasDocument; put: (document: CanvasDocument) => void };
 
 /** Answers that say: this is not the file you opened. */
 const REPLACED = ['FILE_IDENTITY_CHANGED', 'DOCUMENT_FILE_MISMATCH', 'DOCUMENT_INCARNATION_CHANGED'];
@@ -35,7 +35,7 @@ export class FileEditing {
   real = $state('');
 
   /** Null until it was read. */
-  base = $state.raw<Base | null>(null);
+  base = $state.raw<DraftBase | null>(null);
   size = $state(0);
   mtime = $state('');
   writable = $state(false);
@@ -59,7 +59,7 @@ export class FileEditing {
   /** Why it was not saved, where no card says so. */
   refusal = $state.raw<ApiError | null>(null);
   /** The file as it is now, when somebody wrote it after it was opened. */
-  theirs = $state.raw<Theirs | null>(null);
+  theirs = $state.raw<ConflictingFile | null>(null);
   /** Another file took its place. */
   replaced = $state(false);
   /** The file changed while nothing was being saved. */
@@ -69,7 +69,7 @@ export class FileEditing {
   /** Places a merge could not decide. */
   undecided = $state(0);
 
-  #canvas: OnCanvas | null;
+  #canvas: CanvasBinding | null;
   #read: (() => string) | null = null;
   #pause: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -78,10 +78,10 @@ export class FileEditing {
   #draft = '';
   #ended = false;
 
-  constructor(cwd: string, path: string, canvas: OnCanvas | null = null) {
+  constructor(cwd: string, path: string, canvas: CanvasBinding | null = null) {
     this.cwd = cwd;
     this.path = path;
-    this.whole = this.real = joined(cwd, path);
+    this.whole = this.real = joinPath(cwd, path);
     this.#canvas = canvas;
   }
 
@@ -186,7 +186,7 @@ export class FileEditing {
     if (!base || this.saving || this.theirs || this.replaced || this.#ended) return;
     const wasDirty = this.dirty;
     if (wasDirty || this.#asBound()) {
-      this.#rest(base, ticked(text, line, checked));
+      this.#rest(base, withCheckbox(text, line, checked));
       // As its document, so that its readers hear of it.
       if (!wasDirty) await this.save();
       return;
@@ -225,7 +225,7 @@ export class FileEditing {
     this.flush();
     const { theirs, base } = this;
     if (!theirs || theirs.content === null || !base) return;
-    const both = merged(base.content, this.text, theirs.content);
+    const both = merge(base.content, this.text, theirs.content);
     this.#putAside();
     this.#rest({ ...theirs, content: theirs.content }, both.text);
     this.undecided = both.conflicts;
@@ -308,7 +308,7 @@ export class FileEditing {
     return document?.incarnation ? document : null;
   }
 
-  async #reread(): Promise<Base> {
+  async #reread(): Promise<DraftBase> {
     const document = this.#asBound();
     if (this.#canvas && document) {
       const { document: now, content, hash, identity } = await api.canvas.reload(this.#canvas.place, document.id);
@@ -344,7 +344,7 @@ export class FileEditing {
     this.writable = writable;
   }
 
-  #rest(base: Base, text: string): void {
+  #rest(base: DraftBase, text: string): void {
     this.#read = null;
     clearTimeout(this.#pause);
     this.base = base;
@@ -380,5 +380,5 @@ export class FileEditing {
   }
 }
 
-const baseOf = ({ content, hash, identity }: FileContent): Base => ({ content, hash, identity });
-const theirsOf = ({ content, hash, identity }: FileContent): Theirs => ({ content, hash, identity });
+const baseOf = ({ content, hash, identity }: FileContent): DraftBase => ({ content, hash, identity });
+const theirsOf = ({ content, hash, identity }: FileContent): ConflictingFile => ({ content, hash, identity });

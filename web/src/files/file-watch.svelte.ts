@@ -2,7 +2,7 @@
 
 import { files } from '../api/files';
 import { asApiError, type ApiError } from '../errors/error';
-import { folderOf, nameOf } from './paths';
+import { folderOf, fileNameOf } from './paths';
 
 /** What was first seen of a file in this window, by path: a view that is made anew goes on from there. */
 const seen = new Map<string, string>();
@@ -21,7 +21,7 @@ export class FileWatch {
 
   look = async (): Promise<void> => {
     try {
-      const { body } = await files.content(folderOf(this.path), nameOf(this.path));
+      const { body } = await files.content(folderOf(this.path), fileNameOf(this.path));
       if (this.#closed) return;
       if (!seen.has(this.path)) seen.set(this.path, body.content);
       this.first = seen.get(this.path) ?? body.content;

@@ -4,13 +4,13 @@ import { SvelteMap } from 'svelte/reactivity';
 import { stream } from '../events/stream.svelte';
 
 /** What a file held after a save, and who saved it. */
-export type Save = { hash: string; by: string };
+export type FileSave = { hash: string; by: string };
 
 /** Files that are remembered; the one saved longest ago goes first. */
 const KEPT_MAX = 500;
 
 class Saves {
-  #last = new SvelteMap<string, Save>();
+  #last = new SvelteMap<string, FileSave>();
 
   constructor() {
     stream.onEvent(({ type, data }) => {
@@ -19,11 +19,11 @@ class Saves {
   }
 
   /** The last save of the file at this whole path, without links. */
-  of(path: string): Save | undefined {
+  of(path: string): FileSave | undefined {
     return this.#last.get(path);
   }
 
-  note(path: string, save: Save): void {
+  note(path: string, save: FileSave): void {
     this.#last.delete(path);
     this.#last.set(path, save);
     const oldest = this.#last.keys().next().value;

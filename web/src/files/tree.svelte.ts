@@ -3,27 +3,27 @@
 import { SvelteMap, SvelteSet } from 'svelte/reactivity';
 import { files } from '../api/files';
 import type { TreeEntry } from '../api/types';
-import { keep, kept } from '../ui/storage';
-import { rowsOf, type Branch } from './tree';
+import { storeValue, storedValue } from '../ui/browser-storage';
+import { treeRows, type TreeBranch } from './tree-rows';
 
 const HIDDEN = 'guildhall.files-hidden';
 
 export class FileTree {
   readonly cwd: string;
-  showHidden = $state(kept(HIDDEN) === 'shown');
+  showHidden = $state(storedValue(HIDDEN) === 'shown');
 
   /** By path below `cwd`; `""` is `cwd` itself. */
-  #read = new SvelteMap<string, Branch>();
+  #read = new SvelteMap<string, TreeBranch>();
   #open = new SvelteSet<string>(['']);
 
-  rows = $derived(rowsOf(this.#read, this.#open));
+  rows = $derived(treeRows(this.#read, this.#open));
 
   constructor(cwd: string) {
     this.cwd = cwd;
   }
 
   /** The top folder's own state. */
-  get top(): Branch | undefined {
+  get top(): TreeBranch | undefined {
     return this.#read.get('');
   }
 
@@ -47,7 +47,7 @@ export class FileTree {
 
   setHidden(shown: boolean): void {
     this.showHidden = shown;
-    keep(HIDDEN, shown ? 'shown' : '');
+    storeValue(HIDDEN, shown ? 'shown' : '');
     for (const path of [...this.#read.keys()]) if (!this.#open.has(path)) this.#read.delete(path);
     this.reload();
   }

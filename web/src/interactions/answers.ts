@@ -1,11 +1,11 @@
 /** A question form's values on their way from its fields to the server, and as they are shown afterwards. Pure. */
 
-import type { Answers, Question } from '../api/types';
+import type { FormAnswers, Question } from '../api/types';
 
-export type Values = Record<string, string | string[]>;
+export type FormValues = Record<string, string | string[]>;
 
 /** What stands in the fields at first: the agent's own defaults, and nothing chosen where it gave none. */
-export function firstValues(questions: readonly Question[]): Values {
+export function initialValues(questions: readonly Question[]): FormValues {
   return Object.fromEntries(questions.map((question) => [question.id, firstValue(question)]));
 }
 
@@ -15,7 +15,7 @@ function firstValue({ type, default: given }: Question): string | string[] {
 }
 
 /** Ids of questions that must be answered and are not, or hold no number where one belongs. */
-export function missing(questions: readonly Question[], values: Values): string[] {
+export function missingAnswers(questions: readonly Question[], values: FormValues): string[] {
   return questions
     .filter(({ id, type, required }) => {
       const value = values[id] ?? '';
@@ -27,7 +27,7 @@ export function missing(questions: readonly Question[], values: Values): string[
 }
 
 /** What is sent: only what was answered. A link is opened, not answered. */
-export function answersOf(questions: readonly Question[], values: Values): Answers {
+export function toAnswers(questions: readonly Question[], values: FormValues): FormAnswers {
   const given = questions.flatMap(({ id, type }): [string, string | string[]][] => {
     const value = values[id] ?? '';
     return type === 'link' || value.length === 0 ? [] : [[id, value]];
@@ -36,7 +36,7 @@ export function answersOf(questions: readonly Question[], values: Values): Answe
 }
 
 /** What was answered, in the words of the form; a question that was left open is not among it. */
-export function answersShown(questions: readonly Question[], answers: Record<string, unknown>): { id: string; title: string; answers: string[] }[] {
+export function answerTexts(questions: readonly Question[], answers: Record<string, unknown>): { id: string; title: string; answers: string[] }[] {
   return questions.flatMap(({ id, type, title, options }) => {
     const given = answers[id];
     if (given === undefined) return [];

@@ -1,46 +1,46 @@
 import { expect, test } from 'vitest';
-import { after, appeared, ARM_MS, deedOf, isChoosing, isOver, isWriting, keyPressFrom, letterFrom, pressFrom, QUIET_MS, type Arming, type Happening } from './arming';
+import { nextArming, initialArming, ARM_MS, actionOfKey, isChoosing, isReached, isWriting, keyPressAllowedAt, letterAllowedAt, pressAllowedAt, QUIET_MS, type ArmingState, type ArmingEvent } from './arming';
 
 const NEVER = -Infinity;
-const chosen = (now: number): Arming => after(appeared(0, 0), 'chosen', now);
+const chosen = (now: number): ArmingState => nextArming(initialArming(0, 0), 'chosen', now);
 
 test('without a look at the window nothing counts, however long one waits', () => {
-  const hidden = after(chosen(0), 'hidden', 10);
-  expect([pressFrom(hidden), keyPressFrom(hidden, NEVER), letterFrom(hidden, NEVER)]).toEqual([null, null, null]);
-  expect(isOver(null, 1e9)).toBe(false);
+  const hidden = nextArming(chosen(0), 'hidden', 10);
+  expect([pressAllowedAt(hidden), keyPressAllowedAt(hidden, NEVER), letterAllowedAt(hidden, NEVER)]).toEqual([null, null, null]);
+  expect(isReached(null, 1e9)).toBe(false);
 });
 
 test('a press is dead for a moment after the card appeared, changed, moved, and the window was shown', () => {
   for (const happening of ['changed', 'moved', 'shown'] as const) {
-    const from = pressFrom(after(appeared(0, 0), happening, 1_000));
+    const from = pressAllowedAt(nextArming(initialArming(0, 0), happening, 1_000));
     expect(from).toBe(1_000 + ARM_MS);
-    expect(isOver(from, 1_000 + ARM_MS - 1)).toBe(false);
-    expect(isOver(from, 1_000 + ARM_MS)).toBe(true);
+    expect(isReached(from, 1_000 + ARM_MS - 1)).toBe(false);
+    expect(isReached(from, 1_000 + ARM_MS)).toBe(true);
   }
-  expect(pressFrom(appeared(1_000, 0))).toBe(1_000 + ARM_MS);
+  expect(pressAllowedAt(initialArming(1_000, 0))).toBe(1_000 + ARM_MS);
   // It needs no focus: the first press decides.
-  expect(pressFrom(after(appeared(0, 0), 'focused', 1_000))).toBe(ARM_MS);
+  expect(pressAllowedAt(nextArming(initialArming(0, 0), 'focused', 1_000))).toBe(ARM_MS);
 });
 
 test('a letter counts only on a card that was chosen, and that is over when the focus leaves it', () => {
-  expect(letterFrom(appeared(0, 0), NEVER)).toBeNull();
-  expect(letterFrom(after(appeared(0, 0), 'focused', 0), NEVER)).toBeNull();
-  expect(letterFrom(chosen(1_000), NEVER)).toBe(1_000 + ARM_MS);
-  expect(letterFrom(after(chosen(0), 'left', 10), NEVER)).toBeNull();
+  expect(letterAllowedAt(initialArming(0, 0), NEVER)).toBeNull();
+  expect(letterAllowedAt(nextArming(initialArming(0, 0), 'focused', 0), NEVER)).toBeNull();
+  expect(letterAllowedAt(chosen(1_000), NEVER)).toBe(1_000 + ARM_MS);
+  expect(letterAllowedAt(nextArming(chosen(0), 'left', 10), NEVER)).toBeNull();
   // Coming back by a jump chooses nothing.
-  expect(letterFrom(after(after(chosen(0), 'left', 10), 'focused', 20), NEVER)).toBeNull();
+  expect(letterAllowedAt(nextArming(nextArming(chosen(0), 'left', 10), 'focused', 20), NEVER)).toBeNull();
   // A jump within a card that was chosen leaves it chosen.
-  expect(letterFrom(after(chosen(0), 'focused', 10), NEVER)).toBe(ARM_MS);
+  expect(letterAllowedAt(nextArming(chosen(0), 'focused', 10), NEVER)).toBe(ARM_MS);
 });
 
 test('keys are dead for a second after anything was written', () => {
-  expect(letterFrom(chosen(0), 5_000)).toBe(5_000 + QUIET_MS);
-  expect(keyPressFrom(chosen(0), 5_000)).toBe(5_000 + QUIET_MS);
-  expect(pressFrom(chosen(0))).toBe(ARM_MS);
+  expect(letterAllowedAt(chosen(0), 5_000)).toBe(5_000 + QUIET_MS);
+  expect(keyPressAllowedAt(chosen(0), 5_000)).toBe(5_000 + QUIET_MS);
+  expect(pressAllowedAt(chosen(0))).toBe(ARM_MS);
 });
 
 test('only A and D ask for anything, and not where letters are words', () => {
-  const press = (key: string, more = {}) => deedOf({ key, inField: false, repeat: false, modified: false, ...more });
+  const press = (key: string, more = {}) => actionOfKey({ key, inField: false, repeat: false, modified: false, ...more });
   expect([press('a'), press('A'), press('d'), press('D')]).toEqual(['approve', 'approve', 'deny', 'deny']);
   for (const key of ['Enter', ' ', 'Escape', 'Tab', 'y', 'n', '1', 'ArrowDown']) expect(press(key)).toBeNull();
   for (const more of [{ inField: true }, { repeat: true }, { modified: true }]) {
@@ -70,8 +70,8 @@ function random(seed: number): () => number {
 }
 
 /** What may be done with a card, as it stands in a log that the rules do not see. */
-type Logged = { what: Happening | 'wrote'; at: number };
-const HAPPENINGS: Happening[] = ['changed', 'moved', 'hidden', 'shown', 'focused', 'chosen', 'left'];
+type Logged = { what: ArmingEvent | 'wrote'; at: number };
+const HAPPENINGS: ArmingEvent[] = ['changed', 'moved', 'hidden', 'shown', 'focused', 'chosen', 'left'];
 
 /** The same rules told from the log alone. */
 function letterMayCount(log: readonly Logged[], now: number): boolean {
@@ -87,7 +87,7 @@ test('over random happenings a letter counts exactly when the card was chosen, s
   const next = random(19);
   let counted = 0;
   for (let run = 0; run < 200; run += 1) {
-    let arming = appeared(0, 0);
+    let arming = initialArming(0, 0);
     let now = ARM_MS;
     let wroteAt = NEVER;
     const log: Logged[] = [];
@@ -95,14 +95,14 @@ test('over random happenings a letter counts exactly when the card was chosen, s
       now += next() * (next() < 0.2 ? 2_000 : 300);
       if (next() < 0.4) {
         // A letter pressed on the card: it counts by what was written before it, and is itself written.
-        const counts = isOver(letterFrom(arming, wroteAt), now);
+        const counts = isReached(letterAllowedAt(arming, wroteAt), now);
         expect(counts).toBe(letterMayCount(log, now));
         counted += counts ? 1 : 0;
         wroteAt = now;
         log.push({ what: 'wrote', at: now });
       } else {
         const what = HAPPENINGS[Math.floor(next() * HAPPENINGS.length)]!;
-        arming = after(arming, what, now);
+        arming = nextArming(arming, what, now);
         log.push({ what, at: now });
       }
     }
@@ -115,14 +115,14 @@ test('no sentence decides on a card that the focus only jumped to', () => {
   const next = random(7);
   const sentences = ['Can one of you have a look', 'In the main branch a change', 'and add a date', 'dear all, a d A D'];
   for (let run = 0; run < 500; run += 1) {
-    let arming = appeared(0, 0);
+    let arming = initialArming(0, 0);
     let now = 10_000;
     for (const key of sentences[run % sentences.length]!) {
       // However long somebody thinks between two letters.
       now += next() * 3_000;
-      if (key === 'n') arming = after(arming, 'focused', now);
-      const deed = deedOf({ key, inField: false, repeat: false, modified: false });
-      expect(deed !== null && isOver(letterFrom(arming, NEVER), now)).toBe(false);
+      if (key === 'n') arming = nextArming(arming, 'focused', now);
+      const action = actionOfKey({ key, inField: false, repeat: false, modified: false });
+      expect(action !== null && isReached(letterAllowedAt(arming, NEVER), now)).toBe(false);
     }
   }
 });

@@ -10,7 +10,7 @@ export const ARM_MS = 400;
 /** Dead time of keys after anything was typed anywhere. */
 export const QUIET_MS = 1_000;
 
-export type Arming = {
+export type ArmingState = {
   /** When what it shows last changed; when it appeared, at first. */
   changedAt: number;
   /** When it last stood elsewhere on the screen, or under a dialog. */
@@ -24,9 +24,9 @@ export type Arming = {
 };
 
 /** What happens to a card. `focused` is the focus that a key like N, a link or a program brings. */
-export type Happening = 'changed' | 'moved' | 'hidden' | 'shown' | 'focused' | 'chosen' | 'left';
+export type ArmingEvent = 'changed' | 'moved' | 'hidden' | 'shown' | 'focused' | 'chosen' | 'left';
 
-export const appeared = (now: number, visibleAt: number | null): Arming => ({
+export const initialArming = (now: number, visibleAt: number | null): ArmingState => ({
   changedAt: now,
   movedAt: now,
   visibleAt,
@@ -34,7 +34,7 @@ export const appeared = (now: number, visibleAt: number | null): Arming => ({
   chosenAt: null,
 });
 
-export function after(arming: Arming, happening: Happening, now: number): Arming {
+export function nextArming(arming: ArmingState, happening: ArmingEvent, now: number): ArmingState {
   switch (happening) {
     case 'changed':
       return { ...arming, changedAt: now };
@@ -54,24 +54,24 @@ export function after(arming: Arming, happening: Happening, now: number): Arming
 }
 
 /** From when on a press of a pointer counts; null when waiting alone does not get there. */
-export function pressFrom({ changedAt, movedAt, visibleAt }: Arming): number | null {
+export function pressAllowedAt({ changedAt, movedAt, visibleAt }: ArmingState): number | null {
   return visibleAt === null ? null : Math.max(changedAt, movedAt, visibleAt) + ARM_MS;
 }
 
 /** From when on a button of the card may be pressed by Enter or Space, which are also keys of sentences. */
-export function keyPressFrom({ changedAt, visibleAt, focusedAt }: Arming, typedAt: number): number | null {
+export function keyPressAllowedAt({ changedAt, visibleAt, focusedAt }: ArmingState, typedAt: number): number | null {
   return visibleAt === null ? null : Math.max(Math.max(changedAt, visibleAt, focusedAt ?? 0) + ARM_MS, typedAt + QUIET_MS);
 }
 
 /** From when on a single letter counts; `typedAt` is when anything else was typed last. */
-export function letterFrom({ changedAt, visibleAt, chosenAt }: Arming, typedAt: number): number | null {
+export function letterAllowedAt({ changedAt, visibleAt, chosenAt }: ArmingState, typedAt: number): number | null {
   if (chosenAt === null || visibleAt === null) return null;
   return Math.max(Math.max(chosenAt, changedAt, visibleAt) + ARM_MS, typedAt + QUIET_MS);
 }
 
-export const isOver = (from: number | null, now: number): boolean => from !== null && now >= from;
+export const isReached = (from: number | null, now: number): boolean => from !== null && now >= from;
 
-export type Press = {
+export type KeyPress = {
   key: string;
   /** True in a text field, a menu and the like, where letters mean something else. */
   inField: boolean;
@@ -80,7 +80,7 @@ export type Press = {
 };
 
 /** What a letter asks of the card it is pressed on; the card decides whether it counts. */
-export function deedOf({ key, inField, repeat, modified }: Press): 'approve' | 'deny' | null {
+export function actionOfKey({ key, inField, repeat, modified }: KeyPress): 'approve' | 'deny' | null {
   if (inField || repeat || modified) return null;
   if (key === 'a' || key === 'A') return 'approve';
   if (key === 'd' || key === 'D') return 'deny';
@@ -89,9 +89,9 @@ export function deedOf({ key, inField, repeat, modified }: Press): 'approve' | '
 
 const CHOOSING = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'];
 /** A key that chooses the card which has the focus already. */
-export const isChoosing = ({ key, inField, modified }: Press): boolean => !inField && !modified && CHOOSING.includes(key);
+export const isChoosing = ({ key, inField, modified }: KeyPress): boolean => !inField && !modified && CHOOSING.includes(key);
 
 const WRITING = ['Enter', 'Backspace', 'Delete', 'Dead', 'Process', 'Unidentified'];
 /** Whether a key is one that people write sentences with. */
-export const isWriting = ({ key, modified }: Pick<Press, 'key' | 'modified'>): boolean =>
+export const isWriting = ({ key, modified }: Pick<KeyPress, 'key' | 'modified'>): boolean =>
   !modified && ([...key].length === 1 || WRITING.includes(key));

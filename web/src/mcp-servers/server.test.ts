@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { McpConnection } from '../api/types';
-import { blankForm, connectionOf, formOf, isBroken, isUnasked, isWhole, standingOf, takesSignIn } from './server';
+import { blankForm, connectionOf, formOf, isBroken, needsNewRequest, isComplete, serverStatus, takesSignIn } from './server';
 
 const stored: McpConnection = { transport: 'stdio', command: 'node', args: ['a b', '', 'line\nbreak'], env: { KEY: 'secret' } };
 
@@ -18,7 +18,7 @@ test('arguments are one a line, with their spaces', () => {
 test('of the other transport nothing is sent', () => {
   const form = { ...formOf(stored), transport: 'sse' as const, url: 'http://here/sse', headers: [{ name: '', value: 'x' }] };
   expect(connectionOf(form, stored)).toEqual({ transport: 'sse', url: 'http://here/sse', headers: {} });
-  expect(isWhole({ ...form, url: ' ' })).toBe(false);
+  expect(isComplete({ ...form, url: ' ' })).toBe(false);
 });
 
 test('what needs a person or failed is broken, what is off or new is not', () => {
@@ -28,14 +28,14 @@ test('what needs a person or failed is broken, what is off or new is not', () =>
 
 test('a changed server is asked about again once its question is open no more', () => {
   const changed = { status: 'needsApproval', approvalId: 'q1' };
-  expect(isUnasked(changed, ['q1', 'q2'])).toBe(false);
-  expect(isUnasked(changed, ['q2'])).toBe(true);
-  expect(isUnasked({ ...changed, approvalId: null }, ['q2'])).toBe(true);
-  expect(isUnasked({ status: 'ready', approvalId: null }, [])).toBe(false);
+  expect(needsNewRequest(changed, ['q1', 'q2'])).toBe(false);
+  expect(needsNewRequest(changed, ['q2'])).toBe(true);
+  expect(needsNewRequest({ ...changed, approvalId: null }, ['q2'])).toBe(true);
+  expect(needsNewRequest({ status: 'ready', approvalId: null }, [])).toBe(false);
 });
 
 test('a word of a newer server stands as it is', () => {
-  expect(standingOf({ status: 'dreaming' })).toEqual({ status: 'unknown', words: 'dreaming' });
+  expect(serverStatus({ status: 'dreaming' })).toEqual({ status: 'unknown', words: 'dreaming' });
 });
 
 test('a sign-in is offered where the server asks for one, and never at a program', () => {

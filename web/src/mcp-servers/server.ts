@@ -14,12 +14,12 @@ const standings: Record<string, { status: Status; words: string }> = {
   failing: { status: 'failed', words: 'cannot be reached' },
 };
 
-export const standingOf = ({ status }: Pick<McpServer, 'status'>): { status: Status; words: string } =>
+export const serverStatus = ({ status }: Pick<McpServer, 'status'>): { status: Status; words: string } =>
   standings[status] ?? { status: 'unknown', words: status };
 
 /** True where something of it is broken or needs a person. */
 export function isBroken(server: Pick<McpServer, 'status'>): boolean {
-  const { status } = standingOf(server);
+  const { status } = serverStatus(server);
   return status === 'needs you' || status === 'failed';
 }
 
@@ -27,12 +27,12 @@ export function isBroken(server: Pick<McpServer, 'status'>): boolean {
  * True where its question, with the id in `approvalId`, is open no more and it still waits for the
  * answer: a test asks anew. `openIds` are the questions that are open.
  */
-export function isUnasked({ status, approvalId }: Pick<McpServer, 'status' | 'approvalId'>, openIds: readonly string[]): boolean {
+export function needsNewRequest({ status, approvalId }: Pick<McpServer, 'status' | 'approvalId'>, openIds: readonly string[]): boolean {
   return status === 'needsApproval' && (approvalId === null || !openIds.includes(approvalId));
 }
 
 /** What runs or is spoken with, one word a piece. */
-export const wordsOf = (connection: McpConnection): string[] =>
+export const commandLineOf = (connection: McpConnection): string[] =>
   connection.transport === 'stdio' ? [connection.command, ...(connection.args ?? [])] : [connection.url];
 
 /** Names of variables or headers, whose values are kept out of sight. */
@@ -40,14 +40,14 @@ export function secretNames(connection: McpConnection): string[] {
   return Object.keys((connection.transport === 'stdio' ? connection.env : connection.headers) ?? {});
 }
 
-export function toolsWords({ toolCount }: Pick<McpServer, 'toolCount'>): string {
+export function toolsText({ toolCount }: Pick<McpServer, 'toolCount'>): string {
   if (toolCount === null) return 'tools not listed yet';
   return toolCount === 1 ? '1 tool' : `${toolCount} tools`;
 }
 
 const signIns: Record<string, string> = { connected: 'signed in', 'needs-auth': 'not signed in' };
 /** `""` where no sign-in is known to be wanted. */
-export const signInWords = ({ authStatus }: Pick<McpServer, 'authStatus'>): string => (authStatus === null ? '' : (signIns[authStatus] ?? authStatus));
+export const signInText = ({ authStatus }: Pick<McpServer, 'authStatus'>): string => (authStatus === null ? '' : (signIns[authStatus] ?? authStatus));
 
 /** True where a person can sign in, or has. */
 export function takesSignIn({ connection, authStatus, status }: Pick<McpServer, 'connection' | 'authStatus' | 'status'>): boolean {
@@ -56,11 +56,11 @@ export function takesSignIn({ connection, authStatus, status }: Pick<McpServer, 
 }
 
 /** In a change it keeps the value that is stored. Source: contract 4.3. */
-export const KEPT = '***';
+export const KEPT_SECRET = '***';
 
 export type Pair = { name: string; value: string };
 
-export type Form = {
+export type ServerForm = {
   transport: McpConnection['transport'];
   command: string;
   /** One argument a line. */
@@ -70,17 +70,17 @@ export type Form = {
   headers: Pair[];
 };
 
-export const blankForm: Form = { transport: 'stdio', command: '', args: '', env: [], url: '', headers: [] };
+export const blankForm: ServerForm = { transport: 'stdio', command: '', args: '', env: [], url: '', headers: [] };
 
 /** Stored values are not put on the screen; they stay unless one is typed over. */
-export function formOf(connection: McpConnection): Form {
-  const pairs = secretNames(connection).map((name) => ({ name, value: KEPT }));
+export function formOf(connection: McpConnection): ServerForm {
+  const pairs = secretNames(connection).map((name) => ({ name, value: KEPT_SECRET }));
   if (connection.transport !== 'stdio') return { ...blankForm, transport: connection.transport, url: connection.url, headers: pairs };
   return { ...blankForm, command: connection.command, args: (connection.args ?? []).join('\n'), env: pairs };
 }
 
 /** What the form says. Arguments nobody touched go back as they were, whatever a line of the form can hold. */
-export function connectionOf(form: Form, stored?: McpConnection): McpConnection {
+export function connectionOf(form: ServerForm, stored?: McpConnection): McpConnection {
   const named = (pairs: Pair[]) => Object.fromEntries(pairs.filter(({ name }) => name.trim() !== '').map(({ name, value }) => [name.trim(), value]));
   if (form.transport !== 'stdio') return { transport: form.transport, url: form.url.trim(), headers: named(form.headers) };
   const before = stored?.transport === 'stdio' ? (stored.args ?? []) : [];
@@ -88,6 +88,6 @@ export function connectionOf(form: Form, stored?: McpConnection): McpConnection 
   return { transport: 'stdio', command: form.command.trim(), args, env: named(form.env) };
 }
 
-export function isWhole({ transport, command, url }: Form): boolean {
+export function isComplete({ transport, command, url }: ServerForm): boolean {
   return transport === 'stdio' ? command.trim() !== '' : url.trim() !== '';
 }

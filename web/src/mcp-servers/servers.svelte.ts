@@ -1,7 +1,7 @@
 /** The tool servers of the agents. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import { tools } from '../api/tools';
+import { tools } from '../api/tool-servers';
 import type { McpServer } from '../api/types';
 import type { HallEvent } from '../events/frames';
 import { isBroken } from './server';
@@ -45,14 +45,14 @@ class Servers {
     for (const agentId of agentIds) void this.load(agentId);
   }
 
-  /** Takes in the list that a deed answered. */
+  /** Takes in the list that an action answered. */
   put(agentId: string, list: McpServer[]): void {
     this.#begin(agentId);
     this.#byAgent.set(agentId, list);
   }
 
   /** Events hide values and leave out what follows from others, so the list is read again. */
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     const agentId = event.data.agentId;
     if (event.type.startsWith('mcp_server_') && typeof agentId === 'string') void this.load(agentId);
   };

@@ -17,7 +17,7 @@ export type SignIn = {
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** What is known after an event; undefined when it says nothing new. */
-export function toldOf(known: SignIn | undefined, { type, data }: Pick<HallEvent, 'type' | 'data'>): SignIn | undefined {
+export function withSignInEvent(known: SignIn | undefined, { type, data }: Pick<HallEvent, 'type' | 'data'>): SignIn | undefined {
   const flowId = text(data.flowId);
   if (type === 'mcp_signin_required' && known?.flowId !== flowId) {
     return { flowId, url: text(data.signInUrl), disclosure: text(data.disclosure), phase: 'waiting', code: null, error: null };
@@ -41,7 +41,7 @@ const failures: Record<string, string> = {
   SIGNIN_INSECURE_ADDRESS: 'The sign-in would lead over an address that is not safe.',
 };
 
-export function wordsFor({ phase, code, error }: SignIn): string {
+export function signInText({ phase, code, error }: SignIn): string {
   if (phase === 'waiting') return 'Waits for you to open the link.';
   if (phase === 'opened') return 'Opened. Finish it on the page of the sign-in.';
   if (phase === 'exchanging') return 'Almost done.';

@@ -1,9 +1,9 @@
 /** Sign-ins with tool servers, as far as this page was told of them. */
 
 import { SvelteMap } from 'svelte/reactivity';
-import { tools } from '../api/tools';
+import { tools } from '../api/tool-servers';
 import type { HallEvent } from '../events/frames';
-import { toldOf, type SignIn } from './signin';
+import { withSignInEvent, type SignIn } from './signin';
 
 const keyOf = (agentId: string, name: string) => `${agentId}/${name.toLowerCase()}`;
 
@@ -43,11 +43,11 @@ class SignIns {
     this.#byServer.delete(keyOf(agentId, name));
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     const { agentId, name } = event.data;
     if (typeof agentId !== 'string' || typeof name !== 'string') return;
     const key = keyOf(agentId, name);
-    const next = toldOf(this.#byServer.get(key), event);
+    const next = withSignInEvent(this.#byServer.get(key), event);
     if (next) this.#byServer.set(key, next);
   };
 }

@@ -3,13 +3,13 @@
 import { files } from '../api/files';
 import type { Sign } from '../api/types';
 import { asApiError, type ApiError } from '../errors/error';
-import { beginningAt, framed } from './preview';
+import { withStartPath, frameUrl } from './preview';
 
 /** While nothing listens, the port is asked this often. */
 const PROBE_MS = 2_500;
 
 export class Preview {
-  readonly wish: Sign;
+  readonly request: Sign;
   url = $state('');
   /** Counts the loads: a frame is made anew with each. */
   load = $state(0);
@@ -28,8 +28,8 @@ export class Preview {
   #start: string;
 
   /** `start` is where in a dev server one begins, from its `/` on. */
-  constructor(wish: Sign, start = '') {
-    this.wish = wish;
+  constructor(request: Sign, start = '') {
+    this.request = request;
     this.#start = start;
   }
 
@@ -39,12 +39,12 @@ export class Preview {
     clearTimeout(this.#probe);
     this.busy = true;
     try {
-      if (this.wish.kind === 'proxy' && !(await files.probe(this.wish.port)).listening) {
+      if (this.request.kind === 'proxy' && !(await files.probe(this.request.port)).listening) {
         this.#wait();
         return;
       }
       this.silent = false;
-      this.#take(await files.sign(this.wish));
+      this.#take(await files.sign(this.request));
     } catch (caught) {
       this.error = asApiError(caught);
     } finally {
@@ -63,7 +63,7 @@ export class Preview {
     this.error = null;
     this.expired = false;
     this.unavailable = signed.unavailable ?? '';
-    const address = signed.url ? framed(beginningAt(signed.url, this.#start), this.wish, location.origin) : null;
+    const address = signed.url ? frameUrl(withStartPath(signed.url, this.#start), this.request, location.origin) : null;
     this.url = address?.href ?? '';
     if (!address && !this.unavailable) this.unavailable = 'an address that cannot be shown here';
     this.load += 1;

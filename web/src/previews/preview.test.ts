@@ -1,32 +1,32 @@
 import { expect, test } from 'vitest';
-import { afterEvent, beginningAt, devPort, framed, sandboxOf, shownAddress, whyNot } from './preview';
+import { afterEvent, withStartPath, devPort, frameUrl, sandboxOf, displayUrl, previewProblem } from './preview';
 
 const HERE = 'http://127.0.0.1:4747';
 const folder = { kind: 'serve', cwd: '/a' } as const;
 const port = { kind: 'proxy', port: 5173 } as const;
 
 test('the address that is shown holds no token', () => {
-  expect(shownAddress(`${HERE}/api/workbench/serve/v4.local.secret/%C3%BC/a.html?x=1`)).toBe(`${HERE}/api/workbench/serve/…/ü/a.html?x=1`);
-  expect(shownAddress('http://localhost:4748/?__guildhall_preview=v4.local.secret')).toBe('http://localhost:4748/');
-  expect(shownAddress(`${HERE}/api/workbench/serve/t/%FF`)).toBe(`${HERE}/api/workbench/serve/…/%FF`);
+  expect(displayUrl(`${HERE}/api/workbench/serve/v4.local.secret/%C3%BC/a.html?x=1`)).toBe(`${HERE}/api/workbench/serve/…/ü/a.html?x=1`);
+  expect(displayUrl('http://localhost:4748/?__guildhall_preview=v4.local.secret')).toBe('http://localhost:4748/');
+  expect(displayUrl(`${HERE}/api/workbench/serve/t/%FF`)).toBe(`${HERE}/api/workbench/serve/…/%FF`);
 });
 
 test('only a dev server has an origin, and never ours', () => {
   expect(sandboxOf(folder)).toBe('allow-scripts allow-forms allow-popups allow-modals');
   expect(sandboxOf(port)).toContain('allow-same-origin');
-  expect(framed('http://127.0.0.1:4748/?x', port, HERE)?.port).toBe('4748');
-  expect(framed(`${HERE}/rooms`, port, HERE)).toBeNull();
-  expect(framed(`${HERE}/rooms`, folder, HERE)).toBeNull();
-  expect(framed(`${HERE}/api/workbench/serve/t/`, folder, HERE)).not.toBeNull();
-  expect(framed('javascript:alert(1)', port, HERE)).toBeNull();
+  expect(frameUrl('http://127.0.0.1:4748/?x', port, HERE)?.port).toBe('4748');
+  expect(frameUrl(`${HERE}/rooms`, port, HERE)).toBeNull();
+  expect(frameUrl(`${HERE}/rooms`, folder, HERE)).toBeNull();
+  expect(frameUrl(`${HERE}/api/workbench/serve/t/`, folder, HERE)).not.toBeNull();
+  expect(frameUrl('javascript:alert(1)', port, HERE)).toBeNull();
 });
 
 test('each reason has its words and a next step, an unknown one as well', () => {
   for (const reason of ['tunnel', 'insecure', 'no-port', 'moon']) {
-    const { title, text, next } = whyNot(reason, 5173);
+    const { title, text, next } = previewProblem(reason, 5173);
     expect([title, text, next].every((words) => words.length > 10)).toBe(true);
   }
-  expect(whyNot('moon', 1).text).toContain('moon');
+  expect(previewProblem('moon', 1).text).toContain('moon');
 });
 
 test('which address is a dev server of this computer', () => {
@@ -36,9 +36,9 @@ test('which address is a dev server of this computer', () => {
 
 test('a dev server is begun at another page, and never at another host', () => {
   const url = 'http://127.0.0.1:4748/?__guildhall_preview=t.k';
-  expect(beginningAt(url, '/docs?x=1#y')).toBe('http://127.0.0.1:4748/docs?x=1&__guildhall_preview=t.k#y');
-  expect(new URL(beginningAt(url, '//evil.example/a')).host).toBe('127.0.0.1:4748');
-  expect(beginningAt(url, '/')).toBe(url);
+  expect(withStartPath(url, '/docs?x=1#y')).toBe('http://127.0.0.1:4748/docs?x=1&__guildhall_preview=t.k#y');
+  expect(new URL(withStartPath(url, '//evil.example/a')).host).toBe('127.0.0.1:4748');
+  expect(withStartPath(url, '/')).toBe(url);
 });
 
 test('the list of open previews follows what is told of them', () => {

@@ -10,17 +10,17 @@ export const devices = [
   { name: 'As wide as it fits', width: 0 },
 ] as const;
 export type Device = (typeof devices)[number]['name'];
-export const AS_IT_FITS: Device = 'As wide as it fits';
+export const FIT_DEVICE: Device = 'As wide as it fits';
 
 /**
  * What a framed page may do. A folder's page is nobody: it has no origin at all. A dev server's page has an origin of
  * its own, on a port of its own; without it its own scripts would come without the cookie that lets them through.
  */
-export const sandboxOf = (wish: Sign): string =>
-  `allow-scripts allow-forms allow-popups allow-modals${wish.kind === 'proxy' ? ' allow-same-origin' : ''}`;
+export const sandboxOf = (request: Sign): string =>
+  `allow-scripts allow-forms allow-popups allow-modals${request.kind === 'proxy' ? ' allow-same-origin' : ''}`;
 
 /** The address for people: without the token, which opens the preview to whoever reads it. */
-export function shownAddress(url: string): string {
+export function displayUrl(url: string): string {
   const { origin, pathname, search, hash } = new URL(url);
   const query = new URLSearchParams(search);
   query.delete('__guildhall_preview');
@@ -37,11 +37,11 @@ function decoded(path: string): string {
 }
 
 /** An address that may be framed; null for what would stand in the page's own place. */
-export function framed(url: string, wish: Sign, here: string): URL | null {
+export function frameUrl(url: string, request: Sign, here: string): URL | null {
   try {
     const address = new URL(url);
     if (address.protocol !== 'http:' && address.protocol !== 'https:') return null;
-    if (wish.kind === 'proxy') return address.origin === here ? null : address;
+    if (request.kind === 'proxy') return address.origin === here ? null : address;
     return address.pathname.startsWith('/api/workbench/serve/') ? address : null;
   } catch {
     return null;
@@ -49,7 +49,7 @@ export function framed(url: string, wish: Sign, here: string): URL | null {
 }
 
 /** The address of a dev server's page at `start`, such as `/docs?x=1`; its token is taken at every path. */
-export function beginningAt(url: string, start: string): string {
+export function withStartPath(url: string, start: string): string {
   if (start === '' || start === '/') return url;
   const token = new URL(url).searchParams.get('__guildhall_preview');
   // Only the path is taken: whatever stands there cannot name another host.
@@ -62,10 +62,10 @@ export function beginningAt(url: string, start: string): string {
   return address.href;
 }
 
-export type Why = { title: string; text: string; next: string };
+export type PreviewProblem = { title: string; text: string; next: string };
 
 /** Why there is no address, and what helps. */
-export function whyNot(reason: string, port: number): Why {
+export function previewProblem(reason: string, port: number): PreviewProblem {
   switch (reason) {
     case 'tunnel':
       return {

@@ -8,10 +8,10 @@ import { authors } from '../authors/authors.svelte';
 import { Canvas } from '../canvas/canvas.svelte';
 import { Timeline } from '../entries/timeline.svelte';
 import type { HallEvent, Signal } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 import { OpenThread } from '../threads/open-thread.svelte';
 import { RoomTurns } from '../turns/room-turns.svelte';
-import { roomIdOf } from './fold';
+import { roomIdOf } from './apply-events';
 import { rooms } from './rooms.svelte';
 
 /** A typing sign without an end of its own is believed this long. */
@@ -106,7 +106,7 @@ export class OpenRoom {
 
   async loadDetail(): Promise<void> {
     try {
-      await readAndFold(
+      await readAndApply(
         () => api.rooms.one(this.id),
         (detail, seq) => this.#take(detail, seq),
         (event) => this.#foldDetail(event),
@@ -117,16 +117,16 @@ export class OpenRoom {
     }
   }
 
-  fold(event: HallEvent): void {
-    this.canvas.fold(event);
+  applyEvent(event: HallEvent): void {
+    this.canvas.applyEvent(event);
     if (roomIdOf(event) !== this.id && event.scope !== `room:${this.id}`) return;
-    this.timeline.fold(event);
-    this.turns.fold(event);
-    for (const thread of this.#threads.values()) thread.fold(event);
+    this.timeline.applyEvent(event);
+    this.turns.applyEvent(event);
+    for (const thread of this.#threads.values()) thread.applyEvent(event);
     this.#foldDetail(event);
   }
 
-  foldSignal({ data, scope }: Signal): void {
+  applySignal({ data, scope }: Signal): void {
     if (scope !== `room:${this.id}` || data.kind !== 'typing') return;
     clearTimeout(this.#typing.get(data.authorId));
     this.#typing.delete(data.authorId);
@@ -217,12 +217,12 @@ class OpenRooms {
     return room;
   }
 
-  fold = (event: HallEvent): void => {
-    for (const room of this.#kept.values()) room.fold(event);
+  applyEvent = (event: HallEvent): void => {
+    for (const room of this.#kept.values()) room.applyEvent(event);
   };
 
-  foldSignal = (signal: Signal): void => {
-    for (const room of this.#kept.values()) room.foldSignal(signal);
+  applySignal = (signal: Signal): void => {
+    for (const room of this.#kept.values()) room.applySignal(signal);
   };
 
   reload = (): void => {

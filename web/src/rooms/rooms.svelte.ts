@@ -2,17 +2,17 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import { api } from '../api/client';
-import type { Author, Room, Warning } from '../api/types';
+import type { Author, Room, ServerWarning } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { onceMore } from '../events/again';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { byActivity, foldRoom, plainTitle, roomIdOf } from './fold';
+import { readAndApply } from '../events/read-and-apply';
+import { byActivity, applyRoomEvent, displayTitle, roomIdOf } from './apply-events';
 
 class Rooms {
   loaded = $state(false);
   error = $state<unknown>(null);
-  warnings = $state.raw<Warning[]>([]);
+  warnings = $state.raw<ServerWarning[]>([]);
   seq = 0;
 
   #byId = new SvelteMap<string, Room>();
@@ -33,14 +33,14 @@ class Rooms {
     return this.#byId.get(roomId);
   }
 
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     const roomId = roomIdOf(event);
     if (roomId !== null) {
       const known = this.#byId.get(roomId);
-      const { room, reread } = foldRoom(known, event, authors.meId);
+      const { room, reread } = applyRoomEvent(known, event, authors.meId);
       if (room) this.#byId.set(room.id, room);
       if (reread) void this.load().catch(() => {});
     } else if (event.type === 'author_updated') {
@@ -61,7 +61,7 @@ class Rooms {
 
   async #read(): Promise<void> {
     try {
-      await readAndFold(
+      await readAndApply(
         api.rooms.list,
         ({ rooms, warnings }, seq) => {
           this.seq = seq;
@@ -70,7 +70,7 @@ class Rooms {
           for (const roomId of this.#byId.keys()) if (!listed.has(roomId)) this.#byId.delete(roomId);
           for (const room of rooms) this.#byId.set(room.id, room);
         },
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
       this.loaded = true;
@@ -84,4 +84,4 @@ class Rooms {
 export const rooms = new Rooms();
 
 /** What the viewer calls the room. */
-export const nameOf = (room: Room): string => plainTitle(room, authors.meId);
+export const nameOf = (room: Room): string => displayTitle(room, authors.meId);

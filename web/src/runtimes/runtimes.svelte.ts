@@ -2,7 +2,7 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Capability, PermissionMode, Runtime } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
 
 /** The runtime that only plays back a script; wherever its name stands, it says so. */
@@ -73,7 +73,7 @@ class Runtimes {
     }
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.type === 'runtime_changed' && this.#asked) void this.load();
   };
 

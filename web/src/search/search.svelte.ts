@@ -3,7 +3,7 @@
 import { api } from '../api/client';
 import type { Hit } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { isSearchable } from './spans';
+import { isSearchable } from './match-spans';
 
 /** A person pauses this long before what they typed is searched for. */
 export const PAUSE_MS = 200;

@@ -1,8 +1,8 @@
 /** The tasks of one session, read whenever an event says that they changed. */
 
 import type { Task } from '../api/types';
-import { work } from '../api/work';
-import { onceMore } from '../events/again';
+import { work } from '../api/agent-work';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 
 export class SessionTasks {
@@ -17,9 +17,9 @@ export class SessionTasks {
     this.id = sessionId;
   }
 
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (event.type === 'tasks_changed') void this.load();
   }
 

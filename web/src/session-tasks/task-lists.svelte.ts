@@ -12,8 +12,8 @@ class TaskLists {
     return known;
   }
 
-  fold = (event: HallEvent): void => {
-    if (event.type === 'tasks_changed') this.#bySession.get(event.data.sessionId as string)?.fold(event);
+  applyEvent = (event: HallEvent): void => {
+    if (event.type === 'tasks_changed') this.#bySession.get(event.data.sessionId as string)?.applyEvent(event);
   };
 
   reload = (): void => {

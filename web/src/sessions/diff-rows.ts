@@ -1,12 +1,12 @@
 /** A change of one file as the rows of a unified diff. Nothing that changed is ever left out. Pure. */
 
-import { stretchesOf } from '../canvas/diff';
+import { diffChunks } from '../canvas/text-diff';
 
 /** Line numbers are null where the line does not stand on that side. */
 export type DiffLine = { kind: 'same' | 'gone' | 'new'; before: number | null; after: number | null; text: string };
 /** Lines that are the same on both sides and shown on demand. */
-export type Fold = { kind: 'fold'; key: string; lines: DiffLine[] };
-export type DiffRow = DiffLine | Fold;
+export type FoldedLines = { kind: 'fold'; key: string; lines: DiffLine[] };
+export type DiffRow = DiffLine | FoldedLines;
 
 /** Unchanged lines shown around a change. */
 const AROUND = 3;
@@ -24,7 +24,7 @@ export function linesOf(before: string | null, after: string): DiffLine[] {
   const whole = (kind: 'gone' | 'new', text: string) => endless(text).map((line) => number(kind, line));
   if (before === null || before === '') return whole('new', after);
   if (after === '') return whole('gone', before);
-  const lines = stretchesOf(before, after).flatMap(({ kind, lines: some }) => some.map((text) => number(kind, text)));
+  const lines = diffChunks(before, after).flatMap(({ kind, lines: some }) => some.map((text) => number(kind, text)));
   // A text that ends with a line end is cut into one piece more than it has lines.
   return lines.at(-1)?.kind === 'same' && lines.at(-1)?.text === '' ? lines.slice(0, -1) : lines;
 }

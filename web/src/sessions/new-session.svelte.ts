@@ -2,7 +2,7 @@
 
 import type { Session } from '../api/types';
 
-export type Wish = {
+export type NewSessionRequest = {
   /** The agent chosen already; `""` for none. */
   agentId: string;
   runtime: string;
@@ -12,14 +12,14 @@ export type Wish = {
 };
 
 class NewSession {
-  wish = $state.raw<Wish | null>(null);
+  request = $state.raw<NewSessionRequest | null>(null);
 
-  open(wish: Partial<Wish> = {}): void {
-    this.wish = { agentId: '', runtime: '', cwd: '', resume: null, ...wish };
+  open(request: Partial<NewSessionRequest> = {}): void {
+    this.request = { agentId: '', runtime: '', cwd: '', resume: null, ...request };
   }
 
   close = (): void => {
-    this.wish = null;
+    this.request = null;
   };
 }
 

@@ -1,23 +1,23 @@
 /** A session one looks into: its messages, its queue, what one is sending, kept true by events. */
 
-import type { Message, Queued, ToolCall } from '../api/types';
-import { work } from '../api/work';
+import type { Message, QueuedMessage, ToolCall } from '../api/types';
+import { work } from '../api/agent-work';
 import { Canvas } from '../canvas/canvas.svelte';
-import { newKey } from '../entries/outbox';
+import { newIdempotencyKey } from '../entries/outbox';
 import { asApiError } from '../errors/error';
-import { onceMore } from '../events/again';
-import { asks } from '../interactions/asks.svelte';
+import { coalesced } from '../events/coalesce';
+import { interactions } from '../interactions/interactions.svelte';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 import type { SessionTasks } from '../session-tasks/session-tasks.svelte';
 import { taskLists } from '../session-tasks/task-lists.svelte';
 import { sessions } from './sessions.svelte';
-import { terminal } from './terminal.svelte';
-import { begun, merged, withText, withToolCall, type Appended, type Aside } from './transcript';
-import { outcomeWords } from './words';
+import { terminalSessions } from './terminal-sessions.svelte';
+import { startedMessage, mergeMessages, withText, withToolCall, type AppendedText, type TranscriptNote } from './transcript';
+import { outcomeText } from './texts';
 
 /** A text on its way, shown before the server answered. */
-export type Sending = { key: string; text: string; at: string; error: unknown };
+export type UnsentMessage = { key: string; text: string; at: string; error: unknown };
 
 const ASIDES_MAX = 20;
 
@@ -26,13 +26,13 @@ export class OpenSession {
   readonly tasks: SessionTasks;
   readonly canvas: Canvas;
   messages = $state.raw<Message[]>([]);
-  queue = $state.raw<Queued[]>([]);
-  sending = $state.raw<Sending[]>([]);
-  asides = $state.raw<Aside[]>([]);
+  queue = $state.raw<QueuedMessage[]>([]);
+  sending = $state.raw<UnsentMessage[]>([]);
+  asides = $state.raw<TranscriptNote[]>([]);
   loaded = $state(false);
   error = $state<unknown>(null);
 
-  session = $derived.by(() => sessions.get(this.id) ?? terminal.get(this.id));
+  session = $derived.by(() => sessions.get(this.id) ?? terminalSessions.get(this.id));
   newest = $derived(this.messages.at(-1));
 
   #seq = 0;
@@ -61,14 +61,14 @@ export class OpenSession {
     try {
       const { body } = await work.sessions.one(this.id);
       // The list of one's own sessions does not hold those of a terminal, and forgets what it does not hold.
-      (body.origin === 'terminal' ? terminal : sessions).put(body);
+      (body.origin === 'terminal' ? terminalSessions : sessions).put(body);
     } catch (error) {
-      if (asApiError(error).code !== 'SESSION_NOT_FOUND' || !(await terminal.find(this.id))) throw error;
+      if (asApiError(error).code !== 'SESSION_NOT_FOUND' || !(await terminalSessions.find(this.id))) throw error;
     }
   }
 
   /** Reads the newest messages. */
-  refresh = onceMore(() => this.#read());
+  refresh = coalesced(() => this.#read());
 
   loadQueue = async (): Promise<void> => {
     try {
@@ -80,7 +80,7 @@ export class OpenSession {
 
   async #loadDecided(): Promise<void> {
     try {
-      await asks.loadDecided(this.id);
+      await interactions.loadDecided(this.id);
     } catch {
       // The calls say themselves what became of them; who decided is read with the next look.
     }
@@ -88,8 +88,8 @@ export class OpenSession {
 
   /** Sends a text, or sends one again that was not taken. */
   async send(text: string, again?: string): Promise<void> {
-    const key = again ?? newKey();
-    const waits: Sending = { key, text, at: new Date().toISOString(), error: null };
+    const key = again ?? newIdempotencyKey();
+    const waits: UnsentMessage = { key, text, at: new Date().toISOString(), error: null };
     this.sending = [...this.sending.filter((item) => item.key !== key), waits];
     try {
       const { outcome } = await work.messages.send(this.id, text, key);
@@ -118,9 +118,9 @@ export class OpenSession {
     void this.open();
   }
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (event.scope !== `session:${this.id}`) return;
-    this.canvas.fold(event);
+    this.canvas.applyEvent(event);
     switch (event.type) {
       case 'message_queued':
       case 'message_removed':
@@ -138,7 +138,7 @@ export class OpenSession {
         else this.#aside(event, event.data.text as string);
         break;
       case 'turn_ended':
-        this.#aside(event, [outcomeWords(event.data.outcome as string), event.data.error as string | null].filter(Boolean).join(' '));
+        this.#aside(event, [outcomeText(event.data.outcome as string), event.data.error as string | null].filter(Boolean).join(' '));
         break;
     }
     this.#foldMessages(event);
@@ -154,7 +154,7 @@ export class OpenSession {
         void this.loadQueue();
         break;
       case 'text_appended':
-        this.#append(event, event.data as Appended);
+        this.#append(event, event.data as AppendedText);
         break;
       case 'tool_call_updated':
         this.#put(withToolCall(this.#messageOf(event), event.data.toolCall as ToolCall));
@@ -166,7 +166,7 @@ export class OpenSession {
     }
   }
 
-  #append(event: HallEvent, appended: Appended): void {
+  #append(event: HallEvent, appended: AppendedText): void {
     const next = withText(this.#messageOf(event), appended);
     if (next) this.#put(next);
     else void this.refresh();
@@ -175,7 +175,7 @@ export class OpenSession {
   #messageOf(event: HallEvent): Message {
     const messageId = event.data.messageId as string;
     const seq = (this.messages.at(-1)?.seq ?? 0) + 1;
-    return this.messages.find(({ id }) => id === messageId) ?? begun(this.id, messageId, this.#turnId, seq, event.at);
+    return this.messages.find(({ id }) => id === messageId) ?? startedMessage(this.id, messageId, this.#turnId, seq, event.at);
   }
 
   #put(message: Message): void {
@@ -189,13 +189,13 @@ export class OpenSession {
 
   async #read(): Promise<void> {
     try {
-      await readAndFold(
+      await readAndApply(
         this.#readOn,
         (messages, seq) => {
           this.#seq = seq;
           // Pages before the one that was read again stay; what only events told is replaced by what was stored.
           const from = messages[0]?.seq ?? 0;
-          this.messages = merged(this.messages.filter((message) => message.seq < from), messages);
+          this.messages = mergeMessages(this.messages.filter((message) => message.seq < from), messages);
           this.loaded = true;
         },
         (event) => event.scope === `session:${this.id}` && this.#foldMessages(event),
@@ -238,8 +238,8 @@ class OpenSessions {
     return session;
   }
 
-  fold = (event: HallEvent): void => {
-    for (const session of this.#kept.values()) session.fold(event);
+  applyEvent = (event: HallEvent): void => {
+    for (const session of this.#kept.values()) session.applyEvent(event);
   };
 
   reload = (): void => {

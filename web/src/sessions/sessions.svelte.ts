@@ -2,10 +2,10 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Session } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { keep, kept } from '../ui/storage';
+import { readAndApply } from '../events/read-and-apply';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
 const SEEN = 'guildhall.sessions-seen';
 /** Pages read of a long list; whoever wants older ones opens them by their address. */
@@ -37,12 +37,12 @@ class Sessions {
   look({ id, usage }: Session): void {
     if (this.#seen[id] === usage.turns) return;
     this.#seen[id] = usage.turns;
-    keep(SEEN, JSON.stringify(this.#seen));
+    storeValue(SEEN, JSON.stringify(this.#seen));
   }
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(this.#readAll, ({ sessions, warnings }, seq) => this.#take(sessions, warnings, seq), this.fold);
+      await readAndApply(this.#readAll, ({ sessions, warnings }, seq) => this.#take(sessions, warnings, seq), this.applyEvent);
       this.error = null;
       this.loaded = true;
     } catch (error) {
@@ -50,7 +50,7 @@ class Sessions {
     }
   };
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.seq) return;
     if (['session_created', 'session_updated', 'session_closed'].includes(event.type)) this.put(event.data.session as Session);
   };
@@ -86,7 +86,7 @@ class Sessions {
 
 function seenBefore(): Record<string, number> {
   try {
-    return JSON.parse(kept(SEEN) || '{}') as Record<string, number>;
+    return JSON.parse(storedValue(SEEN) || '{}') as Record<string, number>;
   } catch {
     return {};
   }

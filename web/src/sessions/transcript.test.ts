@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Message, ToolCall } from '../api/types';
-import { begun, changedFiles, lengthOf, merged, pathIn, rowsOf, withText, withToolCall } from './transcript';
+import { startedMessage, changedFiles, lengthOf, mergeMessages, pathIn, transcriptRows, withText, withToolCall } from './transcript';
 
-const empty = begun('s', 'm', null, 1, '2026-11-21T12:00:00Z');
+const empty = startedMessage('s', 'm', null, 1, '2026-11-21T12:00:00Z');
 const call = (toolCallId: string, more: Partial<ToolCall> = {}): ToolCall => ({
   toolCallId,
   title: 'Edit',
@@ -64,7 +64,7 @@ test('what was read replaces what was known, in order of place, without the queu
   const at = (id: string, seq: number, state: Message['state'] = 'complete'): Message => ({ ...empty, id, seq, state });
   const known = [at('a', 1), at('b', 2, 'streaming')];
   const read = [at('b', 2), at('c', 3), at('q', 0, 'queued')];
-  expect(merged(known, read).map(({ id, state }) => `${id} ${state}`)).toEqual(['a complete', 'b complete', 'c complete']);
+  expect(mergeMessages(known, read).map(({ id, state }) => `${id} ${state}`)).toEqual(['a complete', 'b complete', 'c complete']);
 });
 
 test('changed files are those of calls that ended well, each once', () => {
@@ -78,10 +78,10 @@ test('changed files are those of calls that ended well, each once', () => {
 test('what happened beside the messages stands behind what was said before it', () => {
   const said = (id: string, createdAt: string): Message => ({ ...empty, id, createdAt });
   const aside = (key: string, at: string) => ({ key, at, text: key });
-  const asks = [{ id: 'q', openedAt: '4' }];
-  const rows = rowsOf([said('a', '1'), said('b', '3')], [aside('x', '2'), aside('y', '3'), aside('z', '9')], asks);
+  const interactions = [{ id: 'q', openedAt: '4' }];
+  const rows = transcriptRows([said('a', '1'), said('b', '3')], [aside('x', '2'), aside('y', '3'), aside('z', '9')], interactions);
   expect(rows.map(({ key }) => key)).toEqual(['a', 'aside x', 'b', 'aside y', 'ask q', 'aside z']);
-  expect(rowsOf([], [aside('x', '2')], []).map(({ key }) => key)).toEqual(['aside x']);
+  expect(transcriptRows([], [aside('x', '2')], []).map(({ key }) => key)).toEqual(['aside x']);
 });
 
 test('a path in the folder of the session is shown from there, another one whole', () => {

@@ -3,7 +3,7 @@
 import type { Message, Part, ToolCall } from '../api/types';
 
 export type TextKind = 'text' | 'thinking';
-export type Appended = { messageId: string; part: TextKind; offset: number; text: string };
+export type AppendedText = { messageId: string; part: TextKind; offset: number; text: string };
 
 /** How long the text of this kind is, in UTF-16 units, over all parts. */
 export function lengthOf(message: Message, kind: TextKind): number {
@@ -14,7 +14,7 @@ export function lengthOf(message: Message, kind: TextKind): number {
  * The message with the text added, or null when something before it was missed.
  * What is known already is not added twice.
  */
-export function withText(message: Message, { part: kind, offset, text }: Appended): Message | null {
+export function withText(message: Message, { part: kind, offset, text }: AppendedText): Message | null {
   const known = lengthOf(message, kind);
   if (offset > known) return null;
   const fresh = text.slice(known - offset);
@@ -35,12 +35,12 @@ export function withToolCall(message: Message, call: ToolCall): Message {
 }
 
 /** A message of the agent that its first event makes. */
-export function begun(sessionId: string, messageId: string, turnId: string | null, seq: number, at: string): Message {
+export function startedMessage(sessionId: string, messageId: string, turnId: string | null, seq: number, at: string): Message {
   return { id: messageId, seq, sessionId, turnId, role: 'assistant', authorId: '', state: 'streaming', createdAt: at, parts: [] };
 }
 
 /** Known messages with those just read: what was read wins, order is by place. Queued ones stand in the queue alone. */
-export function merged(known: readonly Message[], read: readonly Message[]): Message[] {
+export function mergeMessages(known: readonly Message[], read: readonly Message[]): Message[] {
   const byId = new Map(known.map((message) => [message.id, message]));
   for (const message of read) byId.set(message.id, message);
   return [...byId.values()]
@@ -49,26 +49,26 @@ export function merged(known: readonly Message[], read: readonly Message[]): Mes
 }
 
 /** Something that happened beside the messages, told in a row of its own. */
-export type Aside = { key: string; at: string; text: string };
-export type Row<Ask> =
+export type TranscriptNote = { key: string; at: string; text: string };
+export type TranscriptRow<Ask> =
   | { kind: 'message'; key: string; message: Message }
-  | { kind: 'aside'; key: string; aside: Aside }
-  | { kind: 'ask'; key: string; ask: Ask };
+  | { kind: 'aside'; key: string; aside: TranscriptNote }
+  | { kind: 'ask'; key: string; interaction: Ask };
 
 /**
  * Messages in their order, and between them what happened beside them, each behind what was said before it:
  * asides, and asks that are about no call of a message. Both come in the order of their time.
  */
-export function rowsOf<Ask extends { id: string; openedAt: string }>(
+export function transcriptRows<Ask extends { id: string; openedAt: string }>(
   messages: readonly Message[],
-  asides: readonly Aside[],
-  asks: readonly Ask[],
-): Row<Ask>[] {
+  asides: readonly TranscriptNote[],
+  interactions: readonly Ask[],
+): TranscriptRow<Ask>[] {
   const beside = [
     ...asides.map((aside) => ({ at: aside.at, row: { kind: 'aside' as const, key: `aside ${aside.key}`, aside } })),
-    ...asks.map((ask) => ({ at: ask.openedAt, row: { kind: 'ask' as const, key: `ask ${ask.id}`, ask } })),
+    ...interactions.map((interaction) => ({ at: interaction.openedAt, row: { kind: 'ask' as const, key: `ask ${interaction.id}`, interaction } })),
   ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-  const rows: Row<Ask>[] = [];
+  const rows: TranscriptRow<Ask>[] = [];
   let next = 0;
   const besideUntil = (at: string | null) => {
     for (let one = beside[next]; one && (at === null || one.at < at); one = beside[next]) {

@@ -1,13 +1,13 @@
 /** The parts of the settings view, in their order. */
 
-export type Section = {
+export type SettingsSection = {
   id: string;
   name: string;
   /** What only an account (mode `login`), or only the owner, can do anything with. */
   needs: 'nothing' | 'account' | 'owner';
 };
 
-export const sections: Section[] = [
+export const sections: SettingsSection[] = [
   { id: 'appearance', name: 'Appearance', needs: 'nothing' },
   { id: 'account', name: 'Your account', needs: 'account' },
   { id: 'devices', name: 'Devices and keys', needs: 'nothing' },
@@ -19,6 +19,6 @@ export const sections: Section[] = [
 ];
 
 /** The parts a caller is offered. */
-export function sectionsFor(mode: string, isOwner: boolean): Section[] {
+export function sectionsFor(mode: string, isOwner: boolean): SettingsSection[] {
   return sections.filter(({ needs }) => needs === 'nothing' || (needs === 'account' ? mode === 'login' : isOwner));
 }

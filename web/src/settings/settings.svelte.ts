@@ -23,7 +23,7 @@ class Settings {
     this.list = (await api.settings.change({ [key]: value })).settings;
   }
 
-  fold = ({ type }: HallEvent): void => {
+  applyEvent = ({ type }: HallEvent): void => {
     if (this.list && type === 'settings_changed') void this.load();
   };
 

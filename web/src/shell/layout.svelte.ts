@@ -1,6 +1,6 @@
 /** What of the shell is open: the rail, the right panel (remembered per room and session), palette and key sheet. */
 
-import { keep, kept } from '../ui/storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
 const RAIL = 'guildhall.rail';
 /** What the right panel can show of a room or a session; each has a width of its own, in pixels. */
@@ -19,7 +19,7 @@ const panelKey = (roomId: string) => `guildhall.panel.${roomId}`;
 const shownKey = (roomId: string) => `guildhall.panel-shows.${roomId}`;
 
 class Layout {
-  rail = $state(kept(RAIL) !== 'closed');
+  rail = $state(storedValue(RAIL) !== 'closed');
   palette = $state(false);
   keys = $state(false);
   /** At phone width the panel is a full-screen sheet and starts closed. */
@@ -37,7 +37,7 @@ class Layout {
   #sheet = $state(false);
 
   constructor() {
-    for (const panel of Object.keys(panels) as Panel[]) this.setPanelWidth(panel, Number(kept(panels[panel].key)) || panels[panel].usual);
+    for (const panel of Object.keys(panels) as Panel[]) this.setPanelWidth(panel, Number(storedValue(panels[panel].key)) || panels[panel].usual);
     const narrow = matchMedia('(max-width: 900px)');
     this.narrow = narrow.matches;
     narrow.addEventListener('change', () => {
@@ -48,11 +48,11 @@ class Layout {
 
   toggleRail = (): void => {
     this.rail = !this.rail;
-    keep(RAIL, this.rail ? '' : 'closed');
+    storeValue(RAIL, this.rail ? '' : 'closed');
   };
 
   panelOpen(roomId: string): boolean {
-    return this.narrow ? this.#sheet : (this.#wide[roomId] ?? kept(panelKey(roomId)) !== 'closed');
+    return this.narrow ? this.#sheet : (this.#wide[roomId] ?? storedValue(panelKey(roomId)) !== 'closed');
   }
 
   /** Which panel the room shows when it shows one. */
@@ -72,7 +72,7 @@ class Layout {
 
   /** What was chosen beside the panel that stands there first. */
   #chosen(id: string): Panel | undefined {
-    const stored = kept(shownKey(id));
+    const stored = storedValue(shownKey(id));
     return this.#shows[id] ?? remembered.find((panel) => panel === stored);
   }
 
@@ -81,7 +81,7 @@ class Layout {
   /** Opens the panel on `panel`. */
   showPanel(roomId: string, panel: Panel): void {
     this.#shows[roomId] = panel;
-    keep(shownKey(roomId), remembered.find((one) => one === panel) ?? '');
+    storeValue(shownKey(roomId), remembered.find((one) => one === panel) ?? '');
     this.#setOpen(roomId, true);
   }
 
@@ -91,14 +91,14 @@ class Layout {
       return;
     }
     this.#wide[roomId] = open;
-    keep(panelKey(roomId), open ? '' : 'closed');
+    storeValue(panelKey(roomId), open ? '' : 'closed');
   }
 
   /** In pixels, kept within its bounds and remembered for all rooms. */
   setPanelWidth(panel: Panel, width: number): void {
     const { key, min, usual, max } = panels[panel];
     this.widths[panel] = Math.round(Math.min(max, Math.max(min, width)));
-    keep(key, this.widths[panel] === usual ? '' : String(this.widths[panel]));
+    storeValue(key, this.widths[panel] === usual ? '' : String(this.widths[panel]));
     document.documentElement.style.setProperty(`--panel-${panel}`, `${this.widths[panel]}px`);
   }
 

@@ -10,8 +10,8 @@ test('every view has its address', () => {
   expect(routeOf('/agents/a1/mcp')).toEqual({ view: 'agent-tools', id: 'a1' });
   expect(routeOf('/agents/a1/else')).toEqual({ view: 'unknown', path: '/agents/a1/else' });
   expect(routeOf('/people')).toEqual({ view: 'people' });
-  expect(routeOf('/asks')).toEqual({ view: 'asks', ask: '' });
-  expect(routeOf('/asks/i1')).toEqual({ view: 'asks', ask: 'i1' });
+  expect(routeOf('/asks')).toEqual({ view: 'approvals', itemId: '' });
+  expect(routeOf('/asks/i1')).toEqual({ view: 'approvals', itemId: 'i1' });
   expect(routeOf('/sessions')).toEqual({ view: 'sessions' });
   expect(routeOf('/sessions/s1')).toEqual({ view: 'session', id: 's1' });
   expect(routeOf('/usage')).toEqual({ view: 'usage' });

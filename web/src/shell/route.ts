@@ -1,6 +1,6 @@
 /** Which view an address names. Pure. */
 
-import type { CanvasPlace } from '../canvas/place';
+import type { CanvasOwner } from '../canvas/canvas-owner';
 
 export type Route =
   | { view: 'home' }
@@ -8,8 +8,8 @@ export type Route =
   /** `thread` = the entry whose thread stands beside the room. */
   | { view: 'room'; id: string; thread?: string }
   | { view: 'threads' }
-  /** `ask` is `""` at `/asks` itself. */
-  | { view: 'asks'; ask: string }
+  /** `itemId` is `""` at `/asks` itself. */
+  | { view: 'approvals'; itemId: string }
   | { view: 'sessions' }
   | { view: 'session'; id: string }
   | { view: 'usage' }
@@ -39,14 +39,14 @@ export function routeOf(path: string): Route {
   if (parts.length === 1) {
     if (first === '') return { view: 'home' };
     if (first === 'settings') return { view: 'settings', section: '' };
-    if (first === 'asks') return { view: 'asks', ask: '' };
+    if (first === 'asks') return { view: 'approvals', itemId: '' };
     const plain = PLAIN.find((view) => view === first);
     if (plain) return { view: plain };
   } else if (parts.length === 2 && second !== undefined) {
     if (first === 'rooms') return { view: 'room', id: second };
     if (first === 'agents') return { view: 'agent', id: second };
     if (first === 'sessions') return { view: 'session', id: second };
-    if (first === 'asks') return { view: 'asks', ask: second };
+    if (first === 'asks') return { view: 'approvals', itemId: second };
     if (first === 'settings') return { view: 'settings', section: second };
   } else if (parts.length === 3 && first === 'agents' && third === 'mcp' && second !== undefined) {
     return { view: 'agent-tools', id: second };
@@ -71,10 +71,10 @@ export const threadPath = (roomId: string, rootEntryId: string): string => `${ro
 export const agentPath = (agentId: string): string => `/agents/${encodeURIComponent(agentId)}`;
 export const agentToolsPath = (agentId: string): string => `${agentPath(agentId)}/mcp`;
 export const sessionPath = (sessionId: string): string => `/sessions/${encodeURIComponent(sessionId)}`;
-export const askPath = (askId: string): string => `/asks/${encodeURIComponent(askId)}`;
+export const approvalPath = (itemId: string): string => `/asks/${encodeURIComponent(itemId)}`;
 export const searchPath = (query: string): string => (query === '' ? '/search' : `/search?q=${encodeURIComponent(query)}`);
 export const settingsPath = (section: string): string => `/settings/${section}`;
 /** The room or session that a canvas belongs to. */
-export const canvasPath = ({ kind, id }: CanvasPlace): string => (kind === 'room' ? roomPath(id) : sessionPath(id));
-export const documentPath = (place: CanvasPlace, documentId: string): string =>
+export const canvasPath = ({ kind, id }: CanvasOwner): string => (kind === 'room' ? roomPath(id) : sessionPath(id));
+export const documentPath = (place: CanvasOwner, documentId: string): string =>
   `${canvasPath(place)}?doc=${encodeURIComponent(documentId)}`;

@@ -1,6 +1,6 @@
 /** Light, dark, or as the system wishes; the choice is remembered in this browser. */
 
-import { keep, kept } from '../ui/storage';
+import { storeValue, storedValue } from '../ui/browser-storage';
 
 export type ThemeChoice = 'auto' | 'light' | 'dark';
 
@@ -12,7 +12,7 @@ class Theme {
   #system = matchMedia('(prefers-color-scheme: dark)');
 
   constructor() {
-    const stored = kept(KEY);
+    const stored = storedValue(KEY);
     this.choice = CHOICES.find((choice) => choice === stored) ?? 'auto';
     this.#system.addEventListener('change', () => this.#apply());
     addEventListener('storage', (event) => {
@@ -24,7 +24,7 @@ class Theme {
 
   set(choice: ThemeChoice): void {
     this.choice = choice;
-    keep(KEY, choice === 'auto' ? '' : choice);
+    storeValue(KEY, choice === 'auto' ? '' : choice);
     this.#apply();
   }
 

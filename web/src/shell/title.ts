@@ -1,17 +1,17 @@
 /** What the tab and the breadcrumb say. */
 
 import { agents } from '../agents/agents.svelte';
-import { filesPath, nameOf as nameOfPath } from '../files/paths';
+import { filesPath, fileNameOf as nameOfPath } from '../files/paths';
 import { nameOf, rooms } from '../rooms/rooms.svelte';
 import { sessions, titleOf as titleOfSession } from '../sessions/sessions.svelte';
-import { terminal } from '../sessions/terminal.svelte';
+import { terminalSessions } from '../sessions/terminal-sessions.svelte';
 import { sections } from '../settings/sections';
-import { visible } from '../text/pieces';
+import { escapeHidden } from '../text/entry-pieces';
 import { agentPath, roomPath, type Route } from './route';
 import { router } from './router.svelte';
 
 /** The steps down to the present view; every step but the last has an address. */
-export function crumbsOf(route: Route): { text: string; path: string }[] {
+export function breadcrumbsOf(route: Route): { text: string; path: string }[] {
   switch (route.view) {
     case 'home':
       return [{ text: 'Home', path: '/' }];
@@ -19,12 +19,12 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       return [{ text: 'Rooms', path: '/rooms' }];
     case 'agents':
       return [{ text: 'Agents', path: '/agents' }];
-    case 'asks':
-      return [{ text: 'Asks', path: '/asks' }];
+    case 'approvals':
+      return [{ text: 'Approvals', path: '/asks' }];
     case 'sessions':
       return [{ text: 'Sessions', path: '/sessions' }];
     case 'session': {
-      const session = sessions.get(route.id) ?? terminal.get(route.id);
+      const session = sessions.get(route.id) ?? terminalSessions.get(route.id);
       return [
         { text: 'Sessions', path: '/sessions' },
         { text: session ? titleOfSession(session) : 'Session', path: '' },
@@ -41,8 +41,8 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
       const [cwd, path] = [query.get('cwd') ?? '', query.get('path') ?? ''];
       return [
         { text: 'Files', path: '/files' },
-        ...(cwd ? [{ text: visible(nameOfPath(cwd)), path: path ? filesPath(cwd) : '' }] : []),
-        ...(path ? [{ text: visible(nameOfPath(path)), path: '' }] : []),
+        ...(cwd ? [{ text: escapeHidden(nameOfPath(cwd)), path: path ? filesPath(cwd) : '' }] : []),
+        ...(path ? [{ text: escapeHidden(nameOfPath(path)), path: '' }] : []),
       ];
     }
     case 'browser':
@@ -87,8 +87,8 @@ export function crumbsOf(route: Route): { text: string; path: string }[] {
   }
 }
 
-/** `waiting` counts what names or needs the viewer: mentions and asks. */
+/** `waiting` counts what names or needs the viewer: mentions, approvals, questions and sign-ins. */
 export function titleOf(route: Route, waiting: number): string {
-  const here = crumbsOf(route).at(-1)?.text ?? '';
+  const here = breadcrumbsOf(route).at(-1)?.text ?? '';
   return `${waiting > 0 ? `(${waiting}) ` : ''}${here} · guildhall`;
 }

@@ -2,7 +2,7 @@
 
 import { session } from '../accounts/session.svelte';
 import { api, onRefusal } from '../api/client';
-import { DAMAGED, damageWords } from './damage';
+import { DAMAGED, damageText } from './damage-text';
 
 const PERIOD_MS = 60_000;
 
@@ -20,7 +20,7 @@ class StoreDamage {
 
   async #look(): Promise<void> {
     try {
-      this.words = damageWords((await api.ready()).body, session.isOwner);
+      this.words = damageText((await api.ready()).body, session.isOwner);
     } catch {
       // That no answer comes is told elsewhere, and says nothing of the data.
     }

@@ -1,7 +1,7 @@
 /** What the settings say of the disk. */
 
 import type { Storage } from '../api/types';
-import { sizeWords } from '../canvas/source';
+import { sizeText } from '../canvas/source';
 
 const areas: Record<string, string> = {
   store: 'Data',
@@ -20,7 +20,7 @@ export const areaName = (name: string): string => areas[name] ?? name;
 
 /** How much room there is, and what to do when that is too little. */
 export function diskWords(storage: Pick<Storage, 'freeBytes' | 'diskBytes' | 'freeBytesMin' | 'isReserveReleased'>): { text: string; isProblem: boolean } {
-  const free = `${sizeWords(storage.freeBytes)} of ${sizeWords(storage.diskBytes)} are free.`;
+  const free = `${sizeText(storage.freeBytes)} of ${sizeText(storage.diskBytes)} are free.`;
   if (storage.isReserveReleased) {
     return {
       text: `The disk was full: ${free} Its reserve was given back so that you can remove rooms, attachments and files; nothing is added until there is room for it again.`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { piecesOf } from './pieces';
+import { piecesOf } from './entry-pieces';
 
 test('plain text stays as it was typed, newlines too', () => {
   expect(piecesOf('one\n  two', [])).toEqual([{ kind: 'text', text: 'one\n  two' }]);

@@ -4,9 +4,9 @@ import { api } from '../api/client';
 import type { Entry } from '../api/types';
 import { Uploads } from '../attachments/uploads.svelte';
 import { authors } from '../authors/authors.svelte';
-import { ReadAt, withAnswer } from '../entries/changes';
+import { ReadPositions, withReply } from '../entries/apply-events';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
+import { readAndApply } from '../events/read-and-apply';
 
 /** Pages read at once (200 replies each); a longer thread is read on by a press. */
 const PAGES_MAX = 5;
@@ -23,7 +23,7 @@ export class OpenThread {
   loading = $state(false);
   error = $state<unknown>(null);
 
-  #readAt = new ReadAt();
+  #readAt = new ReadPositions();
 
   constructor(roomId: string, rootId: string) {
     this.roomId = roomId;
@@ -51,7 +51,7 @@ export class OpenThread {
     }
   };
 
-  fold(event: HallEvent): void {
+  applyEvent(event: HallEvent): void {
     if (!this.root) return;
     this.#set(this.#readAt.after([this.root, ...this.replies], event));
     if (event.type !== 'entry_added' || this.hasMore) return;
@@ -64,12 +64,12 @@ export class OpenThread {
 
   /** Takes in what a route answered for one entry, before its event comes. */
   put(entryId: string, change: Partial<Entry>): void {
-    if (this.root) this.#set(withAnswer([this.root, ...this.replies], entryId, change));
+    if (this.root) this.#set(withReply([this.root, ...this.replies], entryId, change));
   }
 
   async #readPage(): Promise<void> {
     const after = this.#last();
-    await readAndFold(
+    await readAndApply(
       () => api.threads.page(this.roomId, this.rootId, after),
       ({ root, entries, hasMore }, seq) => {
         this.#readAt.note([root, ...entries], seq);
@@ -78,7 +78,7 @@ export class OpenThread {
         this.hasMore = hasMore;
         for (const { authorId } of [root, ...entries]) void authors.ensure(authorId);
       },
-      (event) => this.fold(event),
+      (event) => this.applyEvent(event),
     );
   }
 

@@ -4,7 +4,7 @@ import { api } from '../api/client';
 import type { Entry } from '../api/types';
 import type { ThreadSeen } from '../api/types';
 import { authors } from '../authors/authors.svelte';
-import { onceMore } from '../events/again';
+import { coalesced } from '../events/coalesce';
 import type { HallEvent } from '../events/frames';
 
 class Threads {
@@ -17,7 +17,7 @@ class Threads {
   #turning = false;
 
   /** Reads the first page. */
-  load = onceMore(() => this.#read());
+  load = coalesced(() => this.#read());
 
   more = async (): Promise<void> => {
     if (!this.next || this.#turning) return;
@@ -36,7 +36,7 @@ class Threads {
   };
 
   /** Whether one takes part in a thread only a reading can tell. */
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (!this.loaded) return;
     const isReply = event.type === 'entry_added' && (event.data.entry as Entry).threadRootEntryId !== null;
     if (isReply || event.type === 'entry_redacted' || event.type === 'read_cursor') void this.load();

@@ -2,10 +2,10 @@
 
 import { SvelteMap } from 'svelte/reactivity';
 import type { Turn, TurnBudget } from '../api/types';
-import { work } from '../api/work';
+import { work } from '../api/agent-work';
 import type { HallEvent } from '../events/frames';
-import { readAndFold } from '../events/reading';
-import { isOpen } from './words';
+import { readAndApply } from '../events/read-and-apply';
+import { isOpen } from './texts';
 
 export class RoomTurns {
   readonly roomId: string;
@@ -27,7 +27,7 @@ export class RoomTurns {
 
   load = async (): Promise<void> => {
     try {
-      await readAndFold(
+      await readAndApply(
         () => work.turns.page(this.roomId),
         ({ turns, nextCursor, budget }, seq) => {
           this.#seq = seq;
@@ -37,7 +37,7 @@ export class RoomTurns {
           this.#unaddressed = turns.filter(({ id }) => id === '');
           for (const turn of turns) if (turn.id !== '') this.#byId.set(turn.id, turn);
         },
-        this.fold,
+        this.applyEvent,
       );
       this.error = null;
       this.loaded = true;
@@ -54,7 +54,7 @@ export class RoomTurns {
     for (const turn of body.turns) if (turn.id !== '' && !this.#byId.has(turn.id)) this.#byId.set(turn.id, turn);
   }
 
-  fold = (event: HallEvent): void => {
+  applyEvent = (event: HallEvent): void => {
     if (event.seq <= this.#seq || event.type !== 'turn_updated') return;
     const turn = event.data.turn as Turn;
     if (turn.roomId === this.roomId) this.put(turn);

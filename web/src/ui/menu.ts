@@ -1,7 +1,7 @@
 import type { IconName } from './icons';
 
-/** One line of a menu: a deed, or a link to something that is downloaded. `hint` stands at its end, in a softer colour. */
+/** One line of a menu: an action, or a link to something that is downloaded. `hint` stands at its end, in a softer colour. */
 export type MenuItem = { label: string; icon?: IconName; danger?: boolean; hint?: string } & (
-  | { deed: () => void; href?: undefined }
-  | { href: string; deed?: undefined }
+  | { onselect: () => void; href?: undefined }
+  | { href: string; onselect?: undefined }
 );

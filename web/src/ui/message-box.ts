@@ -6,7 +6,7 @@
  * itself, because there that opens the keyboard over half of the page.
  */
 
-import { isTextField } from './fields';
+import { isTextField } from './text-fields';
 
 /** Those on the page; the one that came last is where one writes. */
 const boxes: HTMLElement[] = [];

@@ -11,7 +11,7 @@ export function dayOf(iso: string): string {
 }
 
 /** The words on a day line: `Today`, `Yesterday`, `Saturday, 14 November`, with the year when it is another. */
-export function dayWords(iso: string, now: Date): string {
+export function dayText(iso: string, now: Date): string {
   const day = dayOf(iso);
   if (day === dayOf(now.toISOString())) return 'Today';
   const yesterday = new Date(now);
@@ -27,30 +27,30 @@ export function dayWords(iso: string, now: Date): string {
 }
 
 /** `12:03` by the clock of this browser. */
-export function clock(iso: string): string {
+export function timeOfDay(iso: string): string {
   return new Date(iso).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }
 
 /** `12:03:10` by the clock of this browser. */
-export function clockSeconds(at: Date): string {
+export function timeOfDayWithSeconds(at: Date): string {
   return at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 }
 
 /** `now`, `5 min ago`, `3 h ago`, then the day. */
-export function ago(iso: string, now: Date): string {
+export function relativeTime(iso: string, now: Date): string {
   const passed = now.getTime() - new Date(iso).getTime();
   if (passed < MINUTE) return 'now';
   if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
   if (passed < 24 * HOUR) return `${Math.floor(passed / HOUR)} h ago`;
-  return dayWords(iso, now);
+  return dayText(iso, now);
 }
 
 /** `21 Nov 2026`, for dates of tokens and registrations. */
-export function dateWords(iso: string): string {
+export function dateText(iso: string): string {
   return new Date(iso).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 }
 
 /** `21 Nov 2026, 12:03`, where the very moment matters. */
 export function momentWords(iso: string): string {
-  return `${dateWords(iso)}, ${clock(iso)}`;
+  return `${dateText(iso)}, ${timeOfDay(iso)}`;
 }

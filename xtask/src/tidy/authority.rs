@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// The description of the interface, made from the code.
 const INTERFACE: &str = "openapi.json";
@@ -22,7 +22,7 @@ const METHODS: &[&str] = &[
 ];
 
 /// Finds operations without a row or without a gate.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     let missing: Vec<_> = [INTERFACE, TABLE]
         .into_iter()
         .filter(|file| !tree.files.contains_key(*file))
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     fn says(interface: &str, table: &str) -> Vec<String> {
-        let tree = Tree::of(&[(INTERFACE, interface), (TABLE, table)]);
+        let tree = WorkspaceTree::of(&[(INTERFACE, interface), (TABLE, table)]);
         check(&tree)
             .into_iter()
             .map(|finding| finding.says)
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_missing_file_is_one_sentence() {
         assert_eq!(
-            check(&Tree::of(&[(INTERFACE, ROOMS)])),
+            check(&WorkspaceTree::of(&[(INTERFACE, ROOMS)])),
             [Finding::of_file(
                 TABLE,
                 "this file is missing, so nobody can tell who may call what"

@@ -1,10 +1,10 @@
 //! Rule: packages depend on each other, and on others' libraries, only as the floors allow.
 
 use super::Finding;
-use super::tree::{Dependency, Package, Tree};
+use super::workspace_tree::{Dependency, Package, WorkspaceTree};
 
 /// One floor of the house.
-struct Floor {
+struct PackageRule {
     /// The package's name.
     package: &'static str,
     /// Packages of the house that it may use, tests aside.
@@ -17,38 +17,38 @@ struct Floor {
 const TESTKIT: &str = "guildhall-testkit";
 
 /// The floors, from the ground up; the same picture stands in ARCHITECTURE.md.
-const FLOORS: &[Floor] = &[
-    Floor {
+const FLOORS: &[PackageRule] = &[
+    PackageRule {
         package: "guildhall-domain",
         uses: &[],
         never: &["tokio", "axum", "hyper", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-store",
         uses: &["guildhall-domain"],
         never: &["axum", "hyper"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-world",
         uses: &["guildhall-domain"],
         never: &["axum", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-hall",
         uses: &["guildhall-domain", "guildhall-store", "guildhall-world"],
         never: &["axum", "http", "hyper", "utoipa", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-listener",
         uses: &["guildhall-domain", "guildhall-world"],
         never: &["axum", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-wire",
         uses: &["guildhall-domain"],
         never: &["tokio", "axum", "hyper", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-http",
         uses: &[
             "guildhall-domain",
@@ -58,7 +58,7 @@ const FLOORS: &[Floor] = &[
         ],
         never: &["rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall",
         uses: &[
             "guildhall-domain",
@@ -71,7 +71,7 @@ const FLOORS: &[Floor] = &[
         ],
         never: &[],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-cloud",
         uses: &[
             "guildhall-domain",
@@ -81,17 +81,17 @@ const FLOORS: &[Floor] = &[
         ],
         never: &[],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-rehearsal",
         uses: &[],
         never: &["axum", "hyper", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-fake-llm",
         uses: &["guildhall-rehearsal"],
         never: &["rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: TESTKIT,
         uses: &[
             "guildhall-domain",
@@ -103,22 +103,22 @@ const FLOORS: &[Floor] = &[
         ],
         never: &[],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-bench",
         uses: &["guildhall-domain", "guildhall-store", "guildhall-world"],
         never: &["axum", "hyper", "rusqlite"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-fuzz",
         uses: &[],
         never: &["axum", "hyper"],
     },
-    Floor {
+    PackageRule {
         package: "guildhall-torture",
         uses: &[],
         never: &["axum", "hyper", "tokio"],
     },
-    Floor {
+    PackageRule {
         package: "xtask",
         uses: &[],
         never: &[],
@@ -126,7 +126,7 @@ const FLOORS: &[Floor] = &[
 ];
 
 /// Finds dependencies that no floor declares, and packages without a floor.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     tree.packages.iter().flat_map(of_package).collect()
 }
 
@@ -149,7 +149,7 @@ fn of_package(package: &Package) -> Vec<Finding> {
 }
 
 /// The sentence for one dependency, `None` when the floor allows it.
-fn breach(floor: &Floor, dependency: &Dependency) -> Option<String> {
+fn breach(floor: &PackageRule, dependency: &Dependency) -> Option<String> {
     let name = dependency.name.as_str();
     let is_ours = FLOORS.iter().any(|floor| floor.package == name);
     // Tests may open anything of the house but these commands, which must build on their own.
@@ -185,9 +185,9 @@ mod tests {
             name: package.to_owned(),
             dependencies,
         }];
-        let tree = Tree {
+        let tree = WorkspaceTree {
             packages,
-            ..Tree::default()
+            ..WorkspaceTree::default()
         };
         check(&tree)
             .into_iter()

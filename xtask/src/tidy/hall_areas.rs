@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Finding;
-use super::rust::{self, Token};
-use super::tree::Tree;
+use super::rust_tokens::{self, Token};
+use super::workspace_tree::WorkspaceTree;
 
 /// Where the areas are: one file or folder each.
 const HALL: &str = "crates/hall/src/";
@@ -18,17 +18,17 @@ const INFRASTRUCTURE: &[&str] = &[
     "tasks",
     "callers",
     "start",
-    "sight",
+    "visibility",
     "retention",
-    "repeats",
+    "idempotency",
     "passwords",
-    "reaching",
+    "file_io_pool",
     "tries",
     "blobs",
-    "sweep",
-    "watch",
-    "launching",
-    "oauth_landing",
+    "garbage_collection",
+    "file_changes",
+    "launch_config",
+    "oauth_callback",
 ];
 
 /// Which area imports which, each for a reason given in docs/crossings.md.
@@ -43,7 +43,7 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("agents", "rooms"),
     ("agents", "runtimes"),
     ("agents", "sessions"),
-    ("agents", "tokens"),
+    ("agents", "agent_tokens"),
     ("agents", "turns"),
     ("authors", "rooms"),
     ("approvals", "mcp_servers"),
@@ -60,22 +60,22 @@ const CROSSINGS: &[(&str, &str)] = &[
     ("mcp_gateway", "mcp_servers"),
     ("mcp_gateway", "sessions"),
     ("mcp_servers", "approvals"),
-    ("mcp_servers", "mcp_signin"),
-    ("mcp_signin", "mcp_servers"),
-    ("mcp_signin", "sessions"),
+    ("mcp_servers", "mcp_signins"),
+    ("mcp_signins", "mcp_servers"),
+    ("mcp_signins", "sessions"),
     ("members", "canvas"),
     ("members", "rooms"),
     ("members", "turns"),
     ("revived", "accounts"),
-    ("revived", "keys"),
-    ("revived", "tokens"),
+    ("revived", "api_keys"),
+    ("revived", "agent_tokens"),
     ("rooms", "members"),
     ("rooms", "turns"),
     ("sessions", "agents"),
     ("sessions", "interactions"),
     ("sessions", "mcp_gateway"),
     ("sessions", "runtimes"),
-    ("sessions", "tokens"),
+    ("sessions", "agent_tokens"),
     ("sessions", "turns"),
     ("settings", "runtimes"),
     ("streams", "interactions"),
@@ -92,11 +92,11 @@ const DOCUMENT: &str = "docs/crossings.md";
 type Crossing = (String, String);
 
 /// Finds imports that no crossing allows, and crossings that the document tells otherwise.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     check_against(tree, CROSSINGS)
 }
 
-fn check_against(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
+fn check_against(tree: &WorkspaceTree, allowed: &[(&str, &str)]) -> Vec<Finding> {
     let allowed: BTreeSet<Crossing> = allowed
         .iter()
         .map(|(from, to)| ((*from).to_owned(), (*to).to_owned()))
@@ -105,7 +105,7 @@ fn check_against(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
     let mut found: Vec<Finding> = imports
         .iter()
         .filter(|import| !allowed.contains(&import.crossing))
-        .map(Import::finding)
+        .map(AreaImport::finding)
         .collect();
     for (from, to) in &allowed {
         if !imports
@@ -123,7 +123,7 @@ fn check_against(tree: &Tree, allowed: &[(&str, &str)]) -> Vec<Finding> {
 }
 
 /// What the document and this file do not say alike; nothing when the document has no such section.
-fn differences(tree: &Tree, allowed: &BTreeSet<Crossing>) -> Vec<Finding> {
+fn differences(tree: &WorkspaceTree, allowed: &BTreeSet<Crossing>) -> Vec<Finding> {
     let Some(told) = tree
         .files
         .get(DOCUMENT)
@@ -159,13 +159,13 @@ fn crossings_told(document: &str) -> Option<BTreeSet<Crossing>> {
 }
 
 /// One place where an area names another.
-struct Import {
+struct AreaImport {
     crossing: Crossing,
     path: String,
     line: usize,
 }
 
-impl Import {
+impl AreaImport {
     fn finding(&self) -> Finding {
         let (from, to) = &self.crossing;
         let says = format!(
@@ -176,7 +176,7 @@ impl Import {
 }
 
 /// Every place where an area names another.
-fn imports_in(tree: &Tree) -> Vec<Import> {
+fn imports_in(tree: &WorkspaceTree) -> Vec<AreaImport> {
     let files: Vec<_> = tree
         .rust_sources()
         .filter(|(path, _)| path.starts_with(HALL))
@@ -197,7 +197,7 @@ fn imports_in(tree: &Tree) -> Vec<Import> {
                 .map(|area| (*area).to_owned())
                 .or_else(|| reexported.get(&name).cloned());
             if let Some(to) = to.filter(|to| to != from) {
-                imports.push(Import {
+                imports.push(AreaImport {
                     crossing: (from.to_owned(), to),
                     path: path.to_owned(),
                     line,
@@ -218,8 +218,8 @@ fn area_of(path: &str) -> Option<&str> {
 
 /// Names that the crate's root hands on from an area: `pub use rooms::Room` makes `crate::Room`.
 fn reexports(root: &str, areas: &BTreeSet<&str>) -> BTreeMap<String, String> {
-    let code = rust::code_only(root);
-    let tokens = rust::tokens(&code);
+    let code = rust_tokens::code_only(root);
+    let tokens = rust_tokens::tokens(&code);
     let mut names = BTreeMap::new();
     for (at, token) in tokens.iter().enumerate() {
         let mut rest = tokens
@@ -247,8 +247,8 @@ fn reexports(root: &str, areas: &BTreeSet<&str>) -> BTreeMap<String, String> {
 
 /// Every name that a file takes from the crate's root, with its line.
 fn crate_names(path: &str, text: &str) -> Vec<(String, usize)> {
-    let code = rust::code_only(text);
-    let tokens = rust::tokens(&code);
+    let code = rust_tokens::code_only(text);
+    let tokens = rust_tokens::tokens(&code);
     let mut names = Vec::new();
     // For each open brace, whether a module opened it.
     let mut braces = Vec::new();

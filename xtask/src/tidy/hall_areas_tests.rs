@@ -4,7 +4,7 @@ use super::*;
 
 /// The places found when `rooms.rs` reads as `rooms`, beside an area `members` and the tasks.
 fn places(rooms: &str, allowed: &[(&str, &str)]) -> Vec<String> {
-    let tree = Tree::of(&[
+    let tree = WorkspaceTree::of(&[
         (
             "crates/hall/src/lib.rs",
             "//! Hall.\npub use members::{Member, Role as MemberRole};\n",
@@ -80,7 +80,7 @@ fn a_crossing_allows_one_direction_and_must_be_used() {
 fn the_document_and_the_rule_must_list_the_same_crossings() {
     let document =
         "# House\n## Crossings\n- rooms → entries: a reason\n\n## Later\n- a → b: not here\n";
-    let tree = Tree::of(&[
+    let tree = WorkspaceTree::of(&[
         ("docs/crossings.md", document),
         ("crates/hall/src/members.rs", ""),
         ("crates/hall/src/rooms.rs", "use crate::members;"),

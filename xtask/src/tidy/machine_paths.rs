@@ -1,7 +1,7 @@
 //! Rule: no file names a folder of one machine, or a package registry that others do not have.
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// Openings of paths that only one machine has.
 /// Written in two parts, so that this file keeps its own rule.
@@ -27,7 +27,7 @@ const REDIRECTS: &[(&str, &str)] = &[
 ];
 
 /// Finds such paths and addresses.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     tree.files
         .iter()
         .flat_map(|(path, text)| of_file(path, text))
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn lines_found(path: &str, text: &str) -> Vec<String> {
-        check(&Tree::of(&[(path, text)]))
+        check(&WorkspaceTree::of(&[(path, text)]))
             .into_iter()
             .map(|finding| finding.place)
             .collect()

@@ -1,14 +1,14 @@
 //! Rule: the project stands alone; no file points at a folder beside it.
 
 use super::Finding;
-use super::tree::Tree;
+use super::workspace_tree::WorkspaceTree;
 
 /// The folder beside the project that a reader elsewhere does not have.
 /// Written in two parts, so that this file keeps its own rule.
 const OUTSIDE: &str = concat!("../sha", "red");
 
 /// Finds lines that name it.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     let files = tree.files.iter();
     files
         .flat_map(|(path, text)| {
@@ -30,7 +30,7 @@ mod tests {
     fn a_path_that_leaves_the_project_is_caught() {
         let text = format!("# Rooms\nSee `{OUTSIDE}/spec.md`.\n");
         assert_eq!(
-            check(&Tree::of(&[
+            check(&WorkspaceTree::of(&[
                 ("docs/rooms.md", &text),
                 ("README.md", "shared by all\n")
             ])),

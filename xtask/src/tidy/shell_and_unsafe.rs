@@ -1,8 +1,8 @@
 //! Rule: programs are started from argument lists, never through a shell, and nothing is `unsafe`.
 
 use super::Finding;
-use super::rust::{self, Token};
-use super::tree::Tree;
+use super::rust_tokens::{self, Token};
+use super::workspace_tree::WorkspaceTree;
 
 /// Programs that read a command line as text.
 const SHELLS: &[&str] = &[
@@ -20,7 +20,7 @@ const SHELLS: &[&str] = &[
 ];
 
 /// Finds shells in the crates outside of tests, which may play what users run, and `unsafe` in every Rust file.
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &WorkspaceTree) -> Vec<Finding> {
     let files = tree.files.iter().filter(|(path, _)| path.ends_with(".rs"));
     files
         .flat_map(|(path, text)| {
@@ -39,8 +39,8 @@ fn is_test(path: &str) -> bool {
 
 /// String literals that name a shell, by its path or as the program of a command.
 fn shells(path: &str, text: &str) -> Vec<Finding> {
-    let code = rust::without_comments(text);
-    let tokens = rust::tokens(&code);
+    let code = rust_tokens::without_comments(text);
+    let tokens = rust_tokens::tokens(&code);
     let is_shell = |at: usize| {
         let name = literal_at(&tokens, at);
         let by_path =
@@ -84,8 +84,8 @@ fn is_program(tokens: &[Token<'_>], at: usize) -> bool {
 
 /// The keyword, outside of comments and literals.
 fn unsafe_words(path: &str, text: &str) -> Vec<Finding> {
-    let code = rust::code_only(text);
-    rust::tokens(&code)
+    let code = rust_tokens::code_only(text);
+    rust_tokens::tokens(&code)
         .into_iter()
         .filter(|token| token.text == "unsafe")
         .map(|token| {
@@ -105,8 +105,8 @@ mod tests {
     #[test]
     fn a_shell_is_caught_as_a_program_and_by_its_path() {
         let text = "fn f() {\n    std::process::Command::new(\n        \"sh\",\n    ).arg(\"-c\");\n    let shell = \"/bin/bash\";\n}\n";
-        let tree = Tree::of(&[
-            ("crates/world/src/programs.rs", text),
+        let tree = WorkspaceTree::of(&[
+            ("crates/world/src/server_programs.rs", text),
             ("crates/world/tests/it/programs.rs", text),
             ("crates/world/src/programs_tests.rs", text),
             ("docs/shell.md", text),
@@ -115,8 +115,8 @@ mod tests {
         assert_eq!(
             check(&tree),
             [
-                Finding::of_line("crates/world/src/programs.rs", 3, says),
-                Finding::of_line("crates/world/src/programs.rs", 5, says),
+                Finding::of_line("crates/world/src/server_programs.rs", 3, says),
+                Finding::of_line("crates/world/src/server_programs.rs", 5, says),
             ]
         );
     }
@@ -125,7 +125,10 @@ mod tests {
     fn another_program_and_a_word_in_a_text_are_fine() {
         let text = "// Command::new(\"sh\")\nfn f() { Command::new(\"git\"); say(\"sh\"); say(\"/she\"); }\n";
         assert_eq!(
-            check(&Tree::of(&[("crates/world/src/programs.rs", text)])),
+            check(&WorkspaceTree::of(&[(
+                "crates/world/src/server_programs.rs",
+                text
+            )])),
             []
         );
     }
@@ -135,7 +138,10 @@ mod tests {
         let text =
             "// unsafe\nfn f() { say(\"unsafe\"); unsafe { g() } }\n#![forbid(unsafe_code)]\n";
         assert_eq!(
-            check(&Tree::of(&[("crates/world/tests/it/main.rs", text)])),
+            check(&WorkspaceTree::of(&[(
+                "crates/world/tests/it/main.rs",
+                text
+            )])),
             [Finding::of_line(
                 "crates/world/tests/it/main.rs",
                 2,

@@ -1,16 +1,17 @@
 //! Pages: plain HTML without scripts, readable in the dark and on a phone.
 //! Everything that comes from elsewhere is escaped where it is written, by the template.
 
-pub(crate) mod style;
+pub(crate) mod stylesheet;
 
 use axum::response::{IntoResponse, Response};
-use guildhall_domain::{Fault, Moment, attempts::TooManyAttempts};
+use guildhall_domain::{Fault, Timestamp, attempt_limiter::TooManyAttempts};
 use guildhall_world::ids;
 use http::{HeaderValue, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::{
-    bodies::BadForm, device::shown_user_code, problems, sessions::SignedIn, store::devices::Asking,
+    device_grant::format_user_code, problems, request_bodies::FormError, sessions::SignedIn,
+    store::device_requests::OpenDeviceRequest,
 };
 
 /// What a page may do: show itself, take our style, and send its forms to us.
@@ -19,12 +20,12 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
 
 /// A page.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct HtmlPage {
     status: StatusCode,
     markup: Markup,
 }
 
-impl Page {
+impl HtmlPage {
     /// The same page with another status.
     #[must_use]
     pub(crate) fn with(self, status: StatusCode) -> Self {
@@ -32,7 +33,7 @@ impl Page {
     }
 }
 
-impl IntoResponse for Page {
+impl IntoResponse for HtmlPage {
     fn into_response(self) -> Response {
         let headers = [
             (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -72,8 +73,8 @@ impl From<TooManyAttempts> for PageError {
     }
 }
 
-impl From<BadForm> for PageError {
-    fn from(BadForm(why): BadForm) -> Self {
+impl From<FormError> for PageError {
+    fn from(FormError(why): FormError) -> Self {
         Self::Unreadable(why)
     }
 }
@@ -139,7 +140,7 @@ pub(crate) fn redirect(place: &str) -> Response {
 }
 
 /// The page to sign in at.
-pub(crate) fn login(email: &str, code: Option<&str>, why: Option<&str>) -> Page {
+pub(crate) fn login(email: &str, code: Option<&str>, why: Option<&str>) -> HtmlPage {
     let body = html! {
         (problem(why))
         form method="post" action="/login" {
@@ -162,7 +163,7 @@ pub(crate) fn login(email: &str, code: Option<&str>, why: Option<&str>) -> Page 
 }
 
 /// The page where a password is chosen.
-pub(crate) fn welcome(email: &str, link: &str, why: Option<&str>) -> Page {
+pub(crate) fn welcome(email: &str, link: &str, why: Option<&str>) -> HtmlPage {
     let action = format!("/welcome/{link}");
     let body = html! {
         (problem(why))
@@ -182,7 +183,7 @@ pub(crate) fn welcome(email: &str, link: &str, why: Option<&str>) -> Page {
 }
 
 /// The page to type a code at.
-pub(crate) fn activate(by: &SignedIn, why: Option<&str>) -> Page {
+pub(crate) fn activate(by: &SignedIn, why: Option<&str>) -> HtmlPage {
     let body = html! {
         (problem(why))
         p { "Type the code that your guildhall shows." }
@@ -198,7 +199,12 @@ pub(crate) fn activate(by: &SignedIn, why: Option<&str>) -> Page {
 }
 
 /// Who asks with a code, and the choice.
-pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking, now: Moment) -> Page {
+pub(crate) fn decision_page(
+    by: &SignedIn,
+    code: &str,
+    asking: &OpenDeviceRequest,
+    now: Timestamp,
+) -> HtmlPage {
     let name = match asking.name.trim() {
         "" => "A guildhall without a name",
         name => name,
@@ -210,7 +216,7 @@ pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking, now: Moment) -> 
         }
         dl {
             dt { "Instance" } dd { bdi { (name) } }
-            dt { "Code" } dd .code { (shown_user_code(code)) }
+            dt { "Code" } dd .code { (format_user_code(code)) }
             dt { "Asked at" } dd { (when(asking.created_at, now)) }
             dt { "Asked from" } dd { (asking.asked_from) }
         }
@@ -228,7 +234,7 @@ pub(crate) fn asked(by: &SignedIn, code: &str, asking: &Asking, now: Moment) -> 
 }
 
 /// A moment as people read it, and how long ago it was: there are no scripts that know their zone.
-fn when(at: Moment, now: Moment) -> Markup {
+fn when(at: Timestamp, now: Timestamp) -> Markup {
     let exact = at.to_string();
     let (day, time) = exact.split_once('T').unwrap_or_default();
     let time = time.get(..5).unwrap_or_default();
@@ -241,7 +247,7 @@ fn when(at: Moment, now: Moment) -> Markup {
 }
 
 /// What became of a decision.
-pub(crate) fn decided(by: &SignedIn, is_yes: bool) -> Page {
+pub(crate) fn decision_result_page(by: &SignedIn, is_yes: bool) -> HtmlPage {
     let (title, says) = match is_yes {
         true => (
             "It is linked",
@@ -256,7 +262,7 @@ pub(crate) fn decided(by: &SignedIn, is_yes: bool) -> Page {
 }
 
 /// Where the payment service's pages lead back to.
-pub(crate) fn billing_ended(title: &str, says: &str) -> Page {
+pub(crate) fn billing_ended(title: &str, says: &str) -> HtmlPage {
     page(
         title,
         &html! { p { (says) } p { "You can close this page." } },
@@ -271,7 +277,7 @@ fn problem(why: Option<&str>) -> Markup {
     }
 }
 
-fn signed_in(title: &str, by: &SignedIn, body: &Markup) -> Page {
+fn signed_in(title: &str, by: &SignedIn, body: &Markup) -> HtmlPage {
     let whole = html! {
         (body)
         form .out method="post" action="/logout" {
@@ -283,7 +289,7 @@ fn signed_in(title: &str, by: &SignedIn, body: &Markup) -> Page {
     page(title, &whole)
 }
 
-fn page(title: &str, body: &Markup) -> Page {
+fn page(title: &str, body: &Markup) -> HtmlPage {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -303,7 +309,7 @@ fn page(title: &str, body: &Markup) -> Page {
             }
         }
     };
-    Page {
+    HtmlPage {
         status: StatusCode::OK,
         markup,
     }
@@ -327,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_moment_is_told_as_people_read_it() {
-        let at = Moment::from_millis(1_795_232_252_114);
+        let at = Timestamp::from_millis(1_795_232_252_114);
         let told = |seconds| when(at, at.plus_seconds(seconds)).into_string();
         let exact = "<time datetime=\"2026-11-21T03:37:32.114Z\">";
         let shown = "2026-11-21 03:37 UTC</time>";

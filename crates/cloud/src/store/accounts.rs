@@ -1,6 +1,6 @@
 //! Accounts, their one-time links and their sessions.
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use rusqlite::{OptionalExtension, Result, Transaction, params};
 
 use crate::ids::AccountId;
@@ -17,13 +17,13 @@ pub struct Account {
 }
 
 /// The SHA-256 under which a secret stands.
-pub type Digest = [u8; 32];
+pub type SecretDigest = [u8; 32];
 
 /// Makes an account, or finds the one with this address.
 ///
 /// # Errors
 /// Of the engine.
-pub fn add(tx: &Transaction<'_>, email: &str, now: Moment) -> Result<AccountId> {
+pub fn add(tx: &Transaction<'_>, email: &str, now: Timestamp) -> Result<AccountId> {
     tx.execute(
         "INSERT INTO accounts (id, email, created_at) VALUES ($1, $2, $3)
          ON CONFLICT (email) DO NOTHING",
@@ -44,7 +44,7 @@ pub fn by_email(tx: &Transaction<'_>, email: &str) -> Result<Option<Account>> {
 
 /// An account as whoever runs the service sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct AccountSummary {
     /// What the person signs in with.
     pub email: String,
     /// Whether the one-time link was followed.
@@ -52,24 +52,24 @@ pub struct Listed {
     /// How many instances are linked to it.
     pub linked: i64,
     /// When one of them was seen last.
-    pub last_seen_at: Option<Moment>,
+    pub last_seen_at: Option<Timestamp>,
 }
 
 /// All accounts, by their addresses.
 ///
 /// # Errors
 /// Of the engine.
-pub fn list(tx: &Transaction<'_>) -> Result<Vec<Listed>> {
+pub fn list(tx: &Transaction<'_>) -> Result<Vec<AccountSummary>> {
     let sql = "SELECT a.email, a.password IS NOT NULL, count(i.id), max(i.last_seen_at)
                FROM accounts a LEFT JOIN instances i ON i.account_id = a.id
                GROUP BY a.id ORDER BY a.email";
     let mut query = tx.prepare(sql)?;
     let listed = query.query_map([], |row| {
-        Ok(Listed {
+        Ok(AccountSummary {
             email: row.get(0)?,
             has_password: row.get(1)?,
             linked: row.get(2)?,
-            last_seen_at: row.get::<_, Option<i64>>(3)?.map(Moment::from_millis),
+            last_seen_at: row.get::<_, Option<i64>>(3)?.map(Timestamp::from_millis),
         })
     })?;
     listed.collect()
@@ -77,7 +77,7 @@ pub fn list(tx: &Transaction<'_>) -> Result<Vec<Listed>> {
 
 /// An account that was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedAccount {
     /// Who it is at the payment service, where it was made known there.
     pub customer: Option<String>,
 }
@@ -86,7 +86,7 @@ pub struct Removed {
 ///
 /// # Errors
 /// Of the engine.
-pub fn remove(tx: &Transaction<'_>, email: &str) -> Result<Option<Removed>> {
+pub fn remove(tx: &Transaction<'_>, email: &str) -> Result<Option<RemovedAccount>> {
     let Some(account) = by_email(tx, email)? else {
         return Ok(None);
     };
@@ -100,7 +100,7 @@ pub fn remove(tx: &Transaction<'_>, email: &str) -> Result<Option<Removed>> {
     ] {
         tx.execute(sql, [account.id])?;
     }
-    Ok(Some(Removed { customer }))
+    Ok(Some(RemovedAccount { customer }))
 }
 
 fn read(row: &rusqlite::Row<'_>) -> Result<Account> {
@@ -118,8 +118,8 @@ fn read(row: &rusqlite::Row<'_>) -> Result<Account> {
 pub fn put_link(
     tx: &Transaction<'_>,
     account: AccountId,
-    digest: Digest,
-    expires_at: Moment,
+    digest: SecretDigest,
+    expires_at: Timestamp,
 ) -> Result<()> {
     tx.execute(
         "INSERT INTO links (account_id, digest, expires_at) VALUES ($1, $2, $3)
@@ -133,7 +133,11 @@ pub fn put_link(
 ///
 /// # Errors
 /// Of the engine.
-pub fn by_link(tx: &Transaction<'_>, digest: Digest, now: Moment) -> Result<Option<Account>> {
+pub fn by_link(
+    tx: &Transaction<'_>,
+    digest: SecretDigest,
+    now: Timestamp,
+) -> Result<Option<Account>> {
     tx.query_row(
         "SELECT a.id, a.email, a.password FROM links l JOIN accounts a ON a.id = l.account_id
          WHERE l.digest = $1 AND l.expires_at > $2",
@@ -150,10 +154,10 @@ pub fn by_link(tx: &Transaction<'_>, digest: Digest, now: Moment) -> Result<Opti
 /// Of the engine.
 pub fn follow_link(
     tx: &Transaction<'_>,
-    link: Digest,
+    link: SecretDigest,
     password: &str,
-    session: Session,
-    now: Moment,
+    session: NewSessionRow,
+    now: Timestamp,
 ) -> Result<Option<()>> {
     let Some(account) = by_link(tx, link, now)? else {
         return Ok(None);
@@ -167,11 +171,11 @@ pub fn follow_link(
 
 /// A session that begins.
 #[derive(Clone, Copy, Debug)]
-pub struct Session {
+pub struct NewSessionRow {
     /// Of its cookie.
-    pub digest: Digest,
+    pub digest: SecretDigest,
     /// When it ends.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// Begins a session, and forgets those that are over.
@@ -181,8 +185,8 @@ pub struct Session {
 pub fn begin_session(
     tx: &Transaction<'_>,
     account: AccountId,
-    session: Session,
-    now: Moment,
+    session: NewSessionRow,
+    now: Timestamp,
 ) -> Result<()> {
     let sql = "DELETE FROM sessions WHERE expires_at <= $1";
     tx.execute(sql, [now.as_millis()])?;
@@ -197,7 +201,11 @@ pub fn begin_session(
 ///
 /// # Errors
 /// Of the engine.
-pub fn by_session(tx: &Transaction<'_>, digest: Digest, now: Moment) -> Result<Option<Account>> {
+pub fn by_session(
+    tx: &Transaction<'_>,
+    digest: SecretDigest,
+    now: Timestamp,
+) -> Result<Option<Account>> {
     tx.query_row(
         "SELECT a.id, a.email, a.password FROM sessions s JOIN accounts a ON a.id = s.account_id
          WHERE s.digest = $1 AND s.expires_at > $2",
@@ -211,14 +219,14 @@ pub fn by_session(tx: &Transaction<'_>, digest: Digest, now: Moment) -> Result<O
 ///
 /// # Errors
 /// Of the engine.
-pub fn end_session(tx: &Transaction<'_>, digest: Digest) -> Result<()> {
+pub fn end_session(tx: &Transaction<'_>, digest: SecretDigest) -> Result<()> {
     tx.execute("DELETE FROM sessions WHERE digest = $1", params![digest])?;
     Ok(())
 }
 
 /// Who an account is at the payment service, and under which key it is asked to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Customer {
+pub enum CustomerRef {
     /// It is known.
     Known(String),
     /// Not yet; this key names the wish, so that a repeat makes no second one.
@@ -229,15 +237,15 @@ pub enum Customer {
 ///
 /// # Errors
 /// Of the engine.
-pub fn customer(tx: &Transaction<'_>, account: AccountId, fresh_key: &str) -> Result<Customer> {
+pub fn customer(tx: &Transaction<'_>, account: AccountId, fresh_key: &str) -> Result<CustomerRef> {
     let sql = "UPDATE accounts SET customer_key = $1
                WHERE id = $2 AND customer IS NULL AND customer_key IS NULL";
     tx.execute(sql, params![fresh_key, account])?;
     let sql = "SELECT customer, customer_key FROM accounts WHERE id = $1";
     tx.query_row(sql, [account], |row| {
         Ok(match row.get(0)? {
-            Some(id) => Customer::Known(id),
-            None => Customer::Wanted(row.get(1)?),
+            Some(id) => CustomerRef::Known(id),
+            None => CustomerRef::Wanted(row.get(1)?),
         })
     })
 }
@@ -266,7 +274,7 @@ pub fn set_customer(tx: &Transaction<'_>, account: AccountId, customer: &str) ->
 ///
 /// # Errors
 /// Of the engine.
-pub fn drop_wish(tx: &Transaction<'_>, account: AccountId, key: &str) -> Result<()> {
+pub fn clear_customer_key(tx: &Transaction<'_>, account: AccountId, key: &str) -> Result<()> {
     let sql = "UPDATE accounts SET customer_key = NULL WHERE id = $1 AND customer_key = $2";
     tx.execute(sql, params![account, key])?;
     Ok(())

@@ -1,10 +1,10 @@
 //! Instances that hold a key.
 
-use guildhall_domain::Moment;
-use guildhall_wire::cloud::instances::HeartbeatAsk;
+use guildhall_domain::Timestamp;
+use guildhall_wire::cloud::heartbeats::HeartbeatRequest;
 use rusqlite::{OptionalExtension, Result, Transaction, params};
 
-use super::accounts::Digest;
+use super::accounts::SecretDigest;
 use crate::ids::{AccountId, InstanceId};
 
 /// An instance as its key shows it.
@@ -26,9 +26,9 @@ pub fn add(
     tx: &Transaction<'_>,
     id: InstanceId,
     account: AccountId,
-    (key, device): (Digest, Digest),
+    (key, device): (SecretDigest, SecretDigest),
     name: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     tx.execute(
         "INSERT INTO instances (id, account_id, key_digest, device_digest, name, platform,
@@ -43,7 +43,7 @@ pub fn add(
 ///
 /// # Errors
 /// Of the engine.
-pub fn revoke_unused(tx: &Transaction<'_>, device: Digest) -> Result<()> {
+pub fn revoke_unused(tx: &Transaction<'_>, device: SecretDigest) -> Result<()> {
     let sql = "DELETE FROM instances WHERE device_digest = $1 AND last_seen_at IS NULL";
     tx.execute(sql, params![device])?;
     Ok(())
@@ -53,7 +53,7 @@ pub fn revoke_unused(tx: &Transaction<'_>, device: Digest) -> Result<()> {
 ///
 /// # Errors
 /// Of the engine.
-pub fn by_key(tx: &Transaction<'_>, key: Digest) -> Result<Option<Instance>> {
+pub fn by_key(tx: &Transaction<'_>, key: SecretDigest) -> Result<Option<Instance>> {
     tx.query_row(
         "SELECT i.id, a.id, a.email FROM instances i JOIN accounts a ON a.id = i.account_id
          WHERE i.key_digest = $1",
@@ -73,7 +73,12 @@ pub fn by_key(tx: &Transaction<'_>, key: Digest) -> Result<Option<Instance>> {
 ///
 /// # Errors
 /// Of the engine.
-pub fn seen(tx: &Transaction<'_>, id: InstanceId, ask: &HeartbeatAsk, now: Moment) -> Result<bool> {
+pub fn seen(
+    tx: &Transaction<'_>,
+    id: InstanceId,
+    ask: &HeartbeatRequest,
+    now: Timestamp,
+) -> Result<bool> {
     let changed = tx.execute(
         "UPDATE instances SET name = $1, platform = $2, version = $3, last_seen_at = $4
          WHERE id = $5",
@@ -86,7 +91,7 @@ pub fn seen(tx: &Transaction<'_>, id: InstanceId, ask: &HeartbeatAsk, now: Momen
 ///
 /// # Errors
 /// Of the engine.
-pub fn revoke(tx: &Transaction<'_>, key: Digest) -> Result<()> {
+pub fn revoke(tx: &Transaction<'_>, key: SecretDigest) -> Result<()> {
     tx.execute("DELETE FROM instances WHERE key_digest = $1", params![key])?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! What is answered is committed. Queries are plain functions, one file a thing.
 
 pub mod accounts;
-pub mod devices;
+pub mod device_requests;
 pub mod instances;
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::{Fault, outcome::FaultKind};
+use guildhall_domain::{Fault, errors::FaultKind};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::oneshot;
 
@@ -26,12 +26,12 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// The schema's steps; the n-th brings version n-1 to n. Append-only once released.
 const STEPS: &[&str] = &[include_str!("../../migrations/0001_cloud.sql")];
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+type StoreJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// The open store; closed when dropped.
 #[derive(Debug)]
 pub struct Store {
-    jobs: Option<SyncSender<Job>>,
+    jobs: Option<SyncSender<StoreJob>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -96,7 +96,7 @@ impl Store {
         F: FnOnce(&Transaction<'_>) -> rusqlite::Result<T> + Send + 'static,
     {
         let (sender, answer) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
+        let job: StoreJob = Box::new(move |connection| {
             // A job that panics takes its transaction back and no other down with it.
             let ran = catch_unwind(AssertUnwindSafe(|| transact(connection, behavior, job)));
             let outcome = ran.unwrap_or_else(|_| Err(rusqlite::Error::InvalidQuery));
@@ -120,7 +120,7 @@ impl Drop for Store {
     }
 }
 
-fn serve(mut connection: Connection, jobs: &Receiver<Job>) {
+fn serve(mut connection: Connection, jobs: &Receiver<StoreJob>) {
     for job in jobs {
         job(&mut connection);
     }

@@ -3,13 +3,13 @@
 use guildhall_cloud::{accounts, store::Store};
 
 use crate::{
-    billing::{checkout, paid},
+    billing::{checkout, companion_with_stripe},
     companion::PASSWORD,
 };
 
 #[tokio::test]
 async fn an_account_that_is_removed_takes_its_sign_ins_and_instances_along() {
-    let (cloud, _stub, key) = paid().await;
+    let (cloud, _stub, key) = companion_with_stripe().await;
     checkout(&cloud, &key, "price_month").await.ok();
     cloud.heartbeat(&key).await.ok();
     cloud.invite("bob@example.org").await;
@@ -45,6 +45,6 @@ async fn an_account_that_is_removed_takes_its_sign_ins_and_instances_along() {
 
     // Who has the address later knows nothing of the first.
     let key = cloud.link("ada@example.org").await;
-    let portal = cloud.keyed("POST", "/v1/portal", &key, None).await;
+    let portal = cloud.get_with_key("POST", "/v1/portal", &key, None).await;
     portal.problem(404, "NOT_FOUND");
 }

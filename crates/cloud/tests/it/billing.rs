@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use guildhall_cloud::stripe::STRIPE_WAIT;
-use guildhall_testkit::stripe_stub::{Play, StripeStub};
+use guildhall_testkit::stripe_stub::{StripeFault, StripeStub};
 use guildhall_wire::cloud::{offers::Offers, problems::CloudProblem};
 use serde_json::{Value, json};
 
-use crate::companion::{Answer, Options, STRIPE_KEY, TestCompanion};
+use crate::companion::{CompanionOptions, CompanionResponse, STRIPE_KEY, TestCompanion};
 
 /// A companion with a payment service, and the key of an instance.
-pub(crate) async fn paid() -> (TestCompanion, StripeStub, String) {
+pub(crate) async fn companion_with_stripe() -> (TestCompanion, StripeStub, String) {
     let stub = StripeStub::open().await;
     let (cloud, key) = paid_at(&stub.url).await;
     (cloud, stub, key)
@@ -18,10 +18,10 @@ pub(crate) async fn paid() -> (TestCompanion, StripeStub, String) {
 
 /// A companion whose payment service is there, and the key of an instance.
 pub(crate) async fn paid_at(url: &str) -> (TestCompanion, String) {
-    let options = Options {
+    let options = CompanionOptions {
         stripe: Some(url.to_owned()),
         topup_price: Some("price_topup"),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
@@ -29,15 +29,17 @@ pub(crate) async fn paid_at(url: &str) -> (TestCompanion, String) {
 }
 
 /// Asks for the page of an offer.
-pub(crate) async fn checkout(cloud: &TestCompanion, key: &str, sku: &str) -> Answer {
+pub(crate) async fn checkout(cloud: &TestCompanion, key: &str, sku: &str) -> CompanionResponse {
     let ask = json!({ "skuId": sku });
-    cloud.keyed("POST", "/v1/checkout", key, Some(ask)).await
+    cloud
+        .get_with_key("POST", "/v1/checkout", key, Some(ask))
+        .await
 }
 
 #[tokio::test]
 async fn offers_are_the_prices_of_offered_products_over_all_pages() {
-    let (cloud, stub, key) = paid().await;
-    let answer = cloud.keyed("GET", "/v1/offers", &key, None).await;
+    let (cloud, stub, key) = companion_with_stripe().await;
+    let answer = cloud.get_with_key("GET", "/v1/offers", &key, None).await;
     assert_eq!(answer.header("cache-control"), "no-store");
     let offers = answer.ok();
     let offer = |id: &str, interval: &str, amount: &str| {
@@ -67,7 +69,7 @@ async fn offers_are_the_prices_of_offered_products_over_all_pages() {
 
 #[tokio::test]
 async fn a_checkout_names_offer_customer_and_account_and_the_customer_is_made_once() {
-    let (cloud, stub, key) = paid().await;
+    let (cloud, stub, key) = companion_with_stripe().await;
     let answer = checkout(&cloud, &key, "price_month").await.ok();
     assert_eq!(
         answer,
@@ -109,13 +111,13 @@ async fn a_checkout_names_offer_customer_and_account_and_the_customer_is_made_on
 
 #[tokio::test]
 async fn top_up_and_portal_have_their_pages() {
-    let (cloud, stub, key) = paid().await;
-    let portal = || cloud.keyed("POST", "/v1/portal", &key, None);
+    let (cloud, stub, key) = companion_with_stripe().await;
+    let portal = || cloud.get_with_key("POST", "/v1/portal", &key, None);
     portal().await.problem(404, "NOT_FOUND");
     assert!(stub.seen().is_empty(), "who never paid is not asked for");
     let sent = json!({"amountMicro": "5", "anything": []});
     cloud
-        .keyed("POST", "/v1/topup", &key, Some(sent))
+        .get_with_key("POST", "/v1/topup", &key, Some(sent))
         .await
         .ok();
     let seen = stub.seen();
@@ -134,7 +136,7 @@ async fn top_up_and_portal_have_their_pages() {
 
 #[tokio::test]
 async fn what_cannot_be_bought_is_a_problem() {
-    let (cloud, stub, key) = paid().await;
+    let (cloud, stub, key) = companion_with_stripe().await;
     for sku in ["price_nobodys", "price_other", "price_topup"] {
         checkout(&cloud, &key, sku).await.problem(404, "NOT_FOUND");
     }
@@ -145,7 +147,9 @@ async fn what_cannot_be_bought_is_a_problem() {
         json!({"skuId": 1}),
         json!([]),
     ] {
-        let answer = cloud.keyed("POST", "/v1/checkout", &key, Some(ask)).await;
+        let answer = cloud
+            .get_with_key("POST", "/v1/checkout", &key, Some(ask))
+            .await;
         answer.problem(400, "MALFORMED_REQUEST");
     }
     for (method, path) in [
@@ -156,7 +160,7 @@ async fn what_cannot_be_bought_is_a_problem() {
         ("POST", "/v1/instances/heartbeat"),
     ] {
         for key in ["", "ghc_nobodys", "gha_other"] {
-            let answer = cloud.keyed(method, path, key, None).await;
+            let answer = cloud.get_with_key(method, path, key, None).await;
             answer.problem(401, "UNAUTHENTICATED");
         }
     }
@@ -170,42 +174,45 @@ async fn what_cannot_be_bought_is_a_problem() {
 async fn without_a_key_of_the_payment_service_there_are_no_offers_and_pages_are_a_problem() {
     let cloud = TestCompanion::open().await;
     let key = cloud.link("ada@example.org").await;
-    let offers = cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
+    let offers = cloud
+        .get_with_key("GET", "/v1/offers", &key, None)
+        .await
+        .ok();
     assert_eq!(offers, json!({"offers": [], "denomination": null}));
     checkout(&cloud, &key, "x")
         .await
         .problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     for path in ["/v1/topup", "/v1/portal"] {
-        let answer = cloud.keyed("POST", path, &key, None).await;
+        let answer = cloud.get_with_key("POST", path, &key, None).await;
         answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     }
     let stub = StripeStub::open().await;
-    let options = Options {
+    let options = CompanionOptions {
         stripe: Some(stub.url.clone()),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
-    let answer = cloud.keyed("POST", "/v1/topup", &key, None).await;
+    let answer = cloud.get_with_key("POST", "/v1/topup", &key, None).await;
     answer.problem(404, "TOPUP_UNAVAILABLE");
 }
 
 #[tokio::test]
 async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
-    let (cloud, stub, key) = paid().await;
+    let (cloud, stub, key) = companion_with_stripe().await;
     checkout(&cloud, &key, "price_month").await.ok();
     for (play, status, code) in [
-        (Play::Refuse(402), 409, "CONFLICT"),
-        (Play::Refuse(400), 400, "MALFORMED_REQUEST"),
-        (Play::Refuse(401), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
-        (Play::Refuse(403), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
-        (Play::Refuse(500), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
-        (Play::Later(7), 429, "RATE_LIMITED"),
-        (Play::HangUp, 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Refuse(402), 409, "CONFLICT"),
+        (StripeFault::Refuse(400), 400, "MALFORMED_REQUEST"),
+        (StripeFault::Refuse(401), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Refuse(403), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Refuse(500), 503, "PAYMENT_SERVICE_UNAVAILABLE"),
+        (StripeFault::Later(7), 429, "RATE_LIMITED"),
+        (StripeFault::HangUp, 503, "PAYMENT_SERVICE_UNAVAILABLE"),
     ] {
         // At each call of a checkout: two pages of prices, then the page, for the customer is known.
         for well in 0..3 {
-            stub.then(&vec![Play::Well; well]);
+            stub.then(&vec![StripeFault::Well; well]);
             stub.then(&[play]);
             let answer = checkout(&cloud, &key, "price_month").await;
             assert!(!answer.body.contains("canary-words"), "{answer:?}");
@@ -213,7 +220,7 @@ async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
             let retry = answer.header("retry-after").to_owned();
             let problem = answer.problem(status, code);
             let known: CloudProblem = serde_json::from_value(problem.clone()).unwrap();
-            let is_later = play == Play::Later(7);
+            let is_later = play == StripeFault::Later(7);
             assert_eq!(known.retry_after_ms, is_later.then_some(7_000));
             assert_eq!(retry, if is_later { "7" } else { "" });
             assert_eq!(problem.get("actionUrl"), None::<&Value>);
@@ -226,15 +233,15 @@ async fn each_failure_of_the_payment_service_is_a_problem_in_our_own_words() {
 #[tokio::test]
 async fn a_payment_service_that_says_nothing_is_given_up_in_time() {
     let stub = StripeStub::open().await;
-    let options = Options {
+    let options = CompanionOptions {
         stripe: Some(stub.url.clone()),
         patience: Some(Duration::from_millis(200)),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let key = cloud.link("ada@example.org").await;
-    stub.then(&[Play::Silence]);
-    let answer = cloud.keyed("GET", "/v1/offers", &key, None).await;
+    stub.then(&[StripeFault::Silence]);
+    let answer = cloud.get_with_key("GET", "/v1/offers", &key, None).await;
     answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     assert_eq!(stub.seen().len(), 1, "it is not asked again");
     assert_eq!(STRIPE_WAIT, Duration::from_secs(20));
@@ -242,7 +249,7 @@ async fn a_payment_service_that_says_nothing_is_given_up_in_time() {
 
 #[tokio::test]
 async fn two_first_payments_at_once_make_one_customer() {
-    let (cloud, stub, key) = paid().await;
+    let (cloud, stub, key) = companion_with_stripe().await;
     let (first, second) = tokio::join!(
         checkout(&cloud, &key, "price_month"),
         checkout(&cloud, &key, "price_once")
@@ -253,8 +260,8 @@ async fn two_first_payments_at_once_make_one_customer() {
 
 #[tokio::test]
 async fn a_customer_whose_making_got_no_answer_is_not_made_twice() {
-    let (cloud, stub, key) = paid().await;
-    let lost = [Play::Well, Play::Well, Play::HangUp];
+    let (cloud, stub, key) = companion_with_stripe().await;
+    let lost = [StripeFault::Well, StripeFault::Well, StripeFault::HangUp];
     for _ in 0..2 {
         stub.then(&lost);
         let answer = checkout(&cloud, &key, "price_month").await;
@@ -274,8 +281,12 @@ async fn a_customer_whose_making_got_no_answer_is_not_made_twice() {
 
 #[tokio::test]
 async fn a_customer_whose_making_failed_is_asked_for_anew() {
-    let (cloud, stub, key) = paid().await;
-    stub.then(&[Play::Well, Play::Well, Play::Refuse(500)]);
+    let (cloud, stub, key) = companion_with_stripe().await;
+    stub.then(&[
+        StripeFault::Well,
+        StripeFault::Well,
+        StripeFault::Refuse(500),
+    ]);
     let answer = checkout(&cloud, &key, "price_month").await;
     answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     // Stripe keeps that failure under the wish's name for a day.
@@ -284,8 +295,12 @@ async fn a_customer_whose_making_failed_is_asked_for_anew() {
 
 #[tokio::test]
 async fn a_key_that_the_payment_service_refuses_is_the_operators_to_mend_and_costs_no_wish() {
-    let (cloud, stub, key) = paid().await;
-    stub.then(&[Play::Well, Play::Well, Play::Refuse(401)]);
+    let (cloud, stub, key) = companion_with_stripe().await;
+    stub.then(&[
+        StripeFault::Well,
+        StripeFault::Well,
+        StripeFault::Refuse(401),
+    ]);
     let problem = checkout(&cloud, &key, "price_month")
         .await
         .problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
@@ -303,7 +318,7 @@ async fn a_key_that_the_payment_service_refuses_is_the_operators_to_mend_and_cos
 
 #[tokio::test]
 async fn no_address_is_handed_out_that_nobody_should_follow() {
-    let (cloud, stub, key) = paid().await;
+    let (cloud, stub, key) = companion_with_stripe().await;
     checkout(&cloud, &key, "price_month").await.ok();
     for address in [
         "javascript:alert(1)",
@@ -312,7 +327,11 @@ async fn no_address_is_handed_out_that_nobody_should_follow() {
         "https://a:b@pay.example/1",
         "",
     ] {
-        stub.then(&[Play::Well, Play::Well, Play::Mislead(address)]);
+        stub.then(&[
+            StripeFault::Well,
+            StripeFault::Well,
+            StripeFault::Mislead(address),
+        ]);
         let answer = checkout(&cloud, &key, "price_month").await;
         answer.problem(503, "PAYMENT_SERVICE_UNAVAILABLE");
     }

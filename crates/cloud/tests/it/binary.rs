@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, os::unix::fs::PermissionsExt, path::Path, process::Stdio};
 
-use guildhall_testkit::stripe_stub::{Play, StripeStub};
+use guildhall_testkit::stripe_stub::{StripeFault, StripeStub};
 use guildhall_world::scratch::Scratch;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::{
     browser::hidden,
-    companion::{Answer, PASSWORD, STRIPE_KEY, form, send, token_fields},
+    companion::{CompanionResponse, PASSWORD, STRIPE_KEY, form, send, token_fields},
     soon,
 };
 
@@ -30,13 +30,13 @@ fn program(folder: &Path) -> Command {
 }
 
 /// A running service.
-struct Running {
+struct RunningBinary {
     address: SocketAddr,
     process: Child,
     said: Lines<BufReader<ChildStdout>>,
 }
 
-impl Running {
+impl RunningBinary {
     async fn start(folder: &Path) -> Self {
         let mut serve = program(folder);
         serve.args(["serve", "--bind", "127.0.0.1:0"]);
@@ -66,7 +66,7 @@ impl Running {
         (status.code(), self.said.next_line().await.unwrap())
     }
 
-    async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    async fn form(&self, path: &str, fields: &[(&str, &str)]) -> CompanionResponse {
         send(self.address, form(path, fields)).await
     }
 
@@ -91,7 +91,7 @@ impl Running {
 }
 
 /// The cookie of somebody who just signed in.
-fn session(answer: &Answer) -> String {
+fn session(answer: &CompanionResponse) -> String {
     assert_eq!(answer.status, 303, "{answer:?}");
     let cookie = answer.header("set-cookie").split(';').next();
     cookie.unwrap().to_owned()
@@ -113,7 +113,7 @@ async fn invite(folder: &Path, public: &str) -> String {
 async fn a_service_says_one_line_ends_when_asked_and_is_alone_on_its_folder() {
     let folder = Scratch::new("cloud-binary");
     let data = folder.path().join("data");
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     // An account can be added meanwhile, and its link counts at once.
     let link = invite(&data, "http://127.0.0.1:4780").await;
     let welcome = http::Request::get(link).body(bytes::Bytes::new()).unwrap();
@@ -131,7 +131,7 @@ async fn a_service_says_one_line_ends_when_asked_and_is_alone_on_its_folder() {
         "{second:?}"
     );
     assert_eq!(running.end(Signal::TERM).await, (Some(0), None));
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     assert_eq!(running.end(Signal::INT).await, (Some(0), None));
 }
 
@@ -148,7 +148,7 @@ async fn account(folder: &Path, words: &[&str]) -> (bool, String) {
 async fn accounts_are_listed_and_removed_beside_a_service_that_runs() {
     let folder = Scratch::new("cloud-binary");
     let data = folder.path().join("data");
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     let link = invite(&data, "http://127.0.0.1:4780").await;
     let listed = "ada@example.org: no password chosen yet\n";
     assert_eq!(account(&data, &["list"]).await, (true, listed.to_owned()));
@@ -201,7 +201,7 @@ async fn the_log_tells_of_a_key_that_is_refused_and_holds_no_secret() {
         .arg(&key_file)
         .env("GUILDHALL_CLOUD_LOG", "trace")
         .stderr(std::fs::File::create(&log).unwrap());
-    let running = Running::of(serve).await;
+    let running = RunningBinary::of(serve).await;
     let welcome = running
         .form(&link, &[("password", PASSWORD), ("again", PASSWORD)])
         .await;
@@ -213,7 +213,7 @@ async fn the_log_tells_of_a_key_that_is_refused_and_holds_no_secret() {
     let issued = running.form("/oauth/token", &token_fields(&device)).await;
     let issued = issued.ok();
     let key = issued["access_token"].as_str().unwrap();
-    stub.then(&[Play::Refuse(401)]);
+    stub.then(&[StripeFault::Refuse(401)]);
     let offers = http::Request::get("/v1/offers").header("authorization", format!("Bearer {key}"));
     send(running.address, offers.body(bytes::Bytes::new()).unwrap())
         .await
@@ -282,7 +282,7 @@ async fn a_killed_service_goes_on_where_it_was_and_issues_no_second_key() {
     let data = folder.path().join("data");
     let link = invite(&data, "http://127.0.0.1:4780").await;
 
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     let fields = [("client_id", "guildhall-instance"), ("name", "workshop")];
     let device: Value = running.form("/oauth/device", &fields).await.ok();
     let welcome = running
@@ -291,14 +291,14 @@ async fn a_killed_service_goes_on_where_it_was_and_issues_no_second_key() {
     let cookie = session(&welcome);
     running.end(Signal::KILL).await;
 
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     let poll = running.form("/oauth/token", &token_fields(&device)).await;
     poll.error(400, "authorization_pending");
     let code = device["user_code"].as_str().unwrap();
     running.approve(&cookie, code).await;
     running.end(Signal::KILL).await;
 
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     let issued = running
         .form("/oauth/token", &token_fields(&device))
         .await
@@ -306,7 +306,7 @@ async fn a_killed_service_goes_on_where_it_was_and_issues_no_second_key() {
     let key = issued["access_token"].as_str().unwrap();
     running.end(Signal::KILL).await;
 
-    let running = Running::start(&data).await;
+    let running = RunningBinary::start(&data).await;
     let body = r#"{"name": "workshop", "platform": "linux", "version": "0.1.0"}"#;
     let heartbeat = http::Request::post("/v1/instances/heartbeat")
         .header("authorization", format!("Bearer {key}"))

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
-use crate::companion::{Answer, PASSWORD, TestCompanion, form};
+use crate::companion::{CompanionResponse, PASSWORD, TestCompanion, form};
 
 /// Somebody at the pages of a companion.
-pub(crate) struct Browser<'a> {
+pub(crate) struct CookieBrowser<'a> {
     companion: &'a TestCompanion,
     /// Where a proxy says that it comes from.
     from: &'a str,
@@ -18,8 +18,8 @@ pub(crate) struct Browser<'a> {
 
 impl TestCompanion {
     /// A browser that nobody is signed in with.
-    pub(crate) fn strangers_browser<'a>(&'a self, from: &'a str) -> Browser<'a> {
-        Browser {
+    pub(crate) fn strangers_browser<'a>(&'a self, from: &'a str) -> CookieBrowser<'a> {
+        CookieBrowser {
             companion: self,
             from,
             cookie: RefCell::default(),
@@ -27,7 +27,7 @@ impl TestCompanion {
     }
 
     /// A browser with a new account that is signed in.
-    pub(crate) async fn browser(&self, email: &str) -> Browser<'_> {
+    pub(crate) async fn browser(&self, email: &str) -> CookieBrowser<'_> {
         let browser = self.strangers_browser("192.0.2.1");
         let link = self.invite(email).await;
         let fields = [("password", PASSWORD), ("again", PASSWORD)];
@@ -37,13 +37,13 @@ impl TestCompanion {
     }
 }
 
-impl Browser<'_> {
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+impl CookieBrowser<'_> {
+    pub(crate) async fn get(&self, path: &str) -> CompanionResponse {
         self.send(Request::get(path).body(Bytes::new()).unwrap())
             .await
     }
 
-    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> CompanionResponse {
         let mut request = form(path, fields);
         let origin = format!("http://{}", self.companion.address);
         let headers = request.headers_mut();
@@ -53,7 +53,7 @@ impl Browser<'_> {
     }
 
     /// Sends anything with what the browser keeps.
-    pub(crate) async fn send(&self, mut request: Request<Bytes>) -> Answer {
+    pub(crate) async fn send(&self, mut request: Request<Bytes>) -> CompanionResponse {
         let headers = request.headers_mut();
         headers.insert("x-forwarded-for", self.from.parse().unwrap());
         if let Some(cookie) = &*self.cookie.borrow() {
@@ -74,7 +74,7 @@ impl Browser<'_> {
     }
 
     /// Follows a device's link to the page and presses one of its buttons.
-    pub(crate) async fn decide(&self, device: &Value, decision: &str) -> Answer {
+    pub(crate) async fn decide(&self, device: &Value, decision: &str) -> CompanionResponse {
         let place = device["verification_uri_complete"].as_str().unwrap();
         let path = place.split_once("/activate").unwrap().1;
         let page = self.get(&format!("/activate{path}")).await;
@@ -88,7 +88,7 @@ impl Browser<'_> {
         self.post("/activate", &fields).await
     }
 
-    pub(crate) async fn sign_in(&self, email: &str, password: &str) -> Answer {
+    pub(crate) async fn sign_in(&self, email: &str, password: &str) -> CompanionResponse {
         self.post("/login", &[("email", email), ("password", password)])
             .await
     }

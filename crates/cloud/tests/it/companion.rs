@@ -4,15 +4,15 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use guildhall_cloud::{
-    Opening, Paid, accounts,
-    settings::{self, Origin},
+    CompanionConfig, PaymentSetup, accounts,
+    settings::{self, HttpOrigin},
     store::Store,
-    stripe::{STRIPE_WAIT, Stripe},
+    stripe::{STRIPE_WAIT, StripeClient},
 };
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use guildhall_world::{
     clock::Clock,
-    outgoing::{Outgoing, OwnPorts},
+    http_client::{HttpClient, ListenerPorts},
     scratch::Scratch,
 };
 use http::{HeaderMap, Request, StatusCode};
@@ -36,7 +36,7 @@ pub(crate) struct TestCompanion {
 
 /// How it is set up.
 #[derive(Default)]
-pub(crate) struct Options {
+pub(crate) struct CompanionOptions {
     /// Where the payment service is; none without.
     pub(crate) stripe: Option<String>,
     pub(crate) topup_price: Option<&'static str>,
@@ -52,29 +52,35 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 
 impl TestCompanion {
     pub(crate) async fn open() -> Self {
-        Self::with(Options::default()).await
+        Self::with(CompanionOptions::default()).await
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
-    pub(crate) async fn with(options: Options) -> Self {
+    pub(crate) async fn with(options: CompanionOptions) -> Self {
         let folder = Scratch::new("cloud");
         let database = folder.path().join("cloud.sqlite");
-        let clock = Clock::scripted(Moment::from_millis(1_795_232_252_114));
+        let clock = Clock::scripted(Timestamp::from_millis(1_795_232_252_114));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let paid = options.stripe.map(|base| {
             let file = folder.path().join("stripe-key");
             std::fs::write(&file, format!("{STRIPE_KEY}\n")).unwrap();
-            let base = Origin::read("base", &base).unwrap();
+            let base = HttpOrigin::read("base", &base).unwrap();
             let key = settings::read_key(&file).unwrap();
-            Paid {
-                stripe: Stripe::new(Outgoing::open(OwnPorts::default()).unwrap(), base, key)
-                    .patient(options.patience.unwrap_or(STRIPE_WAIT)),
+            PaymentSetup {
+                stripe: StripeClient::new(
+                    HttpClient::open(ListenerPorts::default()).unwrap(),
+                    base,
+                    key,
+                )
+                .with_timeout(options.patience.unwrap_or(STRIPE_WAIT)),
                 topup_price: options.topup_price.map(Arc::from),
             }
         });
-        let public = options.public.map(|url| Origin::read("url", url).unwrap());
-        let opening = Opening {
+        let public = options
+            .public
+            .map(|url| HttpOrigin::read("url", url).unwrap());
+        let opening = CompanionConfig {
             store: Store::open(&database).unwrap(),
             clock: clock.clone(),
             public,
@@ -105,7 +111,7 @@ impl TestCompanion {
     /// The one-time link of an account, without its origin.
     pub(crate) async fn invite(&self, email: &str) -> String {
         let store = Store::open(&self.database).unwrap();
-        let public = Origin::at(self.address).unwrap();
+        let public = HttpOrigin::at(self.address).unwrap();
         let link = accounts::add(&store, &public, email, self.clock.now())
             .await
             .unwrap();
@@ -113,28 +119,28 @@ impl TestCompanion {
         link.strip_prefix(&origin).unwrap().to_owned()
     }
 
-    pub(crate) async fn send(&self, request: Request<Bytes>) -> Answer {
+    pub(crate) async fn send(&self, request: Request<Bytes>) -> CompanionResponse {
         send(self.address, request).await
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> CompanionResponse {
         let request = Request::get(path).body(Bytes::new()).unwrap();
         self.send(request).await
     }
 
     /// Posts a form as an instance does.
-    pub(crate) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
+    pub(crate) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> CompanionResponse {
         self.send(form(path, fields)).await
     }
 
     /// Asks something with an instance's key.
-    pub(crate) async fn keyed(
+    pub(crate) async fn get_with_key(
         &self,
         method: &str,
         path: &str,
         key: &str,
         body: Option<Value>,
-    ) -> Answer {
+    ) -> CompanionResponse {
         let mut request = Request::builder()
             .method(method)
             .uri(path)
@@ -157,7 +163,7 @@ impl TestCompanion {
     }
 
     /// Asks for the key of a device.
-    pub(crate) async fn poll(&self, device: &Value) -> Answer {
+    pub(crate) async fn poll(&self, device: &Value) -> CompanionResponse {
         self.form("/oauth/token", &token_fields(device)).await
     }
 
@@ -173,9 +179,9 @@ impl TestCompanion {
         answer["access_token"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) async fn heartbeat(&self, key: &str) -> Answer {
+    pub(crate) async fn heartbeat(&self, key: &str) -> CompanionResponse {
         let ask = json!({"name": "workshop", "platform": "linux", "version": "0.1.0"});
-        self.keyed("POST", "/v1/instances/heartbeat", key, Some(ask))
+        self.get_with_key("POST", "/v1/instances/heartbeat", key, Some(ask))
             .await
     }
 }
@@ -200,7 +206,7 @@ pub(crate) fn form(path: &str, fields: &[(&str, &str)]) -> Request<Bytes> {
 }
 
 /// Sends a request whose address is a path.
-pub(crate) async fn send(address: SocketAddr, request: Request<Bytes>) -> Answer {
+pub(crate) async fn send(address: SocketAddr, request: Request<Bytes>) -> CompanionResponse {
     let (mut head, body) = request.into_parts();
     head.uri = format!("http://{address}{}", head.uri).parse().unwrap();
     let client = Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>();
@@ -208,7 +214,7 @@ pub(crate) async fn send(address: SocketAddr, request: Request<Bytes>) -> Answer
     let answer = soon("an answer", asked).await.unwrap();
     let (head, body) = answer.into_parts();
     let body = soon("its body", body.collect()).await.unwrap().to_bytes();
-    Answer {
+    CompanionResponse {
         status: head.status,
         headers: head.headers,
         body: String::from_utf8(body.to_vec()).unwrap(),
@@ -217,13 +223,13 @@ pub(crate) async fn send(address: SocketAddr, request: Request<Bytes>) -> Answer
 
 /// An answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CompanionResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
 }
 
-impl Answer {
+impl CompanionResponse {
     pub(crate) fn header(&self, name: &str) -> &str {
         let value = self.headers.get(name);
         value.map_or("", |value| value.to_str().unwrap())

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     browser::hidden,
-    companion::{Options, PASSWORD, TestCompanion, form, token_fields},
+    companion::{CompanionOptions, PASSWORD, TestCompanion, form, token_fields},
 };
 
 #[tokio::test]
@@ -483,9 +483,9 @@ async fn pages_run_no_scripts_and_a_name_is_only_text() {
 
 #[tokio::test]
 async fn behind_https_the_cookie_goes_to_that_host_alone() {
-    let options = Options {
+    let options = CompanionOptions {
         public: Some("https://cloud.example"),
-        ..Options::default()
+        ..CompanionOptions::default()
     };
     let cloud = TestCompanion::with(options).await;
     let device = cloud.device("").await;

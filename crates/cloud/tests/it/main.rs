@@ -11,9 +11,9 @@ mod billing;
 mod binary;
 mod browser;
 mod companion;
-mod foreign;
-mod interface;
 mod linking;
+mod oauth2_crate;
+mod openapi_document;
 #[cfg(feature = "real-servers")]
 mod prism;
 #[cfg(feature = "real-servers")]

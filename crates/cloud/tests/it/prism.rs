@@ -22,12 +22,12 @@ fn program() -> PathBuf {
 }
 
 /// Prism over the document; it ends with the test.
-struct Prism {
+struct PrismProcess {
     process: Child,
     url: String,
 }
 
-impl Drop for Prism {
+impl Drop for PrismProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.process.kill();
@@ -35,7 +35,7 @@ impl Drop for Prism {
     }
 }
 
-impl Prism {
+impl PrismProcess {
     fn open() -> Self {
         let document = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/stripe.yaml");
         let mut process = Command::new("node")
@@ -58,25 +58,34 @@ impl Prism {
 
 #[tokio::test]
 async fn prism_takes_every_call_that_is_made_of_the_payment_service() {
-    let prism = Prism::open();
+    let prism = PrismProcess::open();
     let (cloud, key) = paid_at(&prism.url).await;
-    let offers = cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
+    let offers = cloud
+        .get_with_key("GET", "/v1/offers", &key, None)
+        .await
+        .ok();
     assert_eq!(offers["offers"][0]["skuId"], "price_month");
     let ask = json!({"skuId": "price_month"});
     let page = cloud
-        .keyed("POST", "/v1/checkout", &key, Some(ask))
+        .get_with_key("POST", "/v1/checkout", &key, Some(ask))
         .await
         .ok();
     assert_eq!(
         page,
         json!({"url": "https://checkout.stripe.com/c/pay/cs_test_1"})
     );
-    let page = cloud.keyed("POST", "/v1/topup", &key, None).await.ok();
+    let page = cloud
+        .get_with_key("POST", "/v1/topup", &key, None)
+        .await
+        .ok();
     assert_eq!(
         page,
         json!({"url": "https://checkout.stripe.com/c/pay/cs_test_1"})
     );
-    let page = cloud.keyed("POST", "/v1/portal", &key, None).await.ok();
+    let page = cloud
+        .get_with_key("POST", "/v1/portal", &key, None)
+        .await
+        .ok();
     assert_eq!(
         page,
         json!({"url": "https://billing.stripe.com/p/session/test_1"})

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_testkit::stripe_stub::{Play, Seen, StripeStub};
+use guildhall_testkit::stripe_stub::{RecordedRequest, StripeFault, StripeStub};
 use guildhall_world::scratch::Scratch;
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
@@ -171,15 +171,21 @@ fn put(into: &mut Value, steps: &[&str], value: Value) {
 }
 
 /// Everything the companion asks of the payment service, in the order it does.
-async fn all_asked(stub: &StripeStub) -> Vec<Seen> {
+async fn all_asked(stub: &StripeStub) -> Vec<RecordedRequest> {
     let (cloud, key) = paid_at(&stub.url).await;
-    cloud.keyed("GET", "/v1/offers", &key, None).await.ok();
+    cloud
+        .get_with_key("GET", "/v1/offers", &key, None)
+        .await
+        .ok();
     for sku in ["price_month", "price_once"] {
         let ask = Some(json!({ "skuId": sku }));
-        cloud.keyed("POST", "/v1/checkout", &key, ask).await.ok();
+        cloud
+            .get_with_key("POST", "/v1/checkout", &key, ask)
+            .await
+            .ok();
     }
     for path in ["/v1/topup", "/v1/portal"] {
-        cloud.keyed("POST", path, &key, None).await.ok();
+        cloud.get_with_key("POST", path, &key, None).await.ok();
     }
     stub.seen()
 }
@@ -279,7 +285,7 @@ async fn stripes_own_client_asks_the_same_with_the_same_words() {
         .map(|seen| json!([seen.call(), object(&seen.fields())]));
     let said = client(&stub, asks.collect()).await;
     assert!(said.iter().all(|said| said == "done"), "{said:?}");
-    let told = |seen: &Seen| {
+    let told = |seen: &RecordedRequest| {
         let headers = ["authorization", "stripe-version"].map(|name| seen.headers[name].clone());
         (seen.call().to_owned(), object(&seen.fields()), headers)
     };
@@ -291,18 +297,18 @@ async fn stripes_own_client_asks_the_same_with_the_same_words() {
 async fn what_the_stub_plays_is_to_stripes_own_client_what_stripe_would_say() {
     let stub = StripeStub::open().await;
     let plays = [
-        (Play::Well, "done"),
-        (Play::Refuse(400), "StripeInvalidRequestError"),
-        (Play::Refuse(401), "StripeAuthenticationError"),
-        (Play::Refuse(402), "StripeCardError"),
-        (Play::Refuse(403), "StripePermissionError"),
-        (Play::Later(7), "StripeRateLimitError"),
-        (Play::Refuse(500), "StripeAPIError"),
-        (Play::HangUp, "StripeConnectionError"),
+        (StripeFault::Well, "done"),
+        (StripeFault::Refuse(400), "StripeInvalidRequestError"),
+        (StripeFault::Refuse(401), "StripeAuthenticationError"),
+        (StripeFault::Refuse(402), "StripeCardError"),
+        (StripeFault::Refuse(403), "StripePermissionError"),
+        (StripeFault::Later(7), "StripeRateLimitError"),
+        (StripeFault::Refuse(500), "StripeAPIError"),
+        (StripeFault::HangUp, "StripeConnectionError"),
     ];
     stub.then(&plays.map(|(play, _)| play));
     // Where a connection breaks off, it asks once more.
-    stub.then(&[Play::HangUp]);
+    stub.then(&[StripeFault::HangUp]);
     let ask = json!(["POST /v1/customers", {}]);
     let said = client(&stub, vec![ask; plays.len()]).await;
     assert_eq!(said, plays.map(|(_, expected)| expected));

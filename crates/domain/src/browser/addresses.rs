@@ -10,9 +10,9 @@ const BLANK: &str = "about:blank";
 
 /// An address the browser may be sent to: `http` or `https` without userinfo, or `about:blank`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Address(String);
+pub struct BrowserAddress(String);
 
-impl Address {
+impl BrowserAddress {
     /// `about:blank`.
     pub fn blank() -> Self {
         Self(BLANK.to_owned())
@@ -54,7 +54,7 @@ impl Address {
     ///
     /// # Errors
     /// [`Refusal::BrowserUrlNotAllowed`], as for a person.
-    pub fn for_agent(raw: &str, origins: &Origins) -> Result<Self, Refusal> {
+    pub fn for_agent(raw: &str, origins: &AllowedOrigins) -> Result<Self, Refusal> {
         let address = Self::typed(raw)?;
         if origins.allow(&address.0) {
             Ok(address)
@@ -78,7 +78,7 @@ impl Address {
     }
 }
 
-impl std::fmt::Display for Address {
+impl std::fmt::Display for BrowserAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -123,9 +123,9 @@ fn is_web(url: &Url) -> bool {
 
 /// The origins agents are kept to, when any are configured: a guard rail, no boundary.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins(Vec<String>);
+pub struct AllowedOrigins(Vec<String>);
 
-impl Origins {
+impl AllowedOrigins {
     /// Reads origins such as `https://example.org` or `http://localhost:3000`.
     ///
     /// # Errors
@@ -178,7 +178,9 @@ mod tests {
     use super::*;
 
     fn read(raw: &str) -> Option<String> {
-        Address::typed(raw).ok().map(|address| address.to_string())
+        BrowserAddress::typed(raw)
+            .ok()
+            .map(|address| address.to_string())
     }
 
     #[test]
@@ -247,7 +249,8 @@ mod tests {
 
     #[test]
     fn an_agent_stays_at_the_origins_that_are_named() {
-        let origins = Origins::parse(["https://example.org", "http://localhost:3000"]).unwrap();
+        let origins =
+            AllowedOrigins::parse(["https://example.org", "http://localhost:3000"]).unwrap();
         for (raw, is_allowed) in [
             ("https://example.org/a", true),
             ("https://example.org:443/a", true),
@@ -259,12 +262,14 @@ mod tests {
             ("file:///etc/passwd", false),
         ] {
             assert_eq!(
-                Address::for_agent(raw, &origins).is_ok(),
+                BrowserAddress::for_agent(raw, &origins).is_ok(),
                 is_allowed,
                 "{raw}"
             );
         }
-        assert!(Address::for_agent("https://any.example", &Origins::default()).is_ok());
+        assert!(
+            BrowserAddress::for_agent("https://any.example", &AllowedOrigins::default()).is_ok()
+        );
         for no in [
             "example.org",
             "https://a/b",
@@ -272,7 +277,7 @@ mod tests {
             "*",
             "https://u@a",
         ] {
-            assert_eq!(Origins::parse([no]), Err(no.to_owned()));
+            assert_eq!(AllowedOrigins::parse([no]), Err(no.to_owned()));
         }
     }
 
@@ -304,18 +309,18 @@ mod tests {
 
     #[test]
     fn events_tell_the_origin_alone() {
-        let address = Address::typed("https://example.org/secret?token=1").unwrap();
+        let address = BrowserAddress::typed("https://example.org/secret?token=1").unwrap();
         assert_eq!(address.origin(), "https://example.org");
-        assert_eq!(Address::blank().origin(), "null");
+        assert_eq!(BrowserAddress::blank().origin(), "null");
     }
 
     proptest! {
         #[test]
         fn what_is_let_through_may_load_and_reads_the_same_again(raw in "\\PC{0,40}|[a-z:/.@\\[\\]0-9?#\\\\-]{0,30}") {
-            if let Ok(address) = Address::typed(&raw) {
+            if let Ok(address) = BrowserAddress::typed(&raw) {
                 prop_assert!(may_load(address.as_str(), false), "{}", address);
                 prop_assert!(!address.as_str().contains('@') || address.as_str().contains('/'));
-                prop_assert_eq!(Address::typed(address.as_str()).unwrap(), address);
+                prop_assert_eq!(BrowserAddress::typed(address.as_str()).unwrap(), address);
             }
         }
     }

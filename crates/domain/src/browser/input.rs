@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Refusal, limits, text::Check};
+use crate::{Refusal, field_validation::FieldValidator, limits};
 
 /// The size of an embedded page.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,11 +31,11 @@ impl Viewport {
     /// # Errors
     /// [`Refusal::Validation`] with every field that is outside.
     pub fn checked(width: u32, height: u32, scale: f64) -> Result<Self, Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.number("width", width, &limits::BROWSER_VIEWPORT_PX);
         check.number("height", height, &limits::BROWSER_VIEWPORT_PX);
         within(&mut check, "scale", scale, &limits::BROWSER_SCALE);
-        check.done()?;
+        check.finish()?;
         Ok(Self {
             width,
             height,
@@ -46,7 +46,7 @@ impl Viewport {
 
 /// A button of the mouse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Button {
+pub enum MouseButton {
     /// The first.
     Left,
     /// The wheel.
@@ -55,7 +55,7 @@ pub enum Button {
     Right,
 }
 
-impl Button {
+impl MouseButton {
     /// Each with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Left, "left"),
@@ -64,7 +64,7 @@ impl Button {
     ];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Left => "left",
             Self::Middle => "middle",
@@ -75,11 +75,11 @@ impl Button {
 
 /// Which of Alt (1), Ctrl (2), Meta (4) and Shift (8) are down, added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Modifiers(pub u8);
+pub struct KeyModifiers(pub u8);
 
 /// One deed. Coordinates are CSS pixels of the picture.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Step {
+pub enum InputStep {
     /// A button goes down and up, `count` times.
     Click {
         /// From the left.
@@ -87,7 +87,7 @@ pub enum Step {
         /// From above.
         y: f64,
         /// Which one.
-        button: Button,
+        button: MouseButton,
         /// 1 to 3.
         count: u8,
     },
@@ -105,7 +105,7 @@ pub enum Step {
         /// From above.
         y: f64,
         /// Which one.
-        button: Button,
+        button: MouseButton,
     },
     /// A button goes up.
     MouseUp {
@@ -114,7 +114,7 @@ pub enum Step {
         /// From above.
         y: f64,
         /// Which one.
-        button: Button,
+        button: MouseButton,
     },
     /// The wheel turns.
     Wheel {
@@ -134,7 +134,7 @@ pub enum Step {
         /// Where it is (UI Events code value); may be empty.
         code: String,
         /// What else is down.
-        modifiers: Modifiers,
+        modifiers: KeyModifiers,
     },
     /// A key goes up.
     KeyUp {
@@ -143,7 +143,7 @@ pub enum Step {
         /// Where it is; may be empty.
         code: String,
         /// What else is down.
-        modifiers: Modifiers,
+        modifiers: KeyModifiers,
     },
     /// Text appears, typed or pasted.
     Text {
@@ -152,7 +152,7 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl InputStep {
     fn place(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Click { x, y, .. }
@@ -164,7 +164,7 @@ impl Step {
         }
     }
 
-    fn check(&self, check: &mut Check, at: &str, viewport: Viewport) {
+    fn check(&self, check: &mut FieldValidator, at: &str, viewport: Viewport) {
         if let Some((x, y)) = self.place() {
             for (name, place, side) in [("x", x, viewport.width), ("y", y, viewport.height)] {
                 let side = f64::from(side).min(limits::BROWSER_COORDINATE_MAX);
@@ -206,7 +206,7 @@ impl Step {
     }
 }
 
-fn within(check: &mut Check, field: &str, number: f64, range: &RangeInclusive<f64>) {
+fn within(check: &mut FieldValidator, field: &str, number: f64, range: &RangeInclusive<f64>) {
     // What is no number is in no range.
     if !range.contains(&number) {
         check.fail(
@@ -218,15 +218,15 @@ fn within(check: &mut Check, field: &str, number: f64, range: &RangeInclusive<f6
 
 /// Steps that may be done, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Steps(Vec<Step>);
+pub struct InputSteps(Vec<InputStep>);
 
-impl Steps {
+impl InputSteps {
     /// Checks [`limits::BROWSER_STEPS`] steps against a page of this size.
     ///
     /// # Errors
     /// [`Refusal::Validation`] with everything that is out of bounds, by `steps.0.x` and the like.
-    pub fn checked(steps: Vec<Step>, viewport: Viewport) -> Result<Self, Refusal> {
-        let mut check = Check::new();
+    pub fn checked(steps: Vec<InputStep>, viewport: Viewport) -> Result<Self, Refusal> {
+        let mut check = FieldValidator::new();
         if !limits::BROWSER_STEPS.contains(&steps.len()) {
             let (min, max) = limits::BROWSER_STEPS.into_inner();
             check.fail("steps", format!("must have {min} to {max} steps"));
@@ -235,41 +235,41 @@ impl Steps {
                 step.check(&mut check, &format!("steps.{number}"), viewport);
             }
         }
-        check.done()?;
+        check.finish()?;
         Ok(Self(steps))
     }
 
     /// In order.
-    pub fn all(&self) -> &[Step] {
+    pub fn all(&self) -> &[InputStep] {
         &self.0
     }
 }
 
 /// What one connection holds down, so that it can be let go when the connection is gone.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Held {
-    buttons: Vec<(Button, f64, f64)>,
+pub struct PressedInputs {
+    buttons: Vec<(MouseButton, f64, f64)>,
     keys: Vec<(String, String)>,
 }
 
-impl Held {
+impl PressedInputs {
     /// Takes note of a step that was done.
-    pub fn note(&mut self, step: &Step) {
+    pub fn record(&mut self, step: &InputStep) {
         match step {
-            Step::MouseDown { x, y, button } => {
+            InputStep::MouseDown { x, y, button } => {
                 self.buttons.retain(|(held, ..)| held != button);
                 self.buttons.push((*button, *x, *y));
             }
-            Step::MouseUp { button, .. } | Step::Click { button, .. } => {
+            InputStep::MouseUp { button, .. } | InputStep::Click { button, .. } => {
                 self.buttons.retain(|(held, ..)| held != button);
             }
             // A button is let go where the pointer is.
-            Step::MouseMove { x, y } => {
+            InputStep::MouseMove { x, y } => {
                 for (_, held_x, held_y) in &mut self.buttons {
                     (*held_x, *held_y) = (*x, *y);
                 }
             }
-            Step::KeyDown { key, code, .. } => {
+            InputStep::KeyDown { key, code, .. } => {
                 let held = (key.clone(), code.clone());
                 // Nobody has more fingers; more would only be memory.
                 if !self.keys.contains(&held) && self.keys.len() < limits::BROWSER_INPUT_QUEUE_MAX {
@@ -277,21 +277,21 @@ impl Held {
                 }
             }
             // With another modifier the same key means something else when it comes up.
-            Step::KeyUp { key, code, .. } => self
+            InputStep::KeyUp { key, code, .. } => self
                 .keys
                 .retain(|(held, place)| held != key && (code.is_empty() || place != code)),
-            Step::Wheel { .. } | Step::Text { .. } => {}
+            InputStep::Wheel { .. } | InputStep::Text { .. } => {}
         }
     }
 
     /// The steps that let go of everything.
-    pub fn releases(self) -> Vec<Step> {
+    pub fn releases(self) -> Vec<InputStep> {
         let buttons = self.buttons.into_iter();
-        let buttons = buttons.map(|(button, x, y)| Step::MouseUp { x, y, button });
-        let keys = self.keys.into_iter().map(|(key, code)| Step::KeyUp {
+        let buttons = buttons.map(|(button, x, y)| InputStep::MouseUp { x, y, button });
+        let keys = self.keys.into_iter().map(|(key, code)| InputStep::KeyUp {
             key,
             code,
-            modifiers: Modifiers::default(),
+            modifiers: KeyModifiers::default(),
         });
         buttons.chain(keys).collect()
     }

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use super::*;
 
 /// The fields that are refused of one step on a page of 800 × 600.
-fn wrong(step: Step) -> Vec<String> {
+fn wrong(step: InputStep) -> Vec<String> {
     let viewport = Viewport::checked(800, 600, 1.0).unwrap();
-    match Steps::checked(vec![step], viewport) {
+    match InputSteps::checked(vec![step], viewport) {
         Ok(_) => Vec::new(),
         Err(Refusal::Validation(invalid)) => invalid
             .field_errors
@@ -18,9 +18,9 @@ fn wrong(step: Step) -> Vec<String> {
     }
 }
 
-fn click(x: f64, y: f64, count: u8) -> Step {
-    let button = Button::Left;
-    Step::Click {
+fn click(x: f64, y: f64, count: u8) -> InputStep {
+    let button = MouseButton::Left;
+    InputStep::Click {
         x,
         y,
         button,
@@ -28,9 +28,9 @@ fn click(x: f64, y: f64, count: u8) -> Step {
     }
 }
 
-fn wheel(delta_x: f64, delta_y: f64) -> Step {
+fn wheel(delta_x: f64, delta_y: f64) -> InputStep {
     let (x, y) = (1.0, 1.0);
-    Step::Wheel {
+    InputStep::Wheel {
         x,
         y,
         delta_x,
@@ -38,17 +38,17 @@ fn wheel(delta_x: f64, delta_y: f64) -> Step {
     }
 }
 
-fn key(key: &str, code: &str, modifiers: u8) -> Step {
-    Step::KeyDown {
+fn key(key: &str, code: &str, modifiers: u8) -> InputStep {
+    InputStep::KeyDown {
         key: key.to_owned(),
         code: code.to_owned(),
-        modifiers: Modifiers(modifiers),
+        modifiers: KeyModifiers(modifiers),
     }
 }
 
-fn text(text: &str) -> Step {
+fn text(text: &str) -> InputStep {
     let text = text.to_owned();
-    Step::Text { text }
+    InputStep::Text { text }
 }
 
 #[test]
@@ -62,20 +62,20 @@ fn each_step_has_its_bounds() {
         (click(-0.1, 600.1, 0), &["count", "x", "y"]),
         (click(1.0, 1.0, 4), &["count"]),
         (click(f64::NAN, f64::INFINITY, 1), &["x", "y"]),
-        (Step::MouseMove { x: 801.0, y: 0.0 }, &["x"]),
+        (InputStep::MouseMove { x: 801.0, y: 0.0 }, &["x"]),
         (
-            Step::MouseDown {
+            InputStep::MouseDown {
                 x: 0.0,
                 y: 601.0,
-                button: Button::Right,
+                button: MouseButton::Right,
             },
             &["y"],
         ),
         (
-            Step::MouseUp {
+            InputStep::MouseUp {
                 x: -1.0,
                 y: 0.0,
-                button: Button::Middle,
+                button: MouseButton::Middle,
             },
             &["x"],
         ),
@@ -99,7 +99,11 @@ fn one_to_sixteen_steps_go_together() {
     let viewport = Viewport::default();
     for (count, is_fine) in [(0, false), (1, true), (16, true), (17, false)] {
         let steps = vec![text("a"); count];
-        assert_eq!(Steps::checked(steps, viewport).is_ok(), is_fine, "{count}");
+        assert_eq!(
+            InputSteps::checked(steps, viewport).is_ok(),
+            is_fine,
+            "{count}"
+        );
     }
 }
 
@@ -119,45 +123,45 @@ fn a_page_has_a_size_that_can_be_shown() {
 
 #[test]
 fn what_is_down_is_let_go_where_the_pointer_was() {
-    let mut held = Held::default();
-    let up = |key: &str, code: &str| Step::KeyUp {
+    let mut held = PressedInputs::default();
+    let up = |key: &str, code: &str| InputStep::KeyUp {
         key: key.to_owned(),
         code: code.to_owned(),
-        modifiers: Modifiers::default(),
+        modifiers: KeyModifiers::default(),
     };
     for step in [
-        Step::MouseDown {
+        InputStep::MouseDown {
             x: 1.0,
             y: 2.0,
-            button: Button::Left,
+            button: MouseButton::Left,
         },
-        Step::MouseDown {
+        InputStep::MouseDown {
             x: 1.0,
             y: 2.0,
-            button: Button::Right,
+            button: MouseButton::Right,
         },
-        Step::MouseUp {
+        InputStep::MouseUp {
             x: 1.0,
             y: 2.0,
-            button: Button::Right,
+            button: MouseButton::Right,
         },
         key("Shift", "ShiftLeft", 8),
         key("A", "KeyA", 8),
         key("A", "KeyA", 8),
         key("b", "KeyB", 0),
         up("b", "KeyB"),
-        Step::MouseMove { x: 5.0, y: 6.0 },
+        InputStep::MouseMove { x: 5.0, y: 6.0 },
         text("x"),
     ] {
-        held.note(&step);
+        held.record(&step);
     }
     // It went down as `A`, and comes up as `a` because Shift came up before.
     let mut other = held.clone();
-    other.note(&up("a", "KeyA"));
-    let pointer = Step::MouseUp {
+    other.record(&up("a", "KeyA"));
+    let pointer = InputStep::MouseUp {
         x: 5.0,
         y: 6.0,
-        button: Button::Left,
+        button: MouseButton::Left,
     };
     assert_eq!(
         held.releases(),
@@ -169,24 +173,24 @@ fn what_is_down_is_let_go_where_the_pointer_was() {
 proptest! {
     #[test]
     fn nothing_stays_down(deeds in prop::collection::vec((0_u8..4, 0_u8..3), 0..40)) {
-        let (mut held, mut down) = (Held::default(), std::collections::BTreeSet::new());
-        let button = |number| [Button::Left, Button::Middle, Button::Right][usize::from(number)];
+        let (mut held, mut down) = (PressedInputs::default(), std::collections::BTreeSet::new());
+        let button = |number| [MouseButton::Left, MouseButton::Middle, MouseButton::Right][usize::from(number)];
         for (deed, number) in deeds {
             let name = format!("F{number}");
             let step = match deed {
-                0 => Step::MouseDown { x: 0.0, y: 0.0, button: button(number) },
-                1 => Step::MouseUp { x: 0.0, y: 0.0, button: button(number) },
+                0 => InputStep::MouseDown { x: 0.0, y: 0.0, button: button(number) },
+                1 => InputStep::MouseUp { x: 0.0, y: 0.0, button: button(number) },
                 2 => key(&name, &name, 0),
-                _ => Step::KeyUp { key: name.clone(), code: name, modifiers: Modifiers(0) },
+                _ => InputStep::KeyUp { key: name.clone(), code: name, modifiers: KeyModifiers(0) },
             };
             if deed % 2 == 0 { down.insert((deed, number)); } else { down.remove(&(deed - 1, number)); }
-            held.note(&step);
+            held.record(&step);
         }
         prop_assert_eq!(held.clone().releases().len(), down.len());
         let mut after = held.clone();
         for step in held.releases() {
-            after.note(&step);
+            after.record(&step);
         }
-        prop_assert_eq!(after, Held::default());
+        prop_assert_eq!(after, PressedInputs::default());
     }
 }

@@ -4,14 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Tab, Viewport};
 use crate::{
-    Moment,
-    ids::{ConnectionId, SessionId, TabId},
+    Timestamp,
+    ids::{BrowserConnectionId, SessionId, TabId},
 };
 
 /// Where the browser is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum DisplayMode {
     /// In guildhall's own page, as pictures.
     #[default]
     Embedded,
@@ -19,12 +19,12 @@ pub enum Mode {
     Window,
 }
 
-impl Mode {
+impl DisplayMode {
     /// Each with its word.
     pub const WORDS: [(Self, &str); 2] = [(Self::Embedded, "embedded"), (Self::Window, "window")];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Embedded => "embedded",
             Self::Window => "window",
@@ -35,7 +35,7 @@ impl Mode {
 /// Whether there is a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum BrowserStatus {
     /// None runs.
     Disconnected,
     /// The process runs and has no tab yet.
@@ -51,7 +51,7 @@ pub enum Status {
 /// How far a browser has been got ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Stage {
+pub enum PreparationStage {
     /// None is, and none is being got ready.
     Idle,
     /// The executable and the display are looked for.
@@ -68,7 +68,7 @@ pub enum Stage {
     Failed,
 }
 
-impl Stage {
+impl PreparationStage {
     /// Whether more follows by itself.
     pub fn is_on_its_way(self) -> bool {
         match self {
@@ -81,7 +81,7 @@ impl Stage {
 /// What is got ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Component {
+pub enum PreparedComponent {
     /// The browser itself.
     #[default]
     Chromium,
@@ -91,9 +91,9 @@ pub enum Component {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preparation {
     /// The step.
-    pub stage: Stage,
+    pub stage: PreparationStage,
     /// What it is about.
-    pub component: Component,
+    pub component: PreparedComponent,
     /// 0 to 100; 0 when unknown.
     pub percent: u8,
 }
@@ -101,7 +101,7 @@ pub struct Preparation {
 /// Who has the mouse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Holder {
+pub enum ControlHolder {
     /// Nobody.
     #[default]
     None,
@@ -127,7 +127,7 @@ pub enum LaunchFault {
 
 /// What went wrong with the browser as a whole. Source: contract 7.5.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum BrowserFailure {
     /// There is no executable.
     NotInstalled {
         /// Where it was looked for.
@@ -145,7 +145,7 @@ pub enum Failure {
     Crashed,
 }
 
-impl Failure {
+impl BrowserFailure {
     /// Its code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -182,22 +182,22 @@ impl Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastError {
     /// What it was.
-    pub failure: Failure,
+    pub failure: BrowserFailure,
     /// When.
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
 /// The whole state. Source: contract 7.2.
 #[derive(Clone, Debug, PartialEq)]
-pub struct State {
+pub struct BrowserState {
     /// Of the present or last browser.
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// Whether there is one.
-    pub status: Status,
+    pub status: BrowserStatus,
     /// How far it has been got ready.
     pub preparation: Preparation,
     /// The present process.
-    pub connection_id: Option<ConnectionId>,
+    pub connection_id: Option<BrowserConnectionId>,
     /// The chat that shares a tab, from the first answer of the open that named it.
     pub session_id: Option<SessionId>,
     /// Whether a person refuses agents' tools.
@@ -209,9 +209,9 @@ pub struct State {
     /// One more with each observable change; never falls.
     pub revision: u64,
     /// Who has the mouse.
-    pub holder: Holder,
-    /// Since when; `None` with [`Holder::None`].
-    pub held_since: Option<Moment>,
+    pub holder: ControlHolder,
+    /// Since when; `None` with [`ControlHolder::None`].
+    pub held_since: Option<Timestamp>,
     /// The size of the page.
     pub viewport: Viewport,
     /// Whether Chromium's sandbox is on.
@@ -220,7 +220,7 @@ pub struct State {
     pub last_error: Option<LastError>,
 }
 
-impl State {
+impl BrowserState {
     /// Whether both look the same to whoever is shown them: all but the revision.
     pub fn looks_like(&self, other: &Self) -> bool {
         let revision = self.revision;

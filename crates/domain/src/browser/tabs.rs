@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Refusal, ids::TabId, limits, outcome::Thing};
+use crate::{Refusal, errors::ResourceKind, ids::TabId, limits};
 
 /// What a page asks in a box of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Dialog {
 
 /// A request for a name and a password (RFC 7235).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuthAsked {
+pub struct HttpAuthRequest {
     /// Who asks.
     pub origin: String,
     /// What for, in the words of who asks.
@@ -42,9 +42,9 @@ pub struct AuthAsked {
     pub scheme: String,
 }
 
-/// What is known of a page at one moment; texts are cut and plain, see [`shown`].
+/// What is known of a page at one moment; texts are cut and plain, see [`truncated`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct PageState {
     /// Its address; `""` for one that is not told.
     pub url: String,
     /// Its title.
@@ -58,7 +58,7 @@ pub struct Facts {
     /// The dialog it shows.
     pub dialog: Option<Dialog>,
     /// The password it asks for.
-    pub auth: Option<AuthAsked>,
+    pub auth: Option<HttpAuthRequest>,
     /// What went wrong with its last load, or was refused since.
     pub error: Option<String>,
 }
@@ -69,14 +69,14 @@ pub struct Tab {
     /// Its id.
     pub id: TabId,
     /// The page in it.
-    pub page: Facts,
+    pub page: PageState,
     /// Whether an agent may reach it.
     pub shared: bool,
 }
 
 /// What the end of a tab means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Gone {
+pub struct TabClosure {
     /// Whether it was the last one.
     pub was_last: bool,
     /// Whether it was the last one that was shared.
@@ -109,7 +109,7 @@ impl Tabs {
     /// `TAB_NOT_FOUND`.
     pub fn get(&self, id: TabId) -> Result<&Tab, Refusal> {
         let found = self.tabs.iter().find(|tab| tab.id == id);
-        found.ok_or(Refusal::NotFound(Thing::Tab))
+        found.ok_or(Refusal::NotFound(ResourceKind::Tab))
     }
 
     /// One that an agent may reach; others do not exist for it.
@@ -146,7 +146,7 @@ impl Tabs {
         let shared = opener.is_some_and(|opener| self.reached(opener).is_some());
         self.tabs.push(Tab {
             id,
-            page: Facts::default(),
+            page: PageState::default(),
             shared,
         });
         self.selected.get_or_insert(id);
@@ -154,7 +154,7 @@ impl Tabs {
     }
 
     /// Takes note of what is in a tab; whether that is news.
-    pub fn changed(&mut self, id: TabId, page: Facts) -> bool {
+    pub fn changed(&mut self, id: TabId, page: PageState) -> bool {
         let Some(tab) = self.tabs.iter_mut().find(|tab| tab.id == id) else {
             return false;
         };
@@ -165,7 +165,7 @@ impl Tabs {
 
     /// Takes note that a tab is gone. Its right neighbour is selected in its place, else its left
     /// one. `None` when it was not known.
-    pub fn closed(&mut self, id: TabId) -> Option<Gone> {
+    pub fn closed(&mut self, id: TabId) -> Option<TabClosure> {
         let place = self.tabs.iter().position(|tab| tab.id == id)?;
         let tab = self.tabs.remove(place);
         let is_selected = self.selected == Some(id);
@@ -173,7 +173,7 @@ impl Tabs {
             let left = place.checked_sub(1).and_then(|left| self.tabs.get(left));
             self.selected = self.tabs.get(place).or(left).map(|tab| tab.id);
         }
-        Some(Gone {
+        Some(TabClosure {
             was_last: self.tabs.is_empty(),
             was_last_shared: tab.shared && self.shared().next().is_none(),
             selects: self.selected.filter(|_| is_selected),
@@ -194,7 +194,9 @@ impl Tabs {
     /// # Errors
     /// `TAB_NOT_FOUND`, also when there is none.
     pub fn share(&mut self, id: Option<TabId>) -> Result<TabId, Refusal> {
-        let id = id.or(self.selected).ok_or(Refusal::NotFound(Thing::Tab))?;
+        let id = id
+            .or(self.selected)
+            .ok_or(Refusal::NotFound(ResourceKind::Tab))?;
         self.get(id)?;
         for tab in &mut self.tabs {
             tab.shared = tab.id == id;
@@ -208,7 +210,7 @@ impl Tabs {
     /// `TAB_NOT_FOUND`.
     pub fn adopt(&mut self, id: TabId) -> Result<(), Refusal> {
         let tab = self.tabs.iter_mut().find(|tab| tab.id == id);
-        tab.ok_or(Refusal::NotFound(Thing::Tab))?.shared = true;
+        tab.ok_or(Refusal::NotFound(ResourceKind::Tab))?.shared = true;
         Ok(())
     }
 
@@ -222,7 +224,7 @@ impl Tabs {
 
 /// What a page says of itself, as it is shown: no control characters and no marks that turn the
 /// direction of text, at most `chars_max` characters.
-pub fn shown(text: &str, chars_max: usize) -> String {
+pub fn truncated(text: &str, chars_max: usize) -> String {
     let is_plain = |c: &char| {
         !c.is_control()
             && !matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -282,7 +284,10 @@ mod tests {
             let gone = tabs.closed(id(closed)).unwrap();
             assert_eq!(gone.was_last_shared, is_last, "{closed}");
         }
-        assert_eq!(tabs.share(Some(id(0))), Err(Refusal::NotFound(Thing::Tab)));
+        assert_eq!(
+            tabs.share(Some(id(0))),
+            Err(Refusal::NotFound(ResourceKind::Tab))
+        );
     }
 
     #[test]
@@ -296,7 +301,7 @@ mod tests {
         assert_eq!(tabs.shared().count(), 0);
         assert_eq!(
             Tabs::default().share(None),
-            Err(Refusal::NotFound(Thing::Tab))
+            Err(Refusal::NotFound(ResourceKind::Tab))
         );
     }
 
@@ -311,22 +316,22 @@ mod tests {
     #[test]
     fn a_change_is_news_once() {
         let mut tabs = tabs(1);
-        let page = Facts {
+        let page = PageState {
             title: "hello".to_owned(),
-            ..Facts::default()
+            ..PageState::default()
         };
         assert!(tabs.changed(id(0), page.clone()));
         assert!(!tabs.changed(id(0), page.clone()));
         assert!(!tabs.changed(id(9), page));
         assert!(!tabs.opened(id(0), None));
-        assert_eq!(tabs.adopt(id(9)), Err(Refusal::NotFound(Thing::Tab)));
+        assert_eq!(tabs.adopt(id(9)), Err(Refusal::NotFound(ResourceKind::Tab)));
         assert_eq!(tabs.closed(id(9)), None);
     }
 
     #[test]
     fn what_a_page_says_is_shown_plain_and_short() {
-        assert_eq!(shown("a\u{0}b\nc\u{202e}d\u{2066}", 9), "abcd");
-        assert_eq!(shown("ääää", 2), "ää");
+        assert_eq!(truncated("a\u{0}b\nc\u{202e}d\u{2066}", 9), "abcd");
+        assert_eq!(truncated("ääää", 2), "ää");
     }
 
     proptest! {

@@ -1,12 +1,12 @@
 //! What an agent asks for in a shared tab, and what it is answered. Whether it may is
 //! `hall::browser` to say, how it is written `wire::browser`. Source: contract 7.8, "Tool".
 
-use super::{Address, Button, Denied};
+use super::{BrowserAddress, MouseButton, ToolDenial};
 use crate::{Error, Refusal, ids::TabId};
 
 /// A tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tool {
+pub enum BrowserTool {
     /// Lists the tabs within reach.
     Tabs,
     /// Reads a page.
@@ -39,7 +39,7 @@ pub enum Tool {
     TabClose,
 }
 
-impl Tool {
+impl BrowserTool {
     /// Every tool with its name, in the order in which agents read them.
     pub const NAMES: [(Self, &str); 15] = [
         (Self::Tabs, "browser_tabs"),
@@ -81,11 +81,11 @@ impl Tool {
 }
 
 /// The number of a ref, see [`super::ref_number`].
-pub type Ref = u64;
+pub type ElementRef = u64;
 
 /// A way along a tab's history that an agent may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turnback {
+pub enum HistoryMove {
     /// To the page before.
     Back,
     /// To the page after.
@@ -96,7 +96,7 @@ pub enum Turnback {
 
 /// What is waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Awaited {
+pub enum WaitCondition {
     /// A text shall be there.
     Text(String),
     /// A text shall not be there any more.
@@ -107,101 +107,101 @@ pub enum Awaited {
 
 /// A call of a tool, its arguments within their limits.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Call {
-    /// [`Tool::Tabs`].
+pub enum BrowserToolCall {
+    /// [`BrowserTool::Tabs`].
     Tabs,
-    /// [`Tool::Snapshot`] of a tab.
+    /// [`BrowserTool::Snapshot`] of a tab.
     Snapshot(Option<TabId>),
-    /// [`Tool::Screenshot`] of a tab.
+    /// [`BrowserTool::Screenshot`] of a tab.
     Screenshot {
         /// Which one.
         tab: Option<TabId>,
         /// Whether of all of the page.
         is_whole_page: bool,
     },
-    /// [`Tool::Navigate`] to what an agent wrote as an address.
+    /// [`BrowserTool::Navigate`] to what an agent wrote as an address.
     Visit(String),
-    /// [`Tool::Navigate`] along the history.
-    Turn(Turnback),
-    /// [`Tool::Click`].
+    /// [`BrowserTool::Navigate`] along the history.
+    Turn(HistoryMove),
+    /// [`BrowserTool::Click`].
     Click {
         /// On what.
-        on: Ref,
+        on: ElementRef,
         /// With which button.
-        button: Button,
+        button: MouseButton,
         /// Whether twice.
         is_double: bool,
     },
-    /// [`Tool::Hover`] over something.
-    Hover(Ref),
-    /// [`Tool::Type`]; its text stands in no log and no event.
+    /// [`BrowserTool::Hover`] over something.
+    Hover(ElementRef),
+    /// [`BrowserTool::Type`]; its text stands in no log and no event.
     Type {
         /// Into what.
-        into: Ref,
+        into: ElementRef,
         /// What.
         text: String,
         /// Whether Enter is pressed behind it.
         submits: bool,
     },
-    /// [`Tool::PressKey`].
+    /// [`BrowserTool::PressKey`].
     PressKey {
         /// Its UI Events `key` value.
         key: String,
         /// See [`super::Modifiers`].
         modifiers: u8,
     },
-    /// [`Tool::SelectOption`].
+    /// [`BrowserTool::SelectOption`].
     SelectOption {
         /// In which list.
-        list: Ref,
+        list: ElementRef,
         /// Values or labels.
         values: Vec<String>,
     },
-    /// [`Tool::Scroll`].
+    /// [`BrowserTool::Scroll`].
     Scroll {
         /// Over what; the middle of the page.
-        over: Option<Ref>,
+        over: Option<ElementRef>,
         /// CSS pixels to the right.
         delta_x: f64,
         /// CSS pixels down.
         delta_y: f64,
     },
-    /// [`Tool::WaitFor`].
-    WaitFor(Awaited),
-    /// [`Tool::Console`], the newest so many lines.
+    /// [`BrowserTool::WaitFor`].
+    WaitFor(WaitCondition),
+    /// [`BrowserTool::Console`], the newest so many lines.
     Console(usize),
-    /// [`Tool::TabNew`] with what an agent wrote as an address.
+    /// [`BrowserTool::TabNew`] with what an agent wrote as an address.
     TabNew(Option<String>),
-    /// [`Tool::TabSelect`].
+    /// [`BrowserTool::TabSelect`].
     TabSelect(TabId),
-    /// [`Tool::TabClose`].
+    /// [`BrowserTool::TabClose`].
     TabClose(TabId),
 }
 
-impl Call {
+impl BrowserToolCall {
     /// Its tool.
-    pub fn tool(&self) -> Tool {
+    pub fn tool(&self) -> BrowserTool {
         match self {
-            Self::Tabs => Tool::Tabs,
-            Self::Snapshot(_) => Tool::Snapshot,
-            Self::Screenshot { .. } => Tool::Screenshot,
-            Self::Visit(_) | Self::Turn(_) => Tool::Navigate,
-            Self::Click { .. } => Tool::Click,
-            Self::Hover(_) => Tool::Hover,
-            Self::Type { .. } => Tool::Type,
-            Self::PressKey { .. } => Tool::PressKey,
-            Self::SelectOption { .. } => Tool::SelectOption,
-            Self::Scroll { .. } => Tool::Scroll,
-            Self::WaitFor(_) => Tool::WaitFor,
-            Self::Console(_) => Tool::Console,
-            Self::TabNew(_) => Tool::TabNew,
-            Self::TabSelect(_) => Tool::TabSelect,
-            Self::TabClose(_) => Tool::TabClose,
+            Self::Tabs => BrowserTool::Tabs,
+            Self::Snapshot(_) => BrowserTool::Snapshot,
+            Self::Screenshot { .. } => BrowserTool::Screenshot,
+            Self::Visit(_) | Self::Turn(_) => BrowserTool::Navigate,
+            Self::Click { .. } => BrowserTool::Click,
+            Self::Hover(_) => BrowserTool::Hover,
+            Self::Type { .. } => BrowserTool::Type,
+            Self::PressKey { .. } => BrowserTool::PressKey,
+            Self::SelectOption { .. } => BrowserTool::SelectOption,
+            Self::Scroll { .. } => BrowserTool::Scroll,
+            Self::WaitFor(_) => BrowserTool::WaitFor,
+            Self::Console(_) => BrowserTool::Console,
+            Self::TabNew(_) => BrowserTool::TabNew,
+            Self::TabSelect(_) => BrowserTool::TabSelect,
+            Self::TabClose(_) => BrowserTool::TabClose,
         }
     }
 
     /// The element it is about.
-    pub fn element(&self) -> Option<Ref> {
+    pub fn element(&self) -> Option<ElementRef> {
         match *self {
             Self::Click { on, .. } => Some(on),
             Self::Hover(over) => Some(over),
@@ -245,7 +245,7 @@ impl Call {
 
 /// What became of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ActionOutcome {
     /// Chromium took it.
     Done,
     /// Nothing was done.
@@ -254,9 +254,9 @@ pub enum Outcome {
     Uncertain,
 }
 
-impl Outcome {
+impl ActionOutcome {
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Rejected => "rejected",
@@ -267,7 +267,7 @@ impl Outcome {
 
 /// A tab as an agent is told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TabLine {
+pub struct TabSummary {
     /// Which.
     pub id: TabId,
     /// Its address; `""` for one that is not for agents.
@@ -297,9 +297,9 @@ pub struct PageText {
 
 /// What a tool answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum BrowserToolResult {
     /// The tabs within reach.
-    Tabs(Vec<TabLine>),
+    Tabs(Vec<TabSummary>),
     /// What a page, or its console, says.
     Text(PageText),
     /// A picture.
@@ -326,17 +326,17 @@ pub enum Answer {
         /// What went wrong with it.
         error: Option<String>,
     },
-    /// [`Outcome::Done`] or [`Outcome::Uncertain`].
-    Came(Outcome),
+    /// [`ActionOutcome::Done`] or [`ActionOutcome::Uncertain`].
+    Came(ActionOutcome),
 }
 
-impl Answer {
+impl BrowserToolResult {
     /// What became of the action behind it.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> ActionOutcome {
         match self {
             Self::Came(outcome) => *outcome,
             Self::Tabs(_) | Self::Text(_) | Self::Picture { .. } | Self::Visited { .. } => {
-                Outcome::Done
+                ActionOutcome::Done
             }
         }
     }
@@ -344,28 +344,28 @@ impl Answer {
 
 /// Why a tool answers nothing; then nothing was done.
 #[derive(Debug)]
-pub enum NotDone {
+pub enum BrowserToolError {
     /// A reason of the browser's own.
-    Denied(Denied),
+    Denied(ToolDenial),
     /// What was waited for did not come about in time.
     NotComeAbout,
     /// A reason that the routes have too, or a fault.
     Error(Error),
 }
 
-impl From<Denied> for NotDone {
-    fn from(denied: Denied) -> Self {
+impl From<ToolDenial> for BrowserToolError {
+    fn from(denied: ToolDenial) -> Self {
         Self::Denied(denied)
     }
 }
 
-impl From<Error> for NotDone {
+impl From<Error> for BrowserToolError {
     fn from(error: Error) -> Self {
         Self::Error(error)
     }
 }
 
-impl From<Refusal> for NotDone {
+impl From<Refusal> for BrowserToolError {
     fn from(refusal: Refusal) -> Self {
         Self::Error(refusal.into())
     }
@@ -373,7 +373,7 @@ impl From<Refusal> for NotDone {
 
 /// The origin of an address, the only part of it that events tell; `null` for one that has none.
 pub fn origin_of(url: &str) -> String {
-    Address::typed(url).map_or_else(|_| "null".to_owned(), |address| address.origin())
+    BrowserAddress::typed(url).map_or_else(|_| "null".to_owned(), |address| address.origin())
 }
 
 #[cfg(test)]
@@ -382,15 +382,16 @@ mod tests {
 
     #[test]
     fn the_tools_are_fifteen_and_ten_of_them_act() {
-        let names: std::collections::BTreeSet<_> = Tool::NAMES.iter().map(|row| row.1).collect();
+        let names: std::collections::BTreeSet<_> =
+            BrowserTool::NAMES.iter().map(|row| row.1).collect();
         assert_eq!(names.len(), 15);
-        for (tool, name) in Tool::NAMES {
-            assert_eq!((tool.name(), Tool::find(name)), (name, Some(tool)));
+        for (tool, name) in BrowserTool::NAMES {
+            assert_eq!((tool.name(), BrowserTool::find(name)), (name, Some(tool)));
             assert!(name.starts_with("browser_"), "{name}");
         }
-        let acting = Tool::NAMES.iter().filter(|(tool, _)| tool.acts());
+        let acting = BrowserTool::NAMES.iter().filter(|(tool, _)| tool.acts());
         assert_eq!(acting.count(), 10);
-        assert_eq!(Tool::find("browser_evaluate"), None);
+        assert_eq!(BrowserTool::find("browser_evaluate"), None);
     }
 
     #[test]

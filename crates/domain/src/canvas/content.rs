@@ -1,10 +1,10 @@
 //! What a canvas document shows: a closed set of kinds, what each may hold, its key and title.
-//! Pure: whether a path lies where its opener may reach is `world::confined`.
+//! Pure: whether a path lies where its opener may reach is `world::confined_fs`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Refusal, limits, text::Check};
+use crate::{Refusal, field_validation::FieldValidator, limits};
 
 /// The kinds of content. Source: contract 2.5, "Content variants".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl ContentType {
     ];
 
     /// The kind's word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         Self::WORDS
             .iter()
             .find_map(|(kind, word)| (*kind == self).then_some(*word))
@@ -71,7 +71,7 @@ impl ContentType {
 /// What a diff compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum MediaKind {
+pub enum DiffMediaKind {
     /// Lines of text.
     #[default]
     Text,
@@ -79,13 +79,13 @@ pub enum MediaKind {
     Image,
 }
 
-impl MediaKind {
+impl DiffMediaKind {
     /// Every kind with its word.
     pub const WORDS: [(Self, &str); 2] = [(Self::Text, "text"), (Self::Image, "image")];
 }
 
 /// What a document shows, as the interface shows it. A `title` of `""` is none given, until
-/// [`Content::entitle`] makes one; further texts are `""` when not given.
+/// [`Content::with_default_title`] makes one; further texts are `""` when not given.
 ///
 /// Source: contract 2.5, "Content variants".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,7 +116,7 @@ pub enum Content {
     /// See [`ContentType::Diff`].
     Diff {
         source_path: String,
-        media_kind: MediaKind,
+        media_kind: DiffMediaKind,
         title: String,
     },
     /// See [`ContentType::Json`].
@@ -193,7 +193,7 @@ impl Content {
 
     /// Gives it a title made from what it shows, unless it has one.
     #[must_use]
-    pub fn entitle(mut self) -> Self {
+    pub fn with_default_title(mut self) -> Self {
         if self.title().is_empty() {
             let derived = self.derived_title();
             *self.title_mut() = derived
@@ -209,7 +209,7 @@ impl Content {
     /// # Errors
     /// [`Refusal::Validation`] with all fields that are wrong.
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.chars(
             "content.title",
             self.title(),
@@ -258,7 +258,7 @@ impl Content {
                 check.one_line("content.uri", uri);
             }
         }
-        check.done()
+        check.finish()
     }
 
     /// What makes it the same document when it is opened again; `None` when nothing does.
@@ -281,7 +281,7 @@ impl Content {
                 server_name, uri, ..
             } => format!("{server_name}\n{uri}"),
         };
-        Some(format!("{}:{key}", self.content_type().word()))
+        Some(format!("{}:{key}", self.content_type().as_str()))
     }
 
     /// The file it shows; `None` when it shows none.
@@ -373,21 +373,21 @@ impl Content {
     }
 }
 
-fn check_address(check: &mut Check, url: &str, is_known: bool, what: &str) {
+fn check_address(check: &mut FieldValidator, url: &str, is_known: bool, what: &str) {
     check.chars("content.url", url, 1, limits::CANVAS_URL_CHARS_MAX);
     if !is_known || !is_printable(url) {
         check.fail("content.url", format!("must be {what}"));
     }
 }
 
-fn check_path(check: &mut Check, field: &str, path: &str) {
+fn check_path(check: &mut FieldValidator, field: &str, path: &str) {
     check.chars(field, path, 1, limits::CANVAS_PATH_CHARS_MAX);
     if !path.starts_with('/') {
         check.fail(field, "must be an absolute path");
     }
 }
 
-fn check_src(check: &mut Check, src: &str) {
+fn check_src(check: &mut FieldValidator, src: &str) {
     let field = "content.src";
     if src.starts_with('/') {
         check_path(check, field, src);
@@ -404,12 +404,12 @@ fn check_src(check: &mut Check, src: &str) {
     }
 }
 
-fn check_name(check: &mut Check, field: &str, name: &str, min: usize) {
+fn check_name(check: &mut FieldValidator, field: &str, name: &str, min: usize) {
     check.chars(field, name, min, limits::CANVAS_NAME_CHARS_MAX);
     check.one_line(field, name);
 }
 
-fn check_depth(check: &mut Check, field: &str, depth: usize) {
+fn check_depth(check: &mut FieldValidator, field: &str, depth: usize) {
     let max = limits::CANVAS_JSON_DEPTH_MAX;
     if depth > max {
         check.fail(field, format!("must nest at most {max} deep"));

@@ -170,10 +170,10 @@ fn each_kind_has_its_title_key_and_file() {
         assert_eq!(read.check(), Ok(()), "{content}");
         assert_eq!(read.key().unwrap_or_default(), key, "{content}");
         assert_eq!(read.path().unwrap_or_default(), path, "{content}");
-        assert_eq!(read.content_type().word(), content["type"], "{content}");
-        let entitled = read.entitle();
+        assert_eq!(read.content_type().as_str(), content["type"], "{content}");
+        let entitled = read.with_default_title();
         assert_eq!(entitled.title(), title, "{content}");
-        assert_eq!(entitled.clone().entitle(), entitled, "{content}");
+        assert_eq!(entitled.clone().with_default_title(), entitled, "{content}");
     }
 }
 

@@ -53,7 +53,7 @@ pub const UNUSABLE: &str = "The cloud service answered with nothing that can be 
 
 /// What came of asking for a page. `P` is the service's own problem, as it wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Billing<P> {
+pub enum BillingPageOutcome<P> {
     /// Open this in a browser.
     Url(Url),
     /// The service's own words.

@@ -4,10 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::told::LinkChanged;
+use super::event_payloads::LinkChanged;
 use crate::{
-    Moment,
-    device_grant::{Pace, Polled},
+    Timestamp,
+    device_grant::{PollStatus, PollingPace},
 };
 
 /// Where the link is.
@@ -64,7 +64,7 @@ impl RelinkOutcome {
 /// Why no key is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Rest {
+pub enum UnlinkedState {
     /// For no reason that anybody needs to know.
     #[default]
     Idle,
@@ -76,7 +76,7 @@ pub enum Rest {
     Unlinked,
 }
 
-impl Rest {
+impl UnlinkedState {
     const fn state(self) -> LinkState {
         match self {
             Self::Idle => LinkState::Idle,
@@ -90,7 +90,7 @@ impl Rest {
 /// What a person types, and where. Without `Debug`: a code is for the owner's eyes.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Code {
+pub struct LinkCode {
     /// What is typed.
     pub user_code: String,
     /// Where.
@@ -98,13 +98,13 @@ pub struct Code {
     /// The same with the code in it; the same without, where the service names none.
     pub verification_uri_complete: String,
     /// Until when the code counts.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// What is to become of a key that the flow's request brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Aim {
+pub enum KeyDisposition {
     /// The person wants it.
     Link,
     /// Somebody cancelled while a request was on its way: a key that it brings is kept, and
@@ -117,7 +117,7 @@ pub enum Aim {
 /// What is known of the last time the service was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Request {
+pub enum PollState {
     /// It was answered, or there was none.
     Settled,
     /// It is on its way.
@@ -129,21 +129,21 @@ pub enum Request {
 /// A code that waits to be typed.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Flow {
+pub struct LinkFlow {
     /// The code.
-    pub code: Code,
+    pub code: LinkCode,
     /// How often the service is asked.
-    pub pace: Pace,
+    pub pace: PollingPace,
     /// The last time it was asked.
-    pub request: Request,
+    pub request: PollState,
     /// What for.
-    pub aim: Aim,
+    pub aim: KeyDisposition,
 }
 
-impl Flow {
+impl LinkFlow {
     /// Whether a request is on its way.
     pub fn is_asking(&self) -> bool {
-        self.request == Request::OnItsWay
+        self.request == PollState::OnItsWay
     }
 }
 
@@ -157,7 +157,7 @@ pub struct Link {
     /// How many keys were kept so far.
     pub kept: u64,
     /// Why none is held.
-    pub rest: Rest,
+    pub rest: UnlinkedState,
     /// How the last flow ended, where a key was held all along.
     pub relink_outcome: Option<RelinkOutcome>,
     /// The code whose typing brought the key that is held.
@@ -165,16 +165,16 @@ pub struct Link {
     /// Whose the key is, as the service says.
     pub account_label: Option<String>,
     /// When the service last took the key.
-    pub last_heartbeat_at: Option<Moment>,
+    pub last_heartbeat_at: Option<Timestamp>,
     /// Whether the last heartbeat was answered well; `None` before the first one of a key.
     pub is_heard: Option<bool>,
     /// The flow.
-    pub flow: Option<Flow>,
+    pub flow: Option<LinkFlow>,
 }
 
 /// What the service said when it was asked whether the code was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub enum LinkPollResult {
     /// It was; here is a key.
     Key,
     /// A person said no (`access_denied`).
@@ -185,12 +185,12 @@ pub enum Answer {
     /// Any other error, or an answer of no use.
     Failed,
     /// Ask again.
-    Again(Polled),
+    Again(PollStatus),
 }
 
 /// What the service said of the key that is held.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Heard {
+pub enum HeartbeatResult {
     /// It takes it, and says whose it is.
     Taken {
         /// Whose.
@@ -204,13 +204,13 @@ pub enum Heard {
 
 /// What can happen to the link.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum LinkEvent {
     /// The service gave a code.
-    Started(Code, Pace),
+    Started(LinkCode, PollingPace),
     /// It is about to be asked whether the code was typed.
     Asking,
     /// It said so, or nothing.
-    Answered(Answer),
+    Answered(LinkPollResult),
     /// Somebody cancels.
     Cancelled,
     /// Who cancelled has waited for the request on its way for as long as they have to.
@@ -218,7 +218,7 @@ pub enum Happening {
     /// Somebody unlinks.
     Unlinked,
     /// The service said something of the key with this number.
-    Heartbeat(u64, Heard),
+    Heartbeat(u64, HeartbeatResult),
     /// This server ended and began again.
     Restarted,
     /// Nothing but time.
@@ -227,7 +227,7 @@ pub enum Happening {
 
 /// What is to be done with the keys, in the transaction that writes the move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
+pub enum KeyEffect {
     /// Keep the key that just came, in the place of any other.
     Keep,
     /// Give back the key that just came: nobody wants it. What comes of that is the next answer:
@@ -241,11 +241,11 @@ pub enum Effect {
 
 /// A move of the link.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Move {
+pub struct LinkTransition {
     /// As it stands after.
     pub link: Link,
     /// What is to be done, in this order.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<KeyEffect>,
 }
 
 impl Link {
@@ -259,18 +259,21 @@ impl Link {
     }
 
     /// The code that a person is to type, while there is one.
-    pub fn pending(&self) -> Option<&Code> {
-        let seen = self.flow.as_ref().filter(|flow| flow.aim != Aim::GiveBack);
+    pub fn pending(&self) -> Option<&LinkCode> {
+        let seen = self
+            .flow
+            .as_ref()
+            .filter(|flow| flow.aim != KeyDisposition::GiveBack);
         seen.map(|flow| &flow.code)
     }
 
     /// Whether the service is being asked by a request whose answer still decides something.
     pub fn is_asking(&self) -> bool {
-        self.flow.as_ref().is_some_and(Flow::is_asking)
+        self.flow.as_ref().is_some_and(LinkFlow::is_asking)
     }
 
     /// What is told of it.
-    pub fn told(&self) -> LinkChanged {
+    pub fn changed_event(&self) -> LinkChanged {
         LinkChanged {
             state: self.state(),
             relink_outcome: self.relink_outcome,
@@ -283,85 +286,102 @@ impl Link {
     ///
     /// Source: contract 5.10, the table of transitions.
     #[must_use]
-    pub fn next(&self, happening: Happening, now: Moment) -> Option<Move> {
+    pub fn next(&self, happening: LinkEvent, now: Timestamp) -> Option<LinkTransition> {
         let mut link = self.clone();
         let effects = match happening {
-            Happening::Started(code, pace) => link.started(code, pace),
-            Happening::Asking => link.asking(),
-            Happening::Answered(answer) => link.answered(answer, now),
-            Happening::Cancelled => link.cancelled(),
-            Happening::Abandoned => link.abandoned(),
-            Happening::Unlinked => link.unlinked(),
-            Happening::Heartbeat(key, heard) => link.heard(key, heard, now),
-            Happening::Restarted => link.restarted(now),
-            Happening::Looked => link.looked(now),
+            LinkEvent::Started(code, pace) => link.started(code, pace),
+            LinkEvent::Asking => link.asking(),
+            LinkEvent::Answered(answer) => link.answered(answer, now),
+            LinkEvent::Cancelled => link.cancelled(),
+            LinkEvent::Abandoned => link.abandoned(),
+            LinkEvent::Unlinked => link.unlinked(),
+            LinkEvent::Heartbeat(key, heard) => link.heard(key, heard, now),
+            LinkEvent::Restarted => link.restarted(now),
+            LinkEvent::Looked => link.looked(now),
         };
-        (link != *self || !effects.is_empty()).then_some(Move { link, effects })
+        (link != *self || !effects.is_empty()).then_some(LinkTransition { link, effects })
     }
 
     /// A flow begins. One on whose answer something still hangs is settled before (see
     /// `hall::cloud`), so that none is replaced here while it asks.
-    fn started(&mut self, code: Code, pace: Pace) -> Vec<Effect> {
+    fn started(&mut self, code: LinkCode, pace: PollingPace) -> Vec<KeyEffect> {
         if !self.is_asking() {
             self.relink_outcome = None;
-            self.flow = Some(Flow {
+            self.flow = Some(LinkFlow {
                 code,
                 pace,
-                request: Request::Settled,
-                aim: Aim::Link,
+                request: PollState::Settled,
+                aim: KeyDisposition::Link,
             });
         }
         Vec::new()
     }
 
-    fn asking(&mut self) -> Vec<Effect> {
+    fn asking(&mut self) -> Vec<KeyEffect> {
         if let Some(flow) = &mut self.flow {
-            flow.request = Request::OnItsWay;
+            flow.request = PollState::OnItsWay;
         }
         Vec::new()
     }
 
-    fn answered(&mut self, answer: Answer, now: Moment) -> Vec<Effect> {
+    fn answered(&mut self, answer: LinkPollResult, now: Timestamp) -> Vec<KeyEffect> {
         let Some(mut flow) = self.flow.take_if(|flow| flow.is_asking()) else {
             return Vec::new();
         };
         match (answer, flow.aim) {
-            (Answer::Key, Aim::GiveBack) => {
+            (LinkPollResult::Key, KeyDisposition::GiveBack) => {
                 // The code stays until the key is given back: who asks with it once more after a
                 // loss makes the key worthless.
                 self.flow = Some(flow);
-                return vec![Effect::GiveBackNew];
+                return vec![KeyEffect::GiveBackNew];
             }
-            (Answer::Key, Aim::Link | Aim::Settle) => return self.keep(flow.code.user_code),
-            (Answer::Again(_), Aim::Settle) => self.forget_end(),
-            (Answer::Again(polled), aim @ (Aim::Link | Aim::GiveBack)) => {
+            (LinkPollResult::Key, KeyDisposition::Link | KeyDisposition::Settle) => {
+                return self.keep(flow.code.user_code);
+            }
+            (LinkPollResult::Again(_), KeyDisposition::Settle) => self.forget_end(),
+            (
+                LinkPollResult::Again(polled),
+                aim @ (KeyDisposition::Link | KeyDisposition::GiveBack),
+            ) => {
                 flow.pace = flow.pace.after(polled);
                 flow.request = match polled {
-                    Polled::Waiting | Polled::TooOften => Request::Settled,
-                    Polled::Nobody(_) => Request::InDoubt,
+                    PollStatus::Waiting | PollStatus::TooOften => PollState::Settled,
+                    PollStatus::Nobody(_) => PollState::InDoubt,
                 };
                 self.flow = Some(flow);
-                if aim == Aim::GiveBack {
+                if aim == KeyDisposition::GiveBack {
                     self.dismiss();
                 }
                 return self.looked(now);
             }
-            (Answer::Denied, Aim::Link) => self.ended(RelinkOutcome::Denied, Rest::Denied),
-            (Answer::Over, Aim::Link) => self.ended(RelinkOutcome::Expired, Rest::Expired),
-            (Answer::Failed, Aim::Link) => self.ended(RelinkOutcome::Failed, Rest::Idle),
-            (Answer::Denied | Answer::Over | Answer::Failed, Aim::Settle) => self.forget_end(),
-            (Answer::Denied | Answer::Over | Answer::Failed, Aim::GiveBack) => {}
+            (LinkPollResult::Denied, KeyDisposition::Link) => {
+                self.ended(RelinkOutcome::Denied, UnlinkedState::Denied)
+            }
+            (LinkPollResult::Over, KeyDisposition::Link) => {
+                self.ended(RelinkOutcome::Expired, UnlinkedState::Expired)
+            }
+            (LinkPollResult::Failed, KeyDisposition::Link) => {
+                self.ended(RelinkOutcome::Failed, UnlinkedState::Idle)
+            }
+            (
+                LinkPollResult::Denied | LinkPollResult::Over | LinkPollResult::Failed,
+                KeyDisposition::Settle,
+            ) => self.forget_end(),
+            (
+                LinkPollResult::Denied | LinkPollResult::Over | LinkPollResult::Failed,
+                KeyDisposition::GiveBack,
+            ) => {}
         }
         Vec::new()
     }
 
     /// Nothing more is asked from here on; a request on its way alone may still bring a key.
-    fn cancelled(&mut self) -> Vec<Effect> {
+    fn cancelled(&mut self) -> Vec<KeyEffect> {
         match &mut self.flow {
             // Somebody unlinked before, so that this is no flow that anybody sees.
-            Some(flow) if flow.aim == Aim::GiveBack => {}
+            Some(flow) if flow.aim == KeyDisposition::GiveBack => {}
             Some(flow) if flow.is_asking() => {
-                flow.aim = Aim::Settle;
+                flow.aim = KeyDisposition::Settle;
                 return Vec::new();
             }
             _ => self.flow = None,
@@ -370,58 +390,64 @@ impl Link {
         Vec::new()
     }
 
-    fn abandoned(&mut self) -> Vec<Effect> {
-        if self.flow.take_if(|flow| flow.aim == Aim::Settle).is_some() {
+    fn abandoned(&mut self) -> Vec<KeyEffect> {
+        if self
+            .flow
+            .take_if(|flow| flow.aim == KeyDisposition::Settle)
+            .is_some()
+        {
             self.forget_end();
         }
         Vec::new()
     }
 
-    fn unlinked(&mut self) -> Vec<Effect> {
+    fn unlinked(&mut self) -> Vec<KeyEffect> {
         self.dismiss();
         let held = self.drop_key();
-        held.then_some(Effect::GiveBackHeld).into_iter().collect()
+        held.then_some(KeyEffect::GiveBackHeld)
+            .into_iter()
+            .collect()
     }
 
-    fn heard(&mut self, key: u64, heard: Heard, now: Moment) -> Vec<Effect> {
+    fn heard(&mut self, key: u64, heard: HeartbeatResult, now: Timestamp) -> Vec<KeyEffect> {
         if self.held != Some(key) {
             return Vec::new();
         }
         match heard {
-            Heard::Taken { account_label } => {
+            HeartbeatResult::Taken { account_label } => {
                 self.account_label = account_label;
                 self.last_heartbeat_at = Some(now);
                 self.is_heard = Some(true);
                 Vec::new()
             }
-            Heard::Nothing => {
+            HeartbeatResult::Nothing => {
                 self.is_heard = Some(false);
                 Vec::new()
             }
-            Heard::NotTaken => {
+            HeartbeatResult::NotTaken => {
                 self.drop_key();
                 self.relink_outcome = None;
-                self.rest = Rest::Unlinked;
-                vec![Effect::EraseHeld]
+                self.rest = UnlinkedState::Unlinked;
+                vec![KeyEffect::EraseHeld]
             }
         }
     }
 
     /// A request that was on its way is lost with the server that sent it.
-    fn restarted(&mut self, now: Moment) -> Vec<Effect> {
+    fn restarted(&mut self, now: Timestamp) -> Vec<KeyEffect> {
         if let Some(flow) = self.flow.as_mut().filter(|flow| flow.is_asking()) {
-            flow.request = Request::InDoubt;
+            flow.request = PollState::InDoubt;
         }
         self.abandoned();
         self.looked(now)
     }
 
-    fn looked(&mut self, now: Moment) -> Vec<Effect> {
-        let over = |flow: &mut Flow| !flow.is_asking() && now >= flow.code.expires_at;
+    fn looked(&mut self, now: Timestamp) -> Vec<KeyEffect> {
+        let over = |flow: &mut LinkFlow| !flow.is_asking() && now >= flow.code.expires_at;
         if let Some(flow) = self.flow.take_if(over)
-            && flow.aim == Aim::Link
+            && flow.aim == KeyDisposition::Link
         {
-            self.ended(RelinkOutcome::Expired, Rest::Expired);
+            self.ended(RelinkOutcome::Expired, UnlinkedState::Expired);
         }
         Vec::new()
     }
@@ -429,21 +455,21 @@ impl Link {
     /// Nobody wants the flow any more. Where a request may have brought a key, the flow goes on
     /// unseen until that is known.
     fn dismiss(&mut self) {
-        self.flow.take_if(|flow| flow.request == Request::Settled);
+        self.flow.take_if(|flow| flow.request == PollState::Settled);
         if let Some(flow) = &mut self.flow {
-            flow.aim = Aim::GiveBack;
+            flow.aim = KeyDisposition::GiveBack;
         }
         self.forget_end();
     }
 
     /// Nobody needs to know any more how the last flow ended.
     fn forget_end(&mut self) {
-        self.rest = Rest::Idle;
+        self.rest = UnlinkedState::Idle;
         self.relink_outcome = None;
     }
 
     /// A flow ended without a key.
-    fn ended(&mut self, outcome: RelinkOutcome, rest: Rest) {
+    fn ended(&mut self, outcome: RelinkOutcome, rest: UnlinkedState) {
         match self.held {
             Some(_) => self.relink_outcome = Some(outcome),
             None => self.rest = rest,
@@ -451,14 +477,14 @@ impl Link {
     }
 
     /// A flow ended with a key.
-    fn keep(&mut self, user_code: String) -> Vec<Effect> {
-        let before = self.drop_key().then_some(Effect::GiveBackHeld);
+    fn keep(&mut self, user_code: String) -> Vec<KeyEffect> {
+        let before = self.drop_key().then_some(KeyEffect::GiveBackHeld);
         self.kept = self.kept.saturating_add(1);
         self.held = Some(self.kept);
-        self.rest = Rest::Idle;
+        self.rest = UnlinkedState::Idle;
         self.relink_outcome = None;
         self.approved_code = Some(user_code);
-        before.into_iter().chain([Effect::Keep]).collect()
+        before.into_iter().chain([KeyEffect::Keep]).collect()
     }
 
     /// Forgets the key with all that was known of it; answers whether there was one.

@@ -5,11 +5,11 @@ use std::collections::{HashSet, VecDeque};
 
 use super::*;
 
-const EARLY: Moment = Moment::from_millis(0);
-const LATE: Moment = Moment::from_millis(1_800_000);
+const EARLY: Timestamp = Timestamp::from_millis(0);
+const LATE: Timestamp = Timestamp::from_millis(1_800_000);
 
-fn code() -> Code {
-    Code {
+fn code() -> LinkCode {
+    LinkCode {
         user_code: "BCDF-GHJK".to_owned(),
         verification_uri: "https://cloud.example/activate".to_owned(),
         verification_uri_complete: "https://cloud.example/activate?user_code=BCDF-GHJK".to_owned(),
@@ -17,11 +17,11 @@ fn code() -> Code {
     }
 }
 
-fn started() -> Happening {
-    Happening::Started(code(), Pace::new(None))
+fn started() -> LinkEvent {
+    LinkEvent::Started(code(), PollingPace::new(None))
 }
 
-fn after(link: &Link, happenings: impl IntoIterator<Item = Happening>) -> (Link, Vec<Effect>) {
+fn after(link: &Link, happenings: impl IntoIterator<Item = LinkEvent>) -> (Link, Vec<KeyEffect>) {
     let mut link = link.clone();
     let mut effects = Vec::new();
     for happening in happenings {
@@ -34,10 +34,10 @@ fn after(link: &Link, happenings: impl IntoIterator<Item = Happening>) -> (Link,
 }
 
 fn linked() -> Link {
-    use Happening as H;
+    use LinkEvent as H;
     after(
         &Link::default(),
-        [started(), H::Asking, H::Answered(Answer::Key)],
+        [started(), H::Asking, H::Answered(LinkPollResult::Key)],
     )
     .0
 }
@@ -49,23 +49,35 @@ fn pending() -> [Link; 2] {
 
 #[test]
 fn a_code_that_is_typed_brings_a_key_and_another_one_gives_back_the_first() {
-    use Happening as H;
-    let (link, effects) = after(&pending()[0], [H::Asking, H::Answered(Answer::Key)]);
+    use LinkEvent as H;
+    let (link, effects) = after(&pending()[0], [H::Asking, H::Answered(LinkPollResult::Key)]);
     assert_eq!(link.state(), LinkState::Linked);
     assert_eq!(link.approved_code.as_deref(), Some("BCDF-GHJK"));
-    assert_eq!(effects, [Effect::Keep]);
-    let (again, effects) = after(&pending()[1], [H::Asking, H::Answered(Answer::Key)]);
+    assert_eq!(effects, [KeyEffect::Keep]);
+    let (again, effects) = after(&pending()[1], [H::Asking, H::Answered(LinkPollResult::Key)]);
     assert_eq!((again.state(), again.held), (LinkState::Linked, Some(2)));
-    assert_eq!(effects, [Effect::GiveBackHeld, Effect::Keep]);
+    assert_eq!(effects, [KeyEffect::GiveBackHeld, KeyEffect::Keep]);
 }
 
 #[test]
 fn a_flow_that_ends_without_a_key_leaves_a_state_or_a_note() {
-    use Happening as H;
+    use LinkEvent as H;
     for (answer, state, note) in [
-        (Answer::Denied, LinkState::Denied, RelinkOutcome::Denied),
-        (Answer::Over, LinkState::Expired, RelinkOutcome::Expired),
-        (Answer::Failed, LinkState::Idle, RelinkOutcome::Failed),
+        (
+            LinkPollResult::Denied,
+            LinkState::Denied,
+            RelinkOutcome::Denied,
+        ),
+        (
+            LinkPollResult::Over,
+            LinkState::Expired,
+            RelinkOutcome::Expired,
+        ),
+        (
+            LinkPollResult::Failed,
+            LinkState::Idle,
+            RelinkOutcome::Failed,
+        ),
     ] {
         let [fresh, again] = pending().map(|it| after(&it, [H::Asking, H::Answered(answer)]).0);
         assert_eq!((fresh.state(), fresh.relink_outcome), (state, None));
@@ -87,23 +99,23 @@ fn a_flow_that_ends_without_a_key_leaves_a_state_or_a_note() {
 
 #[test]
 fn a_cancel_between_requests_settles_at_once_and_one_within_waits_for_the_answer() {
-    use Happening as H;
+    use LinkEvent as H;
     let rested = [LinkState::Idle, LinkState::Linked];
     for (link, want) in pending().into_iter().zip(rested) {
         assert_eq!(after(&link, [H::Cancelled]).0.state(), want);
         let settling = after(&link, [H::Asking, H::Cancelled]).0;
         assert_eq!(settling.state(), LinkState::Pending);
-        let kept = after(&settling, [H::Answered(Answer::Key)]);
+        let kept = after(&settling, [H::Answered(LinkPollResult::Key)]);
         assert_eq!(
             (kept.0.state(), kept.1.last()),
-            (LinkState::Linked, Some(&Effect::Keep))
+            (LinkState::Linked, Some(&KeyEffect::Keep))
         );
         for answer in [
-            Answer::Denied,
-            Answer::Over,
-            Answer::Failed,
-            Answer::Again(Polled::Waiting),
-            Answer::Again(Polled::Nobody(None)),
+            LinkPollResult::Denied,
+            LinkPollResult::Over,
+            LinkPollResult::Failed,
+            LinkPollResult::Again(PollStatus::Waiting),
+            LinkPollResult::Again(PollStatus::Nobody(None)),
         ] {
             let (link, effects) = after(&settling, [H::Answered(answer)]);
             assert_eq!(
@@ -118,7 +130,7 @@ fn a_cancel_between_requests_settles_at_once_and_one_within_waits_for_the_answer
             let link = after(&settling, [ended]).0;
             assert_eq!((link.state(), link.flow.is_none()), (want, true));
         }
-        let unanswered = H::Answered(Answer::Again(Polled::Nobody(None)));
+        let unanswered = H::Answered(LinkPollResult::Again(PollStatus::Nobody(None)));
         let doubtful = after(&link, [H::Asking, unanswered, H::Cancelled]).0;
         assert_eq!((doubtful.state(), doubtful.flow.is_none()), (want, true));
     }
@@ -126,18 +138,18 @@ fn a_cancel_between_requests_settles_at_once_and_one_within_waits_for_the_answer
 
 #[test]
 fn unlinking_gives_back_what_is_held_and_what_is_on_its_way() {
-    use Happening as H;
+    use LinkEvent as H;
     let (link, effects) = after(&pending()[1], [H::Asking, H::Unlinked]);
     assert_eq!(link.state(), LinkState::Idle);
-    assert_eq!(effects, [Effect::GiveBackHeld]);
-    let (link, effects) = after(&link, [H::Answered(Answer::Key)]);
+    assert_eq!(effects, [KeyEffect::GiveBackHeld]);
+    let (link, effects) = after(&link, [H::Answered(LinkPollResult::Key)]);
     assert_eq!((link.state(), link.held), (LinkState::Idle, None));
-    assert_eq!(effects, [Effect::GiveBackNew]);
+    assert_eq!(effects, [KeyEffect::GiveBackNew]);
     // Its code is kept until the key is given back.
     assert!(link.is_asking());
     for (answer, is_over) in [
-        (Answer::Over, true),
-        (Answer::Again(Polled::Nobody(None)), false),
+        (LinkPollResult::Over, true),
+        (LinkPollResult::Again(PollStatus::Nobody(None)), false),
     ] {
         let (link, effects) = after(&link, [H::Answered(answer)]);
         assert_eq!((link.state(), link.held), (LinkState::Idle, None));
@@ -146,18 +158,21 @@ fn unlinking_gives_back_what_is_held_and_what_is_on_its_way() {
     let restarted = after(&link, [H::Restarted]).0;
     assert_eq!(
         restarted.flow.map(|flow| flow.request),
-        Some(Request::InDoubt)
+        Some(PollState::InDoubt)
     );
 }
 
 #[test]
 fn silence_never_ends_a_flow_before_its_time() {
-    use Happening as H;
+    use LinkEvent as H;
     let mut link = pending()[0].clone();
     for _ in 0..100 {
         link = after(
             &link,
-            [H::Asking, H::Answered(Answer::Again(Polled::Nobody(None)))],
+            [
+                H::Asking,
+                H::Answered(LinkPollResult::Again(PollStatus::Nobody(None))),
+            ],
         )
         .0;
         link = after(&link, [H::Restarted, H::Looked]).0;
@@ -172,32 +187,32 @@ fn silence_never_ends_a_flow_before_its_time() {
 
 #[test]
 fn a_heartbeat_speaks_of_its_own_key_alone() {
-    use Happening as H;
+    use LinkEvent as H;
     let label = Some("ada@cloud.example".to_owned());
-    let taken = Heard::Taken {
+    let taken = HeartbeatResult::Taken {
         account_label: label.clone(),
     };
     let (link, _) = after(&linked(), [H::Heartbeat(1, taken)]);
     assert_eq!((&link.account_label, link.is_heard), (&label, Some(true)));
     assert_eq!(link.last_heartbeat_at, Some(EARLY));
-    let (silent, _) = after(&link, [H::Heartbeat(1, Heard::Nothing)]);
+    let (silent, _) = after(&link, [H::Heartbeat(1, HeartbeatResult::Nothing)]);
     assert_eq!(
         (silent.state(), silent.is_heard),
         (LinkState::Linked, Some(false))
     );
     assert_eq!(silent.account_label, label);
-    let (gone, effects) = after(&link, [H::Heartbeat(1, Heard::NotTaken)]);
+    let (gone, effects) = after(&link, [H::Heartbeat(1, HeartbeatResult::NotTaken)]);
     assert_eq!(
         (gone.state(), &gone.account_label),
         (LinkState::Unlinked, &None)
     );
-    assert_eq!(effects, [Effect::EraseHeld]);
-    let relinking = after(&pending()[1], [H::Heartbeat(1, Heard::NotTaken)]).0;
+    assert_eq!(effects, [KeyEffect::EraseHeld]);
+    let relinking = after(&pending()[1], [H::Heartbeat(1, HeartbeatResult::NotTaken)]).0;
     assert_eq!(relinking.state(), LinkState::Pending);
-    let renewed = after(&pending()[1], [H::Asking, H::Answered(Answer::Key)]).0;
+    let renewed = after(&pending()[1], [H::Asking, H::Answered(LinkPollResult::Key)]).0;
     assert!(
         renewed
-            .next(H::Heartbeat(1, Heard::NotTaken), EARLY)
+            .next(H::Heartbeat(1, HeartbeatResult::NotTaken), EARLY)
             .is_none()
     );
 }
@@ -229,7 +244,7 @@ enum Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Packet {
     Out,
-    Back(Answer),
+    Back(LinkPollResult),
     /// It gives back the key that nobody wants.
     Giving,
 }
@@ -283,24 +298,24 @@ const PLAYS: [Play; 14] = [
 const KEYS_MAX: usize = 3;
 
 impl World {
-    fn now(&self) -> Moment {
+    fn now(&self) -> Timestamp {
         if self.is_late { LATE } else { EARLY }
     }
 
-    fn happen(&mut self, happening: Happening) {
+    fn happen(&mut self, happening: LinkEvent) {
         let Some(moved) = self.link.next(happening, self.now()) else {
             return;
         };
         let came = self.keys.iter().position(|key| *key == Key::Sent);
         for effect in moved.effects {
             match effect {
-                Effect::Keep => {
+                KeyEffect::Keep => {
                     let key = came.expect("a key came");
                     self.keys[key] = Key::Held;
                     self.vault = Some(key);
                 }
-                Effect::GiveBackNew => self.packet = Some(Packet::Giving),
-                Effect::GiveBackHeld | Effect::EraseHeld => {
+                KeyEffect::GiveBackNew => self.packet = Some(Packet::Giving),
+                KeyEffect::GiveBackHeld | KeyEffect::EraseHeld => {
                     let key = self.vault.take().expect("a key is held");
                     self.keys[key] = Key::Revoked;
                 }
@@ -315,7 +330,7 @@ impl World {
     /// Whether somebody cancelled and waits for the request on its way.
     fn is_settling(&self) -> bool {
         let flow = self.link.flow.as_ref();
-        flow.is_some_and(|flow| flow.aim == Aim::Settle)
+        flow.is_some_and(|flow| flow.aim == KeyDisposition::Settle)
     }
 
     /// What came back and was lost is adrift once nobody asks for it any more.
@@ -328,20 +343,20 @@ impl World {
     }
 
     /// What the service does with a request.
-    fn reach(&mut self) -> Answer {
+    fn reach(&mut self) -> LinkPollResult {
         match self.word {
             Word::Issued(key) => {
                 // It revokes what an exchanged code was exchanged for (RFC 6749 §4.1.2).
                 self.keys[key] = Key::Revoked;
-                Answer::Over
+                LinkPollResult::Over
             }
-            _ if self.is_late => Answer::Over,
-            Word::Undecided => Answer::Again(Polled::Waiting),
-            Word::Denied => Answer::Denied,
+            _ if self.is_late => LinkPollResult::Over,
+            Word::Undecided => LinkPollResult::Again(PollStatus::Waiting),
+            Word::Denied => LinkPollResult::Denied,
             Word::Approved => {
                 self.keys.push(Key::Sent);
                 self.word = Word::Issued(self.keys.len() - 1);
-                Answer::Key
+                LinkPollResult::Key
             }
         }
     }
@@ -360,15 +375,15 @@ impl World {
                 world.word = Word::Undecided;
                 world.happen(started());
             }
-            Play::Cancel => world.happen(Happening::Cancelled),
+            Play::Cancel => world.happen(LinkEvent::Cancelled),
             Play::GiveUp => {
                 if !self.is_settling() {
                     return None;
                 }
                 world.packet = None;
-                world.happen(Happening::Abandoned);
+                world.happen(LinkEvent::Abandoned);
             }
-            Play::Unlink => world.happen(Happening::Unlinked),
+            Play::Unlink => world.happen(LinkEvent::Unlinked),
             Play::Approve | Play::Deny => {
                 if !has_flow || self.word != Word::Undecided || self.is_late {
                     return None;
@@ -381,7 +396,7 @@ impl World {
                 if !has_flow || self.packet.is_some() {
                     return None;
                 }
-                world.happen(Happening::Asking);
+                world.happen(LinkEvent::Asking);
                 world.packet = Some(Packet::Out);
             }
             Play::Reach => {
@@ -390,7 +405,7 @@ impl World {
                     Packet::Giving => {
                         let came = self.keys.iter().position(|key| *key == Key::Sent);
                         world.keys[came.expect("a key came")] = Key::Revoked;
-                        Answer::Over
+                        LinkPollResult::Over
                     }
                     Packet::Back(_) => return None,
                 };
@@ -400,24 +415,29 @@ impl World {
                 let Some(Packet::Back(answer)) = world.packet.take() else {
                     return None;
                 };
-                world.happen(Happening::Answered(answer));
+                world.happen(LinkEvent::Answered(answer));
             }
             Play::Lose => {
                 world.packet.take()?;
-                world.happen(Happening::Answered(Answer::Again(Polled::Nobody(None))));
+                world.happen(LinkEvent::Answered(LinkPollResult::Again(
+                    PollStatus::Nobody(None),
+                )));
             }
             Play::Restart => {
                 world.packet = None;
-                world.happen(Happening::Restarted);
+                world.happen(LinkEvent::Restarted);
             }
-            Play::Look => world.happen(Happening::Looked),
+            Play::Look => world.happen(LinkEvent::Looked),
             Play::HeartbeatRefused => {
-                world.happen(Happening::Heartbeat(self.link.held?, Heard::NotTaken));
+                world.happen(LinkEvent::Heartbeat(
+                    self.link.held?,
+                    HeartbeatResult::NotTaken,
+                ));
             }
         }
         // How long it waits says nothing of where it is.
         if let Some(flow) = &mut world.link.flow {
-            flow.pace = Pace::new(None);
+            flow.pace = PollingPace::new(None);
         }
         (world != *self).then_some(world)
     }
@@ -454,7 +474,10 @@ impl World {
         match play {
             Play::Unlink => assert_eq!(link.state(), LinkState::Idle),
             Play::Lose | Play::Restart if !before.is_late => {
-                let is_meant = was.flow.as_ref().is_some_and(|flow| flow.aim == Aim::Link);
+                let is_meant = was
+                    .flow
+                    .as_ref()
+                    .is_some_and(|flow| flow.aim == KeyDisposition::Link);
                 assert!(
                     !is_meant || link.state() == LinkState::Pending,
                     "loss ends nothing"
@@ -467,13 +490,13 @@ impl World {
             }
             Play::Deliver => {
                 let aim = was.flow.as_ref().map(|flow| flow.aim);
-                let brought = before.packet == Some(Packet::Back(Answer::Key));
+                let brought = before.packet == Some(Packet::Back(LinkPollResult::Key));
                 match (aim, brought) {
-                    (Some(Aim::Settle), false) => {
+                    (Some(KeyDisposition::Settle), false) => {
                         let want = was.held.map_or(LinkState::Idle, |_| LinkState::Linked);
                         assert_eq!((link.state(), link.held), (want, was.held));
                     }
-                    (Some(Aim::Settle | Aim::Link), true) => {
+                    (Some(KeyDisposition::Settle | KeyDisposition::Link), true) => {
                         assert_eq!((link.state(), link.kept), (LinkState::Linked, was.kept + 1));
                     }
                     _ => {}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How often an offer is paid for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Interval {
+pub enum BillingInterval {
     /// Each day.
     Day,
     /// Each week.
@@ -22,9 +22,9 @@ pub enum Interval {
 
 /// Money: whole micro units of a currency, written as a decimal text so that no reader rounds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Micro(u64);
+pub struct MicroAmount(u64);
 
-impl Micro {
+impl MicroAmount {
     /// That many micro units.
     pub const fn new(units: u64) -> Self {
         Self(units)
@@ -42,7 +42,7 @@ impl Micro {
     }
 }
 
-impl std::fmt::Display for Micro {
+impl std::fmt::Display for MicroAmount {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
@@ -58,9 +58,9 @@ pub struct Offer {
     /// Its name.
     pub display_name: String,
     /// How often it is paid for.
-    pub interval: Interval,
+    pub interval: BillingInterval,
     /// What it costs.
-    pub amount: Micro,
+    pub amount: MicroAmount,
     /// What it allows, by name.
     pub limits: BTreeMap<String, i64>,
 }
@@ -71,7 +71,7 @@ pub struct Denomination {
     /// ISO 4217, in small letters or great.
     pub currency: String,
     /// Micro units of one credit.
-    pub micro_per_credit: Micro,
+    pub micro_per_credit: MicroAmount,
 }
 
 /// What the service sells, in its order.
@@ -100,8 +100,12 @@ mod tests {
             ("", None),
             ("٣", None),
         ] {
-            assert_eq!(Micro::parse(text).map(Micro::units), want, "{text}");
+            assert_eq!(
+                MicroAmount::parse(text).map(MicroAmount::units),
+                want,
+                "{text}"
+            );
         }
-        assert_eq!(Micro::new(7).to_string(), "7");
+        assert_eq!(MicroAmount::new(7).to_string(), "7");
     }
 }

@@ -1,8 +1,8 @@
 //! The catalog: every service one can connect, over all instances.
 //! Source: contract 5.3, "GET /api/connectors/catalog".
 
-use super::toolkits::{AuthKind, Slug};
-use crate::{ids::ProviderId, text::Check};
+use super::toolkits::{ToolkitAuthKind, ToolkitSlug};
+use crate::{field_validation::FieldValidator, ids::ProviderId};
 
 /// Characters of a search in the catalog.
 const SEARCH_CHARS_MAX: usize = 200;
@@ -11,19 +11,19 @@ const SEARCH_WORDS_MAX: usize = 8;
 
 /// A service of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
+pub struct CatalogService {
     /// Its place among all services, in the order they were put.
     pub place: u64,
     /// The instance.
     pub provider_id: ProviderId,
     /// The toolkit.
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// What people call it.
     pub display_name: String,
     /// What it is for.
     pub description: String,
     /// How one signs in.
-    pub auth_kind: AuthKind,
+    pub auth_kind: ToolkitAuthKind,
     /// How many operations it has.
     pub operation_count: u32,
     /// How many more it has that cannot be run.
@@ -32,7 +32,7 @@ pub struct Service {
     pub unavailable: Option<String>,
 }
 
-impl Service {
+impl CatalogService {
     /// What people should know of it beside the listing.
     pub fn warning(&self) -> Option<String> {
         let operations = match self.left_out_count {
@@ -57,9 +57,9 @@ pub fn folded(text: &str) -> String {
 /// # Errors
 /// [`crate::Refusal::Validation`] for a search of more than 200 characters.
 pub fn words(search: &str) -> Result<Vec<String>, crate::Refusal> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     check.chars("q", search, 0, SEARCH_CHARS_MAX);
-    check.done()?;
+    check.finish()?;
     let words = search.split_whitespace().take(SEARCH_WORDS_MAX);
     Ok(words.map(folded).collect())
 }

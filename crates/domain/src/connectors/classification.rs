@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::approvals::Tier;
+use crate::approvals::RiskTier;
 
 /// What an operation does to the service, mildest first: an owner may raise it and never lower it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,11 +26,11 @@ impl Classification {
     ];
 
     /// What a card of it costs. Source: contract 5.8.
-    pub const fn tier(self) -> Tier {
+    pub const fn tier(self) -> RiskTier {
         match self {
-            Self::Read => Tier::Observe,
-            Self::Write => Tier::Act,
-            Self::Destructive => Tier::Destructive,
+            Self::Read => RiskTier::Observe,
+            Self::Write => RiskTier::Act,
+            Self::Destructive => RiskTier::Destructive,
         }
     }
 }

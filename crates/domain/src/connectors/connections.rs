@@ -3,18 +3,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Refused, told::ConnectionChanged, toolkits::Slug};
+use super::{ConnectorRefusal, event_payloads::ConnectionChanged, toolkits::ToolkitSlug};
 use crate::{
-    Moment, Refusal,
+    Refusal, Timestamp,
+    field_validation::FieldValidator,
     ids::{AgentId, ConnectorConnectionId, ProviderId},
     limits::connectors as limits,
-    text::Check,
 };
 
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Lifecycle {
+pub enum ConnectionLifecycle {
     /// It can be used, unless something else stands against it.
     Connected,
     /// A person holds it.
@@ -23,7 +23,7 @@ pub enum Lifecycle {
     Disconnected,
 }
 
-impl Lifecycle {
+impl ConnectionLifecycle {
     /// Every place with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Connected, "connected"),
@@ -34,7 +34,7 @@ impl Lifecycle {
 
 /// What people do with a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum ConnectionAction {
     /// Hold it.
     Pause,
     /// Go on with it.
@@ -47,17 +47,23 @@ pub enum Deed {
     Disconnect,
 }
 
-impl Lifecycle {
+impl ConnectionLifecycle {
     /// Where it is after `deed`. What is given up once is given up for good.
     ///
     /// # Errors
-    /// [`Refused::Disconnected`].
-    pub const fn on(self, deed: Deed) -> Result<Self, Refused> {
+    /// [`ConnectorRefusal::Disconnected`].
+    pub const fn on(self, deed: ConnectionAction) -> Result<Self, ConnectorRefusal> {
         match (self, deed) {
-            (_, Deed::Disconnect) => Ok(Self::Disconnected),
-            (Self::Disconnected, _) => Err(Refused::Disconnected),
-            (Self::Connected | Self::Paused, Deed::Pause | Deed::Reconnect) => Ok(Self::Paused),
-            (Self::Connected | Self::Paused, Deed::Resume | Deed::SignedIn) => Ok(Self::Connected),
+            (_, ConnectionAction::Disconnect) => Ok(Self::Disconnected),
+            (Self::Disconnected, _) => Err(ConnectorRefusal::Disconnected),
+            (
+                Self::Connected | Self::Paused,
+                ConnectionAction::Pause | ConnectionAction::Reconnect,
+            ) => Ok(Self::Paused),
+            (
+                Self::Connected | Self::Paused,
+                ConnectionAction::Resume | ConnectionAction::SignedIn,
+            ) => Ok(Self::Connected),
         }
     }
 }
@@ -86,7 +92,7 @@ impl AccountStatus {
 /// What became of the credentials at the service after they were erased here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cleanup {
+pub enum ExternalCleanup {
     /// There is nothing to give back.
     NotRequired,
     /// They are being given back.
@@ -97,7 +103,7 @@ pub enum Cleanup {
     Failed,
 }
 
-impl Cleanup {
+impl ExternalCleanup {
     /// Every outcome with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::NotRequired, "not_required"),
@@ -154,23 +160,23 @@ pub struct Connection {
     /// The instance it goes through.
     pub provider_id: ProviderId,
     /// The service.
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// What people call it.
     pub label: String,
     /// What the service calls the account, where it says so.
     pub account_label: Option<String>,
     /// Where it is in its life.
-    pub lifecycle: Lifecycle,
+    pub lifecycle: ConnectionLifecycle,
     /// What the service last said of the account.
     pub account_status: AccountStatus,
     /// Whether it is switched on.
     pub enabled: bool,
     /// What became of its credentials at the service.
-    pub external_cleanup: Cleanup,
+    pub external_cleanup: ExternalCleanup,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 impl Readiness {
@@ -186,7 +192,7 @@ impl Readiness {
         };
         let sign_in = Some("Reconnect it and sign in again.");
         match (connection.lifecycle, connection.account_status) {
-            (Lifecycle::Disconnected, _) => because(
+            (ConnectionLifecycle::Disconnected, _) => because(
                 S::Gone,
                 "It is disconnected, and its credentials are erased.",
                 None,
@@ -201,13 +207,13 @@ impl Readiness {
                 "The service no longer takes its credentials.",
                 sign_in,
             ),
-            (Lifecycle::Paused, AccountStatus::Active) => {
+            (ConnectionLifecycle::Paused, AccountStatus::Active) => {
                 because(S::Paused, "It is paused.", Some("Resume it."))
             }
-            (Lifecycle::Connected, AccountStatus::Active) if !connection.enabled => {
+            (ConnectionLifecycle::Connected, AccountStatus::Active) if !connection.enabled => {
                 because(S::Paused, "It is switched off.", Some("Switch it on."))
             }
-            (Lifecycle::Connected, AccountStatus::Active) => match unavailable {
+            (ConnectionLifecycle::Connected, AccountStatus::Active) => match unavailable {
                 Some(why) => because(S::Unavailable, why, Some("Mend the provider instance.")),
                 None => Self {
                     state: S::Ready,
@@ -221,7 +227,11 @@ impl Readiness {
 
 impl Connection {
     /// What is told of it to `agents`, besides the owner.
-    pub fn told(&self, unavailable: Option<&str>, agents: Vec<AgentId>) -> ConnectionChanged {
+    pub fn changed_event(
+        &self,
+        unavailable: Option<&str>,
+        agents: Vec<AgentId>,
+    ) -> ConnectionChanged {
         ConnectionChanged {
             connection_id: self.id,
             lifecycle: self.lifecycle,
@@ -235,26 +245,26 @@ impl Connection {
 
 /// What of a connection is to be otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct ConnectionPatch {
     /// What people call it.
     pub label: Option<String>,
     /// Whether it is switched on.
     pub enabled: Option<bool>,
 }
 
-impl Change {
+impl ConnectionPatch {
     /// Checks its limits.
     ///
     /// # Errors
     /// [`Refusal::Validation`].
     pub fn check(&self) -> Result<(), Refusal> {
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         if let Some(label) = &self.label {
             let (min, max) = limits::CONNECTOR_LABEL_CHARS.into_inner();
             check.chars("label", label, min, max);
             check.one_line("label", label);
         }
-        check.done()
+        check.finish()
     }
 }
 
@@ -263,28 +273,31 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    fn connection(lifecycle: Lifecycle, account_status: AccountStatus) -> Connection {
+    fn connection(lifecycle: ConnectionLifecycle, account_status: AccountStatus) -> Connection {
         Connection {
             id: ConnectorConnectionId::new(Uuid::nil()),
             provider_id: ProviderId::new(Uuid::nil()),
-            toolkit: Slug::parse("mail").unwrap(),
+            toolkit: ToolkitSlug::parse("mail").unwrap(),
             label: "Mail".to_owned(),
             account_label: None,
             lifecycle,
             account_status,
             enabled: true,
-            external_cleanup: Cleanup::NotRequired,
-            created_at: Moment::from_millis(0),
-            updated_at: Moment::from_millis(0),
+            external_cleanup: ExternalCleanup::NotRequired,
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
         }
     }
 
     #[test]
     fn what_is_disconnected_stays_so() {
-        use Deed as D;
-        use Lifecycle as L;
+        use ConnectionAction as D;
+        use ConnectionLifecycle as L;
         for deed in [D::Pause, D::Resume, D::Reconnect, D::SignedIn] {
-            assert_eq!(L::Disconnected.on(deed), Err(Refused::Disconnected));
+            assert_eq!(
+                L::Disconnected.on(deed),
+                Err(ConnectorRefusal::Disconnected)
+            );
         }
         for from in [L::Connected, L::Paused] {
             assert_eq!(from.on(D::Pause), Ok(L::Paused));
@@ -300,7 +313,7 @@ mod tests {
     #[test]
     fn a_connection_is_ready_when_nothing_stands_against_it() {
         use AccountStatus as A;
-        use Lifecycle as L;
+        use ConnectionLifecycle as L;
         use ReadinessState as R;
         let states = [
             (L::Connected, A::Active, true, None, R::Ready),

@@ -2,15 +2,15 @@
 //! and right before it is sent.
 //! Source: contract 5.6, checks 4 to 9.
 
-pub mod card;
+pub mod approval_card;
 
 use serde_json::{Map, Value, json};
 
 use super::{
     classification::Classification,
     connections::{Connection, Readiness, ReadinessState},
-    refused::{Problem, Refused},
-    revisions::{Identity, Revision},
+    operation_revisions::{OperationIdentity, OperationRevision},
+    refusals::{ConnectorRefusal, ValidationProblem},
 };
 use crate::{
     Refusal,
@@ -20,7 +20,7 @@ use crate::{
 
 /// What is asked to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ask {
+pub struct OperationCall {
     /// For which agent.
     pub agent_id: AgentId,
     /// With which account.
@@ -33,7 +33,7 @@ pub struct Ask {
 
 /// Everything that decides whether an operation may be sent, as it stands at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct AuthorizationFacts {
     /// The account.
     pub connection: Connection,
     /// Whether the account can be used.
@@ -41,9 +41,9 @@ pub struct Facts {
     /// The generation of its instance.
     pub generation: u64,
     /// What was reviewed.
-    pub revision: Revision,
+    pub revision: OperationRevision,
     /// The operation of that name in the connection's own service as it is listed now.
-    pub listed: Option<Identity>,
+    pub listed: Option<OperationIdentity>,
     /// Whether it is granted to the agent, by itself or as one of all.
     pub is_granted: bool,
     /// Whether a session that counts turned the connection off.
@@ -52,47 +52,47 @@ pub struct Facts {
 
 /// That an operation may be sent, and what that rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Authority {
+pub struct Authorization {
     generation: u64,
-    identity: Identity,
+    identity: OperationIdentity,
 }
 
-impl Facts {
+impl AuthorizationFacts {
     /// Whether the operation may be sent as things stand.
     ///
     /// # Errors
-    /// [`Refused::RevisionMismatch`], [`Refused::NotExecutable`], [`Refused::GrantRequired`], in
+    /// [`ConnectorRefusal::RevisionMismatch`], [`ConnectorRefusal::NotExecutable`], [`ConnectorRefusal::GrantRequired`], in
     /// this order.
-    pub fn authority(&self) -> Result<Authority, Refused> {
+    pub fn authorize(&self) -> Result<Authorization, ConnectorRefusal> {
         let identity = &self.revision.identity;
         let is_of_connection = identity.provider_id == self.connection.provider_id
             && identity.toolkit == self.connection.toolkit;
         if !is_of_connection || self.listed.as_ref() != Some(identity) {
-            return Err(Refused::RevisionMismatch);
+            return Err(ConnectorRefusal::RevisionMismatch);
         }
         if self.readiness.state != ReadinessState::Ready {
-            return Err(Refused::NotExecutable(self.readiness.clone()));
+            return Err(ConnectorRefusal::NotExecutable(self.readiness.clone()));
         }
         if !self.is_granted || self.is_turned_off {
-            return Err(Refused::GrantRequired);
+            return Err(ConnectorRefusal::GrantRequired);
         }
-        Ok(Authority {
+        Ok(Authorization {
             generation: self.generation,
             identity: identity.clone(),
         })
     }
 }
 
-impl Authority {
+impl Authorization {
     /// Holds what stands now against what was found before; to be asked in the transaction that
     /// notes the attempt.
     ///
     /// # Errors
-    /// [`Refused::AuthorityChanged`].
-    pub fn still_holds(&self, now: &Facts) -> Result<(), Refused> {
-        match now.authority() {
+    /// [`ConnectorRefusal::AuthorityChanged`].
+    pub fn still_holds(&self, now: &AuthorizationFacts) -> Result<(), ConnectorRefusal> {
+        match now.authorize() {
             Ok(now) if now == *self => Ok(()),
-            Ok(_) | Err(_) => Err(Refused::AuthorityChanged),
+            Ok(_) | Err(_) => Err(ConnectorRefusal::AuthorityChanged),
         }
     }
 
@@ -158,13 +158,13 @@ fn nests(value: &Value, left: usize, keys: &mut usize) -> bool {
 /// The refusal of arguments with these problems; `Ok` where there are none.
 ///
 /// # Errors
-/// [`Refused::ArgumentsInvalid`] with the first of them.
-pub fn fitting(mut problems: Vec<Problem>) -> Result<(), Refused> {
+/// [`ConnectorRefusal::ArgumentsInvalid`] with the first of them.
+pub fn check_arguments(mut problems: Vec<ValidationProblem>) -> Result<(), ConnectorRefusal> {
     if problems.is_empty() {
         return Ok(());
     }
     problems.truncate(limits::CONNECTOR_PROBLEMS_MAX);
-    Err(Refused::ArgumentsInvalid(problems))
+    Err(ConnectorRefusal::ArgumentsInvalid(problems))
 }
 
 #[cfg(test)]

@@ -2,42 +2,42 @@
 
 use super::*;
 use crate::{
-    Moment,
+    Timestamp,
     connectors::{
         classification::RetryPolicy,
-        connections::{AccountStatus, Cleanup, Lifecycle},
+        connections::{AccountStatus, ConnectionLifecycle, ExternalCleanup},
+        operation_revisions::tests::{identity, operation},
         operations::Operation,
-        revisions::tests::{identity, operation},
-        toolkits::Slug,
+        toolkits::ToolkitSlug,
     },
     ids::ProviderId,
 };
 
-pub(super) fn facts() -> Facts {
+pub(super) fn facts() -> AuthorizationFacts {
     let identity = identity(&operation());
-    Facts {
+    AuthorizationFacts {
         connection: Connection {
             id: ConnectorConnectionId::from_bytes([2; 16]),
             provider_id: identity.provider_id,
             toolkit: identity.toolkit.clone(),
             label: "Notes".to_owned(),
             account_label: None,
-            lifecycle: Lifecycle::Connected,
+            lifecycle: ConnectionLifecycle::Connected,
             account_status: AccountStatus::Active,
             enabled: true,
-            external_cleanup: Cleanup::NotRequired,
-            created_at: Moment::from_millis(1),
-            updated_at: Moment::from_millis(1),
+            external_cleanup: ExternalCleanup::NotRequired,
+            created_at: Timestamp::from_millis(1),
+            updated_at: Timestamp::from_millis(1),
         },
         readiness: readiness(ReadinessState::Ready),
         generation: 4,
-        revision: Revision {
+        revision: OperationRevision {
             id: OperationRevisionId::from_bytes([3; 16]),
             identity: identity.clone(),
             title: String::new(),
             description: String::new(),
             input_schema: operation().input_schema,
-            discovered_at: Moment::from_millis(1),
+            discovered_at: Timestamp::from_millis(1),
         },
         listed: Some(identity),
         is_granted: true,
@@ -87,20 +87,20 @@ const ALL: [Wrong; 13] = [
     Wrong::TurnedOff,
 ];
 
-fn spoil(facts: &mut Facts, wrong: Wrong) {
+fn spoil(facts: &mut AuthorizationFacts, wrong: Wrong) {
     let listed = identity(&operation());
     match wrong {
         Wrong::OtherInstance => facts.connection.provider_id = ProviderId::from_bytes([9; 16]),
-        Wrong::OtherToolkit => facts.connection.toolkit = Slug::parse("other").unwrap(),
+        Wrong::OtherToolkit => facts.connection.toolkit = ToolkitSlug::parse("other").unwrap(),
         Wrong::NotListed => facts.listed = None,
         Wrong::OtherVersion => {
-            facts.listed = Some(Identity {
+            facts.listed = Some(OperationIdentity {
                 toolkit_version: "1.1".to_owned(),
                 ..listed
             });
         }
         Wrong::OtherSchema => {
-            facts.listed = Some(Identity {
+            facts.listed = Some(OperationIdentity {
                 schema_hash: "0".repeat(64),
                 ..listed
             });
@@ -126,27 +126,27 @@ fn spoil(facts: &mut Facts, wrong: Wrong) {
     }
 }
 
-fn is_told(wrong: Wrong, refused: &Refused) -> bool {
+fn is_told(wrong: Wrong, refused: &ConnectorRefusal) -> bool {
     match refused {
-        Refused::RevisionMismatch => wrong <= Wrong::OtherPolicy,
-        Refused::NotExecutable(readiness) => {
+        ConnectorRefusal::RevisionMismatch => wrong <= Wrong::OtherPolicy,
+        ConnectorRefusal::NotExecutable(readiness) => {
             readiness.state != ReadinessState::Ready
                 && (Wrong::Paused..=Wrong::Gone).contains(&wrong)
         }
-        Refused::GrantRequired => wrong >= Wrong::NotGranted,
+        ConnectorRefusal::GrantRequired => wrong >= Wrong::NotGranted,
         _ => false,
     }
 }
 
 #[test]
 fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
-    assert!(facts().authority().is_ok());
+    assert!(facts().authorize().is_ok());
     for first in ALL {
         for second in ALL {
             let mut facts = facts();
             spoil(&mut facts, second);
             spoil(&mut facts, first);
-            let refused = facts.authority().unwrap_err();
+            let refused = facts.authorize().unwrap_err();
             assert!(
                 is_told(first.min(second), &refused),
                 "{first:?} {second:?}: {refused:?}"
@@ -157,37 +157,40 @@ fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
 
 #[test]
 fn an_authority_holds_while_nothing_of_it_changes() {
-    let authority = facts().authority().unwrap();
+    let authority = facts().authorize().unwrap();
     let mut reworded = facts();
     reworded.connection.label = "Other notes".to_owned();
     reworded.revision.title = "Other words".to_owned();
     assert_eq!(authority.still_holds(&reworded), Ok(()));
-    let other = Facts {
+    let other = AuthorizationFacts {
         generation: 5,
         ..facts()
     };
     assert_eq!(
         authority.still_holds(&other),
-        Err(Refused::AuthorityChanged)
+        Err(ConnectorRefusal::AuthorityChanged)
     );
     for wrong in ALL {
         let mut facts = facts();
         spoil(&mut facts, wrong);
         let held = authority.still_holds(&facts);
-        assert_eq!(held, Err(Refused::AuthorityChanged), "{wrong:?}");
+        assert_eq!(held, Err(ConnectorRefusal::AuthorityChanged), "{wrong:?}");
     }
     // Granted anew in a version that came meanwhile: what was approved was another one.
     let mut anew = facts();
     spoil(&mut anew, Wrong::OtherVersion);
     anew.revision.identity = anew.listed.clone().unwrap();
-    assert!(anew.authority().is_ok());
-    assert_eq!(authority.still_holds(&anew), Err(Refused::AuthorityChanged));
+    assert!(anew.authorize().is_ok());
+    assert_eq!(
+        authority.still_holds(&anew),
+        Err(ConnectorRefusal::AuthorityChanged)
+    );
 }
 
 #[test]
 fn what_a_word_is_bound_to_differs_with_generation_and_revision() {
-    let pin = |facts: Facts| facts.authority().unwrap().pin();
-    let generation = Facts {
+    let pin = |facts: AuthorizationFacts| facts.authorize().unwrap().pin();
+    let generation = AuthorizationFacts {
         generation: 5,
         ..facts()
     };
@@ -230,12 +233,15 @@ fn arguments_have_bounds() {
 
 #[test]
 fn at_most_twenty_problems_are_told() {
-    let problem = |place: usize| Problem {
+    let problem = |place: usize| ValidationProblem {
         pointer: format!("/{place}"),
         message: "must be a text".to_owned(),
     };
-    assert_eq!(fitting(Vec::new()), Ok(()));
-    let all: Vec<Problem> = (0..30).map(problem).collect();
+    assert_eq!(check_arguments(Vec::new()), Ok(()));
+    let all: Vec<ValidationProblem> = (0..30).map(problem).collect();
     let told = all[..20].to_vec();
-    assert_eq!(fitting(all), Err(Refused::ArgumentsInvalid(told)));
+    assert_eq!(
+        check_arguments(all),
+        Err(ConnectorRefusal::ArgumentsInvalid(told))
+    );
 }

@@ -2,8 +2,8 @@
 //! A document of 3.0 or 3.1 that stands for itself; what points outside of it is refused.
 //! Pure: fetching one is `world::connectors`. Source: contract 5.1 and 5.3.
 
-mod asking;
-mod budget;
+mod operation_binding;
+mod read_budget;
 mod schemas;
 
 use std::{
@@ -14,16 +14,16 @@ use std::{
 use serde_json::{Map, Value};
 use url::Url;
 
-pub(super) use self::asking::is_header;
+pub(super) use self::operation_binding::is_header;
 use self::{
-    budget::Budget,
-    schemas::{Dialect, unescaped},
+    read_budget::ReadBudget,
+    schemas::{OpenapiVersion, unescaped},
 };
 use super::{
     classification::RetryPolicy,
-    operations::{Binding, Listed, Method, Operation},
-    refused::Problem,
-    toolkits::Auth,
+    operations::{HttpMethod, Operation, OperationBinding, OperationListing},
+    refusals::ValidationProblem,
+    toolkits::ToolkitAuth,
 };
 use crate::limits::connectors as limits;
 
@@ -42,20 +42,20 @@ const SERVER_BYTES_MAX: usize = 2_048;
 
 /// What a document says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub struct OpenapiDocument {
     /// Its `info.version`.
     pub version: String,
     /// Where its first server answers, as it is written.
     pub server: Option<String>,
     /// What it can do, in the order of paths and methods.
-    pub listed: Listed,
+    pub listed: OperationListing,
 }
 
-/// Why there is no [`Document`].
+/// Why there is no [`OpenapiDocument`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unread {
+pub enum OpenapiError {
     /// What is wrong with it, at most [`limits::CONNECTOR_PROBLEMS_MAX`] problems.
-    Invalid(Vec<Problem>),
+    Invalid(Vec<ValidationProblem>),
     /// The reading was stopped.
     Stopped,
 }
@@ -64,9 +64,13 @@ pub enum Unread {
 /// The reading ends soon after `stop` turns true.
 ///
 /// # Errors
-/// See [`Unread`].
-pub fn read(document: &Value, auth: &Auth, stop: &AtomicBool) -> Result<Document, Unread> {
-    let mut problems = Problems {
+/// See [`OpenapiError`].
+pub fn read(
+    document: &Value,
+    auth: &ToolkitAuth,
+    stop: &AtomicBool,
+) -> Result<OpenapiDocument, OpenapiError> {
+    let mut problems = ProblemCollector {
         found: Vec::new(),
         stop,
     };
@@ -79,32 +83,32 @@ pub fn read(document: &Value, auth: &Auth, stop: &AtomicBool) -> Result<Document
         problems.add("/info/version", "is no text");
     }
     external(document, &mut String::new(), &mut problems);
-    let budget = Budget::new(stop);
+    let budget = ReadBudget::new(stop);
     let listed = operations((document, dialect, auth), &budget, &mut problems);
     if stop.load(Ordering::Relaxed) {
-        return Err(Unread::Stopped);
+        return Err(OpenapiError::Stopped);
     }
     match (problems.found.is_empty(), version) {
-        (true, Some(version)) => Ok(Document {
+        (true, Some(version)) => Ok(OpenapiDocument {
             version,
             server: server(document),
             listed,
         }),
-        _ => Err(Unread::Invalid(problems.found)),
+        _ => Err(OpenapiError::Invalid(problems.found)),
     }
 }
 
 /// What is wrong, as far as it is told.
-struct Problems<'a> {
-    found: Vec<Problem>,
+struct ProblemCollector<'a> {
+    found: Vec<ValidationProblem>,
     /// Turns true when nobody waits for the document any more.
     stop: &'a AtomicBool,
 }
 
-impl Problems<'_> {
+impl ProblemCollector<'_> {
     fn add(&mut self, pointer: &str, message: impl AsRef<str>) {
         if !self.is_enough() {
-            self.found.push(Problem {
+            self.found.push(ValidationProblem {
                 pointer: cut(pointer, PROBLEM_CHARS_MAX),
                 message: cut(message.as_ref(), PROBLEM_CHARS_MAX),
             });
@@ -119,12 +123,12 @@ impl Problems<'_> {
 
 /// Finds what a reference stands for.
 #[derive(Clone, Copy, Debug)]
-struct Resolving<'a> {
+struct ReferenceResolver<'a> {
     document: &'a Value,
-    budget: &'a Budget<'a>,
+    budget: &'a ReadBudget<'a>,
 }
 
-impl<'a> Resolving<'a> {
+impl<'a> ReferenceResolver<'a> {
     fn resolve(self, mut value: &'a Value) -> Result<&'a Value, String> {
         for _ in 0..REFERENCES_MAX {
             let Some(reference) = value.get("$ref") else {
@@ -148,28 +152,28 @@ fn is_long(reference: &str) -> bool {
     reference.len() > REFERENCE_BYTES_MAX
 }
 
-fn dialect(document: &Value, problems: &mut Problems<'_>) -> Dialect {
+fn dialect(document: &Value, problems: &mut ProblemCollector<'_>) -> OpenapiVersion {
     let version = document.get("openapi").and_then(Value::as_str);
     match version {
-        Some(version) if version.starts_with("3.0.") => Dialect::V30,
-        Some(version) if version.starts_with("3.1.") => Dialect::V31,
+        Some(version) if version.starts_with("3.0.") => OpenapiVersion::V30,
+        Some(version) if version.starts_with("3.1.") => OpenapiVersion::V31,
         Some(version) => {
             problems.add("/openapi", format!("{version} is neither 3.0 nor 3.1"));
-            Dialect::V31
+            OpenapiVersion::V31
         }
         None if document.get("swagger").is_some() => {
             problems.add("/swagger", "Swagger 2 is not read; convert it to OpenAPI 3");
-            Dialect::V31
+            OpenapiVersion::V31
         }
         None => {
             problems.add("/openapi", "is no text");
-            Dialect::V31
+            OpenapiVersion::V31
         }
     }
 }
 
 /// Finds references that lead out of the document.
-fn external(value: &Value, at: &mut String, problems: &mut Problems<'_>) {
+fn external(value: &Value, at: &mut String, problems: &mut ProblemCollector<'_>) {
     if problems.is_enough() {
         return;
     }
@@ -207,23 +211,23 @@ fn external(value: &Value, at: &mut String, problems: &mut Problems<'_>) {
 }
 
 fn operations<'a>(
-    (document, dialect, auth): (&'a Value, Dialect, &'a Auth),
-    budget: &'a Budget<'a>,
-    problems: &mut Problems<'_>,
-) -> Listed {
+    (document, dialect, auth): (&'a Value, OpenapiVersion, &'a ToolkitAuth),
+    budget: &'a ReadBudget<'a>,
+    problems: &mut ProblemCollector<'_>,
+) -> OperationListing {
     let paths = match document.get("paths") {
         Some(Value::Object(paths)) => paths,
-        None if dialect == Dialect::V31 => return Listed::default(),
+        None if dialect == OpenapiVersion::V31 => return OperationListing::default(),
         _ => {
             problems.add("/paths", "is no object");
-            return Listed::default();
+            return OperationListing::default();
         }
     };
-    let mut reading = Reading {
-        resolving: Resolving { document, budget },
+    let mut reading = DocumentReader {
+        resolving: ReferenceResolver { document, budget },
         dialect,
         auth,
-        listed: Listed::default(),
+        listed: OperationListing::default(),
         taken: BTreeSet::new(),
         numbered: BTreeMap::new(),
         bytes: 0,
@@ -258,27 +262,27 @@ fn operations<'a>(
     reading.listed
 }
 
-struct Reading<'a> {
-    resolving: Resolving<'a>,
-    dialect: Dialect,
-    auth: &'a Auth,
-    listed: Listed,
+struct DocumentReader<'a> {
+    resolving: ReferenceResolver<'a>,
+    dialect: OpenapiVersion,
+    auth: &'a ToolkitAuth,
+    listed: OperationListing,
     /// Names that operations have, so that none that is made up takes one of them.
     taken: BTreeSet<String>,
     /// The number that the next operation gets whose name was made up before.
     numbered: BTreeMap<String, u32>,
     /// Bytes of all input schemas.
     bytes: usize,
-    budget: &'a Budget<'a>,
+    budget: &'a ReadBudget<'a>,
 }
 
-impl<'a> Reading<'a> {
-    fn known_ids(&mut self, paths: &'a Map<String, Value>, problems: &mut Problems<'_>) {
+impl<'a> DocumentReader<'a> {
+    fn known_ids(&mut self, paths: &'a Map<String, Value>, problems: &mut ProblemCollector<'_>) {
         for (path, item) in paths {
             if problems.is_enough() {
                 return;
             }
-            for (_, word) in Method::WORDS {
+            for (_, word) in HttpMethod::WORDS {
                 let id = item.get(word).and_then(|it| it.get("operationId"));
                 if let Some(id) = id.and_then(Value::as_str)
                     && !self.taken.insert(id.to_owned())
@@ -301,7 +305,7 @@ impl<'a> Reading<'a> {
                 );
             }
         }
-        for (method, word) in Method::WORDS {
+        for (method, word) in HttpMethod::WORDS {
             let Some(operation) = item.get(word) else {
                 continue;
             };
@@ -316,7 +320,7 @@ impl<'a> Reading<'a> {
     fn operation(
         &mut self,
         slug: &str,
-        (method, path): (Method, &str),
+        (method, path): (HttpMethod, &str),
         (item, operation): (&'a Value, &'a Value),
     ) -> Result<Operation, String> {
         super::operations::check_slug(slug)?;
@@ -324,13 +328,13 @@ impl<'a> Reading<'a> {
             return Err("it has a server of its own".to_owned());
         }
         self.budget.begin();
-        let reader = asking::Reader {
+        let reader = operation_binding::OperationReader {
             resolving: self.resolving,
             dialect: self.dialect,
             auth: self.auth,
             budget: self.budget,
         };
-        let asked = asking::read(reader, (method, path), (item, operation))?;
+        let asked = operation_binding::read(reader, (method, path), (item, operation))?;
         let bytes = asked.input_schema.to_string().len();
         if bytes > limits::OPERATION_SCHEMA_BYTES_MAX {
             return Err("the description of its arguments is too long".to_owned());
@@ -359,7 +363,7 @@ impl<'a> Reading<'a> {
                 false => RetryPolicy::Never,
             },
             input_schema: asked.input_schema,
-            binding: Binding::Http(asked.binding),
+            binding: OperationBinding::Http(asked.binding),
         })
     }
 

@@ -19,7 +19,7 @@ fn a_document_that_multiplies_is_read_up_to_a_bound() {
     let with_paths = |paths: serde_json::Map<String, Value>| {
         let mut whole = document(&Value::Object(paths));
         whole["components"] = json!({"schemas": {"Large": {"properties": properties}}});
-        read(&whole, &Auth::None)
+        read(&whole, &ToolkitAuth::None)
     };
     let few = (0..120).map(|n| (format!("/a{n}"), json!({"post": {"requestBody": body}})));
     let few = with_paths(few.collect()).unwrap().listed;
@@ -67,7 +67,7 @@ fn references_that_are_followed_again_and_again_are_read_up_to_a_bound() {
     });
     let mut whole = document(&Value::Object(paths.collect()));
     whole["x"] = Value::Object(chain);
-    let problems = read(&whole, &Auth::None).unwrap_err();
+    let problems = read(&whole, &ToolkitAuth::None).unwrap_err();
     assert_eq!(problems[0].pointer, "/paths");
 }
 
@@ -81,7 +81,7 @@ fn what_is_required_again_and_again_is_looked_up_up_to_a_bound() {
     let paths = (0..100).map(|n| (format!("/{n}"), json!({"post": operation})));
     let mut whole = document(&Value::Object(paths.collect()));
     whole["x"] = json!({ long: {} });
-    let problems = read(&whole, &Auth::None).unwrap_err();
+    let problems = read(&whole, &ToolkitAuth::None).unwrap_err();
     assert_eq!(problems[0].pointer, "/paths");
 }
 
@@ -89,7 +89,7 @@ fn what_is_required_again_and_again_is_looked_up_up_to_a_bound() {
 fn paths_that_hold_nothing_are_counted() {
     let paths = (0..66_000).map(|n| (format!("/{n:01000}"), Value::Null));
     let whole = document(&Value::Object(paths.collect()));
-    let problems = read(&whole, &Auth::None).unwrap_err();
+    let problems = read(&whole, &ToolkitAuth::None).unwrap_err();
     assert_eq!(problems[0].pointer, "/paths");
 }
 
@@ -97,9 +97,9 @@ fn paths_that_hold_nothing_are_counted() {
 fn a_reading_that_is_stopped_ends() {
     let whole = document(&json!({"/x": {"get": {}}}));
     let stop = AtomicBool::new(true);
-    let read = super::read(&whole, &Auth::None, &stop);
-    assert_eq!(read, Err(Unread::Stopped));
-    let budget = Budget::new(&stop);
+    let read = super::read(&whole, &ToolkitAuth::None, &stop);
+    assert_eq!(read, Err(OpenapiError::Stopped));
+    let budget = ReadBudget::new(&stop);
     budget.spend_of_all(0);
     assert!(budget.is_over());
 }

@@ -5,8 +5,10 @@ use serde_json::json;
 use super::*;
 use crate::connectors::{
     classification::Classification,
-    operations::{BodyMedia, HttpBinding, Parameter, ParameterPlace, Style},
-    toolkits::KeyPlace,
+    operations::{
+        BodyEncoding, HttpBinding, OperationParameter, ParameterLocation, ParameterStyle,
+    },
+    toolkits::KeyLocation,
 };
 
 /// A document of 3.1 with these paths.
@@ -15,16 +17,19 @@ pub(super) fn document(paths: &Value) -> Value {
 }
 
 /// What a document says, where nobody stops the reading.
-pub(super) fn read(document: &Value, auth: &Auth) -> Result<Document, Vec<Problem>> {
+pub(super) fn read(
+    document: &Value,
+    auth: &ToolkitAuth,
+) -> Result<OpenapiDocument, Vec<ValidationProblem>> {
     let stop = AtomicBool::new(false);
     super::read(document, auth, &stop).map_err(|unread| match unread {
-        Unread::Invalid(problems) => problems,
-        Unread::Stopped => panic!("nobody stopped it"),
+        OpenapiError::Invalid(problems) => problems,
+        OpenapiError::Stopped => panic!("nobody stopped it"),
     })
 }
 
-fn listed(paths: &Value) -> Listed {
-    read(&document(paths), &Auth::None).unwrap().listed
+fn listed(paths: &Value) -> OperationListing {
+    read(&document(paths), &ToolkitAuth::None).unwrap().listed
 }
 
 /// The one operation of a path `/x` with these members.
@@ -39,7 +44,7 @@ fn only(members: &Value) -> Result<Operation, String> {
 
 fn binding(operation: &Operation) -> &HttpBinding {
     match &operation.binding {
-        Binding::Http(binding) => binding,
+        OperationBinding::Http(binding) => binding,
         other => panic!("{other:?}"),
     }
 }
@@ -150,11 +155,11 @@ fn arguments_are_one_flat_object() {
                 "application/merge-patch+json": {"schema": {"$ref": "#/components/schemas/Pet"}}}},
         },
     }});
-    let found = read(&whole, &Auth::None).unwrap();
+    let found = read(&whole, &ToolkitAuth::None).unwrap();
     let [operation] = found.listed.operations.as_slice() else {
         panic!("{:?}", found.listed);
     };
-    let parameter = |argument: &str, name: &str, place, style, explode| Parameter {
+    let parameter = |argument: &str, name: &str, place, style, explode| OperationParameter {
         argument: argument.to_owned(),
         name: name.to_owned(),
         place,
@@ -182,22 +187,40 @@ fn arguments_are_one_flat_object() {
                 "additionalProperties": false,
                 "$defs": {"Pet": {"type": "object"}},
             }),
-            binding: Binding::Http(HttpBinding {
-                method: Method::Put,
+            binding: OperationBinding::Http(HttpBinding {
+                method: HttpMethod::Put,
                 path: "/pets/{id}".to_owned(),
                 parameters: vec![
                     parameter(
                         "X-Trace",
                         "X-Trace",
-                        ParameterPlace::Header,
-                        Style::Simple,
+                        ParameterLocation::Header,
+                        ParameterStyle::Simple,
                         false
                     ),
-                    parameter("path_id", "id", ParameterPlace::Path, Style::Simple, false),
-                    parameter("query_id", "id", ParameterPlace::Query, Style::Form, true),
-                    parameter("limit", "limit", ParameterPlace::Query, Style::Form, true),
+                    parameter(
+                        "path_id",
+                        "id",
+                        ParameterLocation::Path,
+                        ParameterStyle::Simple,
+                        false
+                    ),
+                    parameter(
+                        "query_id",
+                        "id",
+                        ParameterLocation::Query,
+                        ParameterStyle::Form,
+                        true
+                    ),
+                    parameter(
+                        "limit",
+                        "limit",
+                        ParameterLocation::Query,
+                        ParameterStyle::Form,
+                        true
+                    ),
                 ],
-                body: Some(BodyMedia::Json {
+                body: Some(BodyEncoding::Json {
                     media_type: "application/merge-patch+json".to_owned(),
                 }),
                 takes_key: false,
@@ -227,10 +250,10 @@ fn parameters_are_written_as_the_document_says() {
     assert_eq!(
         styles,
         [
-            ("a", Style::PipeDelimited, false),
-            ("b", Style::DeepObject, true),
-            ("c", Style::Json, false),
-            ("d", Style::Form, false),
+            ("a", ParameterStyle::PipeDelimited, false),
+            ("b", ParameterStyle::DeepObject, true),
+            ("c", ParameterStyle::Json, false),
+            ("d", ParameterStyle::Form, false),
         ]
     );
     assert_eq!(
@@ -241,7 +264,7 @@ fn parameters_are_written_as_the_document_says() {
 
 #[test]
 fn bodies_are_written_as_json_else_as_a_form_else_as_text() {
-    let json = |media_type: &str| BodyMedia::Json {
+    let json = |media_type: &str| BodyEncoding::Json {
         media_type: media_type.to_owned(),
     };
     let cases = [
@@ -260,11 +283,11 @@ fn bodies_are_written_as_json_else_as_a_form_else_as_text() {
         (vec!["*/*"], json("application/json")),
         (
             vec!["text/plain", "application/x-www-form-urlencoded"],
-            BodyMedia::Form { deep: Vec::new() },
+            BodyEncoding::Form { deep: Vec::new() },
         ),
         (
             vec!["text/plain", "multipart/form-data"],
-            BodyMedia::Text {
+            BodyEncoding::Text {
                 media_type: "text/plain".to_owned(),
             },
         ),
@@ -285,7 +308,7 @@ fn bodies_are_written_as_json_else_as_a_form_else_as_text() {
         "encoding": {"card": {"style": "deepObject", "explode": true}, "name": {}}}}}});
     assert_eq!(
         binding(&only(&form).unwrap()).body,
-        Some(BodyMedia::Form {
+        Some(BodyEncoding::Form {
             deep: vec!["card".to_owned()]
         })
     );
@@ -356,16 +379,16 @@ fn what_a_sign_in_writes_is_no_argument() {
         {"name": "Authorization", "in": "header", "required": true},
         {"name": "Accept", "in": "header"},
     ]}}});
-    let key = |r#in, name: &str| Auth::ApiKey {
+    let key = |r#in, name: &str| ToolkitAuth::ApiKey {
         r#in,
         name: name.to_owned(),
         prefix: String::new(),
     };
     for (auth, expected) in [
-        (Auth::None, vec!["key", "x-key"]),
-        (key(KeyPlace::Header, "X-Key"), vec!["key"]),
-        (key(KeyPlace::Query, "key"), vec!["x-key"]),
-        (key(KeyPlace::Query, "x-key"), vec!["key", "x-key"]),
+        (ToolkitAuth::None, vec!["key", "x-key"]),
+        (key(KeyLocation::Header, "X-Key"), vec!["key"]),
+        (key(KeyLocation::Query, "key"), vec!["x-key"]),
+        (key(KeyLocation::Query, "x-key"), vec!["key", "x-key"]),
     ] {
         let found = read(&document(&paths), &auth).unwrap().listed;
         let names: Vec<_> = binding(&found.operations[0])
@@ -380,7 +403,7 @@ fn what_a_sign_in_writes_is_no_argument() {
 #[test]
 fn a_document_that_cannot_be_used_says_where() {
     let problems = |document: Value| -> Vec<(String, String)> {
-        let problems = read(&document, &Auth::None).unwrap_err();
+        let problems = read(&document, &ToolkitAuth::None).unwrap_err();
         problems
             .into_iter()
             .map(|it| (it.pointer, it.message))
@@ -435,7 +458,7 @@ fn an_example_may_look_like_a_reference() {
             &json!({"/a": {"post": {"requestBody": {"content": {"application/json": {
             "example": {"$ref": "https://b.example/x"}}}}}}}),
         ),
-        &Auth::None,
+        &ToolkitAuth::None,
     );
     assert_eq!(found.unwrap().listed.operations.len(), 1);
 }
@@ -445,7 +468,7 @@ fn a_server_is_read_with_its_variables() {
     let mut document = document(&json!({}));
     document["servers"] = json!([{"url": "https://{region}.a.example/{v}",
         "variables": {"region": {"default": "eu"}, "v": {"default": "v2"}}}]);
-    let found = read(&document, &Auth::None).unwrap();
+    let found = read(&document, &ToolkitAuth::None).unwrap();
     assert_eq!(found.server.as_deref(), Some("https://eu.a.example/v2"));
     let cases = [
         ("https://a.example/v1", None, Some("https://a.example/v1")),
@@ -472,17 +495,17 @@ fn a_server_is_read_with_its_variables() {
 
 #[test]
 fn classes_are_raised_and_never_lowered() {
-    use crate::connectors::toolkits::Override;
+    use crate::connectors::toolkits::OperationOverride;
     let mut listed = listed(&json!({"/x": {"get": {"operationId": "r"},
         "post": {"operationId": "w"}, "delete": {"operationId": "d"}}}));
-    let wanted = |class| Override {
+    let wanted = |class| OperationOverride {
         classification: Some(class),
     };
     let overrides = [
         ("r".to_owned(), wanted(Classification::Destructive)),
         ("w".to_owned(), wanted(Classification::Write)),
         ("d".to_owned(), wanted(Classification::Write)),
-        ("x".to_owned(), Override::default()),
+        ("x".to_owned(), OperationOverride::default()),
     ];
     assert_eq!(
         listed.raise(&overrides.into()),
@@ -521,7 +544,7 @@ proptest::proptest! {
             "requestBody": {"content": {"application/json": {"schema": {"$ref": reference}}}},
         }}}));
         whole["a"] = json!({"$ref": "#/a"});
-        if let Ok(found) = read(&whole, &Auth::None) {
+        if let Ok(found) = read(&whole, &ToolkitAuth::None) {
             for operation in found.listed.operations {
                 let text = operation.input_schema.to_string();
                 proptest::prop_assert!(!text.contains("$ref\":\"#/components"));
@@ -538,11 +561,11 @@ fn the_variables_of_a_server_are_filled_in_once() {
     let mut document = document(&json!({}));
     document["servers"] = json!([{"url": "https://{a}.example/{c",
         "variables": {"a": {"default": "{b}{b}"}, "b": {"default": "{a}"}}}]);
-    let server = read(&document, &Auth::None).unwrap().server;
+    let server = read(&document, &ToolkitAuth::None).unwrap().server;
     assert_eq!(server.as_deref(), Some("https://{b}{b}.example/{c"));
     let long = "x".repeat(100);
     document["servers"] = json!([{"url": "{a}".repeat(21), "variables": {"a": {"default": long}}}]);
-    assert_eq!(read(&document, &Auth::None).unwrap().server, None);
+    assert_eq!(read(&document, &ToolkitAuth::None).unwrap().server, None);
 }
 
 #[test]
@@ -552,10 +575,10 @@ fn problems_are_told_in_few_words_and_long_references_are_refused() {
     for n in 0..30 {
         paths.insert(format!("{n}{name}"), json!({}));
     }
-    let problems = read(&document(&Value::Object(paths)), &Auth::None).unwrap_err();
+    let problems = read(&document(&Value::Object(paths)), &ToolkitAuth::None).unwrap_err();
     assert_eq!(problems.len(), limits::CONNECTOR_PROBLEMS_MAX);
     assert!(problems.iter().all(|it| it.pointer.len() == 500));
     let paths = json!({"/x": {"$ref": format!("#/{name}")}});
-    let problems = read(&document(&paths), &Auth::None).unwrap_err();
+    let problems = read(&document(&paths), &ToolkitAuth::None).unwrap_err();
     assert_eq!(problems[0].message, "is too long");
 }

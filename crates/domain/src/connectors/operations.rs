@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     classification::{Classification, RetryPolicy},
     openapi::cut,
-    toolkits::Override,
+    toolkits::OperationOverride,
 };
 use crate::limits::connectors as limits;
 
@@ -30,13 +30,13 @@ pub struct Operation {
     /// outside itself.
     pub input_schema: Value,
     /// How it is sent.
-    pub binding: Binding,
+    pub binding: OperationBinding,
 }
 
 /// How an operation is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Binding {
+pub enum OperationBinding {
     /// As a request below the toolkit's base address.
     Http(HttpBinding),
     /// As a call of a tool.
@@ -47,7 +47,7 @@ pub enum Binding {
     /// In process; no packet leaves.
     Rehearsal {
         /// What is played.
-        deed: Scripted,
+        deed: ScriptedOperation,
     },
 }
 
@@ -56,14 +56,14 @@ pub enum Binding {
 #[serde(rename_all = "camelCase")]
 pub struct HttpBinding {
     /// Its method.
-    pub method: Method,
+    pub method: HttpMethod,
     /// Its path below the base address, such as `/pets/{id}`; each name in braces is that of a
     /// path parameter.
     pub path: String,
     /// Where each argument but the body goes.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<OperationParameter>,
     /// How the argument [`Operation::BODY`] is written; `None` where there is no body.
-    pub body: Option<BodyMedia>,
+    pub body: Option<BodyEncoding>,
     /// Whether a key by which the service knows a repeat goes along.
     pub takes_key: bool,
 }
@@ -75,11 +75,11 @@ impl Operation {
 
 /// What a toolkit can do, and what of it cannot be run from here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct OperationListing {
     /// What can be run.
     pub operations: Vec<Operation>,
     /// The first of those that cannot.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedOperation>,
     /// How many those are in all.
     pub left_out_count: u32,
 }
@@ -87,19 +87,19 @@ pub struct Listed {
 /// An operation that cannot be run from here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LeftOut {
+pub struct OmittedOperation {
     /// Its name.
     pub operation: String,
     /// Why, for people.
     pub reason: String,
 }
 
-impl Listed {
+impl OperationListing {
     /// Notes an operation that cannot be run.
     pub(super) fn leave_out(&mut self, operation: &str, reason: impl Into<String>) {
         self.left_out_count += 1;
         if self.left_out.len() < limits::LEFT_OUT_TOLD_MAX {
-            self.left_out.push(LeftOut {
+            self.left_out.push(OmittedOperation {
                 operation: cut(operation, limits::OPERATION_SLUG_CHARS_MAX),
                 reason: cut(&reason.into(), limits::CONNECTOR_REASON_CHARS_MAX),
             });
@@ -110,7 +110,10 @@ impl Listed {
     ///
     /// # Errors
     /// For each override that names no operation or would lower its class, its name and why.
-    pub fn raise(&mut self, overrides: &BTreeMap<String, Override>) -> Vec<(String, &'static str)> {
+    pub fn raise(
+        &mut self,
+        overrides: &BTreeMap<String, OperationOverride>,
+    ) -> Vec<(String, &'static str)> {
         let mut problems = Vec::new();
         for (slug, wanted) in overrides {
             let found = self.operations.iter_mut().find(|it| it.slug == *slug);
@@ -147,7 +150,7 @@ pub(super) fn check_slug(slug: &str) -> Result<(), String> {
 /// The methods that operations have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum Method {
+pub enum HttpMethod {
     /// Reads.
     Get,
     /// Reads the head alone.
@@ -162,7 +165,7 @@ pub enum Method {
     Delete,
 }
 
-impl Method {
+impl HttpMethod {
     /// Every method with its word in a document.
     pub const WORDS: [(Self, &str); 6] = [
         (Self::Get, "get"),
@@ -186,15 +189,15 @@ impl Method {
 /// Where one argument goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Parameter {
+pub struct OperationParameter {
     /// The argument's name.
     pub argument: String,
     /// The name the service knows it by.
     pub name: String,
     /// Where it stands.
-    pub place: ParameterPlace,
+    pub place: ParameterLocation,
     /// How a list or an object is written.
-    pub style: Style,
+    pub style: ParameterStyle,
     /// Whether each of its members stands for itself.
     pub explode: bool,
 }
@@ -202,7 +205,7 @@ pub struct Parameter {
 /// Where a parameter stands in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ParameterPlace {
+pub enum ParameterLocation {
     /// In the path.
     Path,
     /// In the query.
@@ -214,7 +217,7 @@ pub enum ParameterPlace {
 /// How a list or an object is written in a parameter. Source: OpenAPI, "Style Values".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Style {
+pub enum ParameterStyle {
     /// With commas; of paths and headers.
     Simple,
     /// As `name=value`; of queries.
@@ -236,7 +239,7 @@ pub enum Style {
     rename_all = "lowercase",
     rename_all_fields = "camelCase"
 )]
-pub enum BodyMedia {
+pub enum BodyEncoding {
     /// As JSON.
     Json {
         /// The media type, such as `application/merge-patch+json`.
@@ -257,7 +260,7 @@ pub enum BodyMedia {
 /// The operations that the scripted toolkit plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scripted {
+pub enum ScriptedOperation {
     /// Reads notes.
     Read,
     /// Writes one.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Moment, ids::ProviderId};
+use crate::{Timestamp, ids::ProviderId};
 
 /// What an instance speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,9 +40,9 @@ pub struct Provider {
     /// Rises by one with every change of configuration, secret or toolkit; 1 at first.
     pub generation: u64,
     /// When it was made.
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was changed last.
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 /// What happened to an instance.

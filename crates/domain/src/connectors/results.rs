@@ -3,7 +3,9 @@
 
 use serde_json::Value;
 
-use super::{classification::Classification, sent::Sent, told::Status};
+use super::{
+    classification::Classification, event_payloads::ExecutionStatus, send_result::SendResult,
+};
 use crate::{
     ids::LogicalOperationId,
     limits::connectors::{CONNECTOR_REASON_CHARS_MAX, CONNECTOR_RESULT_BYTES_MAX},
@@ -20,7 +22,7 @@ pub const CANCELLED: &str = "CANCELLED_BEFORE_DISPATCH";
 
 /// What an execution came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExecutionOutcome {
     /// The service said yes.
     Success {
         /// What it said; `None` where that is too large to be handed on.
@@ -49,24 +51,24 @@ pub enum Outcome {
 
 /// What an execution is answered with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Executed {
+pub struct ExecutionResult {
     /// The execution.
     pub id: LogicalOperationId,
     /// How many attempts were noted.
     pub attempt_count: u8,
     /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: ExecutionOutcome,
 }
 
-impl Outcome {
+impl ExecutionOutcome {
     /// In one word.
-    pub const fn status(&self) -> Status {
+    pub const fn status(&self) -> ExecutionStatus {
         match self {
-            Self::Success { .. } => Status::Success,
-            Self::Error { .. } => Status::Error,
-            Self::Unknown { .. } => Status::OutcomeUnknown,
-            Self::Cancelled => Status::Cancelled,
-            Self::Unsupported { .. } => Status::Unsupported,
+            Self::Success { .. } => ExecutionStatus::Success,
+            Self::Error { .. } => ExecutionStatus::Error,
+            Self::Unknown { .. } => ExecutionStatus::OutcomeUnknown,
+            Self::Cancelled => ExecutionStatus::Cancelled,
+            Self::Unsupported { .. } => ExecutionStatus::Unsupported,
         }
     }
 
@@ -91,17 +93,21 @@ impl Outcome {
     }
 
     /// The outcome behind what was kept of one that brought no data.
-    pub fn kept(status: Status, code: Option<String>, message: Option<String>) -> Self {
+    pub fn from_stored(
+        status: ExecutionStatus,
+        code: Option<String>,
+        message: Option<String>,
+    ) -> Self {
         let message = message.unwrap_or_default();
         match status {
-            Status::Success => Self::Success { data: None },
-            Status::Error => Self::Error {
+            ExecutionStatus::Success => Self::Success { data: None },
+            ExecutionStatus::Error => Self::Error {
                 code: code.unwrap_or_default(),
                 message,
             },
-            Status::OutcomeUnknown => Self::Unknown { message },
-            Status::Cancelled => Self::Cancelled,
-            Status::Unsupported => Self::Unsupported { reason: message },
+            ExecutionStatus::OutcomeUnknown => Self::Unknown { message },
+            ExecutionStatus::Cancelled => Self::Cancelled,
+            ExecutionStatus::Unsupported => Self::Unsupported { reason: message },
         }
     }
 
@@ -114,46 +120,48 @@ impl Outcome {
 }
 
 /// What an attempt came to.
-pub fn of(sent: Sent, classification: Classification) -> Outcome {
+pub fn of(sent: SendResult, classification: Classification) -> ExecutionOutcome {
     match sent {
-        Sent::Done { data } => Outcome::Success {
+        SendResult::Done { data } => ExecutionOutcome::Success {
             data: data.filter(is_small),
         },
-        Sent::Refused {
+        SendResult::Refused {
             status: Some(status),
             message,
             ..
-        } => Outcome::Error {
+        } => ExecutionOutcome::Error {
             code: format!("PROVIDER_HTTP_{status}"),
             message: short(message),
         },
-        Sent::Refused {
+        SendResult::Refused {
             status: None,
             message,
             ..
-        } => Outcome::Error {
+        } => ExecutionOutcome::Error {
             code: TOOL_ERROR.to_owned(),
             message: short(message),
         },
-        Sent::NotSent { message } => Outcome::Error {
+        SendResult::NotSent { message } => ExecutionOutcome::Error {
             code: UNREACHABLE.to_owned(),
             message: short(message),
         },
-        Sent::Lost { message } => lost(short(message), classification),
-        Sent::Unsupported { reason } => Outcome::Unsupported {
+        SendResult::Lost { message } => lost(short(message), classification),
+        SendResult::Unsupported { reason } => ExecutionOutcome::Unsupported {
             reason: short(reason),
         },
     }
 }
 
 /// What a request without an answer comes to: a read that was lost changed nothing.
-fn lost(message: String, classification: Classification) -> Outcome {
+fn lost(message: String, classification: Classification) -> ExecutionOutcome {
     match classification {
-        Classification::Read => Outcome::Error {
+        Classification::Read => ExecutionOutcome::Error {
             code: UNREACHABLE.to_owned(),
             message,
         },
-        Classification::Write | Classification::Destructive => Outcome::Unknown { message },
+        Classification::Write | Classification::Destructive => {
+            ExecutionOutcome::Unknown { message }
+        }
     }
 }
 
@@ -179,62 +187,67 @@ mod tests {
     fn every_end_of_an_attempt_has_its_result() {
         use Classification::{Destructive, Read, Write};
         let told = || "why".to_owned();
-        let refused = |status| Sent::Refused {
+        let refused = |status| SendResult::Refused {
             status,
             message: told(),
             retry_after_s: None,
         };
         for (sent, class, status, code) in [
             (
-                Sent::Done {
+                SendResult::Done {
                     data: Some(json!(1)),
                 },
                 Write,
-                Status::Success,
+                ExecutionStatus::Success,
                 None,
             ),
             (
                 refused(Some(404)),
                 Read,
-                Status::Error,
+                ExecutionStatus::Error,
                 Some("PROVIDER_HTTP_404"),
             ),
-            (refused(None), Write, Status::Error, Some(TOOL_ERROR)),
             (
-                Sent::NotSent { message: told() },
+                refused(None),
                 Write,
-                Status::Error,
+                ExecutionStatus::Error,
+                Some(TOOL_ERROR),
+            ),
+            (
+                SendResult::NotSent { message: told() },
+                Write,
+                ExecutionStatus::Error,
                 Some(UNREACHABLE),
             ),
             (
-                Sent::Lost { message: told() },
+                SendResult::Lost { message: told() },
                 Read,
-                Status::Error,
+                ExecutionStatus::Error,
                 Some(UNREACHABLE),
             ),
             (
-                Sent::Lost { message: told() },
+                SendResult::Lost { message: told() },
                 Write,
-                Status::OutcomeUnknown,
+                ExecutionStatus::OutcomeUnknown,
                 Some(OUTCOME_UNKNOWN),
             ),
             (
-                Sent::Lost { message: told() },
+                SendResult::Lost { message: told() },
                 Destructive,
-                Status::OutcomeUnknown,
+                ExecutionStatus::OutcomeUnknown,
                 Some(OUTCOME_UNKNOWN),
             ),
             (
-                Sent::Unsupported { reason: told() },
+                SendResult::Unsupported { reason: told() },
                 Write,
-                Status::Unsupported,
+                ExecutionStatus::Unsupported,
                 None,
             ),
         ] {
             let outcome = of(sent.clone(), class);
             assert_eq!(outcome.status(), status, "{sent:?}");
             assert_eq!(outcome.code(), code, "{sent:?}");
-            let is_success = status == Status::Success;
+            let is_success = status == ExecutionStatus::Success;
             assert_eq!(outcome.message().is_none(), is_success, "{sent:?}");
         }
     }
@@ -243,8 +256,8 @@ mod tests {
     fn data_beyond_its_bound_is_left_out() {
         // A text has two quotes about it.
         let text = |bytes: usize| json!("x".repeat(bytes - 2));
-        let data = |data: Option<Value>| match of(Sent::Done { data }, Classification::Read) {
-            Outcome::Success { data } => data,
+        let data = |data: Option<Value>| match of(SendResult::Done { data }, Classification::Read) {
+            ExecutionOutcome::Success { data } => data,
             other => panic!("{other:?}"),
         };
         let largest = text(CONNECTOR_RESULT_BYTES_MAX);
@@ -256,7 +269,7 @@ mod tests {
     #[test]
     fn a_message_is_cut_between_characters() {
         let message = "ü".repeat(CONNECTOR_REASON_CHARS_MAX + 1);
-        let outcome = of(Sent::Lost { message }, Classification::Write);
+        let outcome = of(SendResult::Lost { message }, Classification::Write);
         let expected = "ü".repeat(CONNECTOR_REASON_CHARS_MAX);
         assert_eq!(outcome.message(), Some(expected.as_str()));
     }
@@ -264,16 +277,16 @@ mod tests {
     #[test]
     fn what_is_kept_of_an_outcome_says_the_same_but_for_its_data() {
         for outcome in [
-            Outcome::Success { data: None },
-            Outcome::interrupted(Classification::Read),
-            Outcome::interrupted(Classification::Write),
-            Outcome::Cancelled,
-            Outcome::Unsupported {
+            ExecutionOutcome::Success { data: None },
+            ExecutionOutcome::interrupted(Classification::Read),
+            ExecutionOutcome::interrupted(Classification::Write),
+            ExecutionOutcome::Cancelled,
+            ExecutionOutcome::Unsupported {
                 reason: "why".to_owned(),
             },
         ] {
             let text = |text: Option<&str>| text.map(str::to_owned);
-            let kept = Outcome::kept(
+            let kept = ExecutionOutcome::from_stored(
                 outcome.status(),
                 text(outcome.code()),
                 text(outcome.message()),

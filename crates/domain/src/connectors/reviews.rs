@@ -3,15 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{refused::Refused, revisions::Identity, toolkits::Slug};
+use super::{
+    operation_revisions::OperationIdentity, refusals::ConnectorRefusal, toolkits::ToolkitSlug,
+};
 use crate::{
-    Moment,
+    Timestamp,
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId},
 };
 
 /// A review as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Review {
+pub struct GrantReview {
     /// Its id.
     pub id: ReviewId,
     /// The connection.
@@ -19,49 +21,49 @@ pub struct Review {
     /// Its instance.
     pub provider_id: ProviderId,
     /// Its service.
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// The generation of the instance when it was listed.
     pub generation: u64,
     /// Every revision that was shown.
-    pub shown: BTreeMap<OperationRevisionId, Identity>,
+    pub shown: BTreeMap<OperationRevisionId, OperationIdentity>,
     /// Until when it can be applied.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
     /// When it was applied.
-    pub applied_at: Option<Moment>,
+    pub applied_at: Option<Timestamp>,
 }
 
 /// What an owner grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
+pub struct GrantSelection {
     /// To single agents.
     pub grants: BTreeMap<AgentId, BTreeSet<OperationRevisionId>>,
     /// To every agent there is and will be.
     pub every_agent: BTreeSet<OperationRevisionId>,
 }
 
-impl Review {
+impl GrantReview {
     /// Says whether `selection` can be applied at `now`, when the instance has this `generation`,
     /// the service lists `listed`, and `agents` are registered.
     ///
     /// # Errors
-    /// [`Refused::ReviewStale`], [`Refused::ReviewExpired`], [`Refused::InvalidSelection`].
+    /// [`ConnectorRefusal::ReviewStale`], [`ConnectorRefusal::ReviewExpired`], [`ConnectorRefusal::InvalidSelection`].
     pub fn may_apply(
         &self,
-        selection: &Selection,
+        selection: &GrantSelection,
         generation: u64,
-        listed: &BTreeSet<Identity>,
+        listed: &BTreeSet<OperationIdentity>,
         agents: &BTreeSet<AgentId>,
-        now: Moment,
-    ) -> Result<(), Refused> {
+        now: Timestamp,
+    ) -> Result<(), ConnectorRefusal> {
         if self.applied_at.is_some() {
-            return Err(Refused::ReviewStale);
+            return Err(ConnectorRefusal::ReviewStale);
         }
         if now >= self.expires_at {
-            return Err(Refused::ReviewExpired);
+            return Err(ConnectorRefusal::ReviewExpired);
         }
-        let was_listed: BTreeSet<&Identity> = self.shown.values().collect();
+        let was_listed: BTreeSet<&OperationIdentity> = self.shown.values().collect();
         if generation != self.generation || was_listed != listed.iter().collect() {
-            return Err(Refused::ReviewStale);
+            return Err(ConnectorRefusal::ReviewStale);
         }
         let mut granted = selection.grants.values().flatten();
         let is_shown = |id: &OperationRevisionId| self.shown.contains_key(id);
@@ -71,12 +73,12 @@ impl Review {
         if is_valid {
             Ok(())
         } else {
-            Err(Refused::InvalidSelection)
+            Err(ConnectorRefusal::InvalidSelection)
         }
     }
 }
 
-impl Selection {
+impl GrantSelection {
     /// The agents that are granted something each by itself.
     pub fn agents(&self) -> impl Iterator<Item = AgentId> {
         let granted = self
@@ -95,7 +97,7 @@ impl Selection {
 
 /// What stands of one grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub struct OperationGrant {
     /// To whom; `None` for every agent.
     pub agent_id: Option<AgentId>,
     /// Which revision.
@@ -104,11 +106,11 @@ pub struct Grant {
 
 /// A connection with which an agent may run something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accessible {
+pub struct ConnectionAccess {
     /// The connection.
     pub connection_id: ConnectorConnectionId,
     /// The service.
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// What people call the connection.
     pub label: String,
     /// How many operations it may run there, as they are listed now.
@@ -120,25 +122,25 @@ mod tests {
     use super::*;
     use crate::connectors::{
         classification::Classification,
-        revisions::tests::{identity, operation},
+        operation_revisions::tests::{identity, operation},
     };
 
-    const NOW: Moment = Moment::from_millis(1_000);
+    const NOW: Timestamp = Timestamp::from_millis(1_000);
 
     fn revision(byte: u8) -> OperationRevisionId {
         OperationRevisionId::from_bytes([byte; 16])
     }
 
-    fn review() -> Review {
+    fn review() -> GrantReview {
         let identity = identity(&operation());
-        Review {
+        GrantReview {
             id: ReviewId::from_bytes([1; 16]),
             connection_id: ConnectorConnectionId::from_bytes([2; 16]),
             provider_id: identity.provider_id,
             toolkit: identity.toolkit.clone(),
             generation: 3,
             shown: BTreeMap::from([(revision(1), identity)]),
-            expires_at: Moment::from_millis(2_000),
+            expires_at: Timestamp::from_millis(2_000),
             applied_at: None,
         }
     }
@@ -147,8 +149,8 @@ mod tests {
         AgentId::from_bytes([byte; 16])
     }
 
-    fn selection(to: u8, what: u8, every: Option<u8>) -> Selection {
-        Selection {
+    fn selection(to: u8, what: u8, every: Option<u8>) -> GrantSelection {
+        GrantSelection {
             grants: BTreeMap::from([(agent(to), BTreeSet::from([revision(what)]))]),
             every_agent: every.map(revision).into_iter().collect(),
         }
@@ -156,11 +158,11 @@ mod tests {
 
     #[test]
     fn a_review_is_applied_once_in_time_and_to_what_it_shows() {
-        let applied = Review {
+        let applied = GrantReview {
             applied_at: Some(NOW),
             ..review()
         };
-        let late = Moment::from_millis(2_000);
+        let late = Timestamp::from_millis(2_000);
         let raised = identity(&crate::connectors::operations::Operation {
             classification: Classification::Destructive,
             ..operation()
@@ -168,15 +170,22 @@ mod tests {
         let same = BTreeSet::from([identity(&operation())]);
         let more = BTreeSet::from([identity(&operation()), raised.clone()]);
         let other = BTreeSet::from([raised]);
-        let (fits, nothing) = (selection(7, 1, Some(1)), Selection::default());
-        let stale = Err(Refused::ReviewStale);
-        let wrong = Err(Refused::InvalidSelection);
+        let (fits, nothing) = (selection(7, 1, Some(1)), GrantSelection::default());
+        let stale = Err(ConnectorRefusal::ReviewStale);
+        let wrong = Err(ConnectorRefusal::InvalidSelection);
         for (review, selection, generation, listed, now, expected) in [
             (review(), &fits, 3, &same, NOW, Ok(())),
             (review(), &nothing, 3, &same, NOW, Ok(())),
             (applied.clone(), &fits, 3, &same, NOW, stale.clone()),
             (applied, &fits, 3, &same, late, stale.clone()),
-            (review(), &fits, 3, &same, late, Err(Refused::ReviewExpired)),
+            (
+                review(),
+                &fits,
+                3,
+                &same,
+                late,
+                Err(ConnectorRefusal::ReviewExpired),
+            ),
             (review(), &fits, 4, &same, NOW, stale.clone()),
             (review(), &fits, 3, &more, NOW, stale.clone()),
             (review(), &fits, 3, &other, NOW, stale),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{classification::Classification, operations::LeftOut};
+use super::{classification::Classification, operations::OmittedOperation};
 
 /// The name of a toolkit: `[a-z0-9][a-z0-9-]{0,63}`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Slug(String);
+pub struct ToolkitSlug(String);
 
-impl Slug {
+impl ToolkitSlug {
     /// The slug of the scripted toolkit.
     pub const REHEARSAL: &'static str = "rehearsal";
 
@@ -34,7 +34,7 @@ impl Slug {
     }
 }
 
-impl std::fmt::Display for Slug {
+impl std::fmt::Display for ToolkitSlug {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
@@ -47,13 +47,13 @@ impl std::fmt::Display for Slug {
     rename_all = "kebab-case",
     rename_all_fields = "camelCase"
 )]
-pub enum Auth {
+pub enum ToolkitAuth {
     /// It does not.
     None,
     /// By a key that a person types.
     ApiKey {
         /// Where it stands.
-        r#in: KeyPlace,
+        r#in: KeyLocation,
         /// The name of the header or of the query's member.
         name: String,
         /// What stands before it, such as `Bearer `.
@@ -61,13 +61,13 @@ pub enum Auth {
         prefix: String,
     },
     /// By a token that a person's sign-in brings.
-    Oauth2(Oauth2),
+    Oauth2(OauthConfig),
 }
 
 /// Where a key stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum KeyPlace {
+pub enum KeyLocation {
     /// In a header.
     Header,
     /// In the query.
@@ -77,7 +77,7 @@ pub enum KeyPlace {
 /// How a person signs in by OAuth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Oauth2 {
+pub struct OauthConfig {
     /// By which flow.
     pub flow: OauthFlow,
     /// Whose metadata names the endpoints (RFC 8414).
@@ -110,10 +110,10 @@ pub enum OauthFlow {
     DeviceCode,
 }
 
-/// The kind of an [`Auth`], as listings name it.
+/// The kind of an [`ToolkitAuth`], as listings name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum AuthKind {
+pub enum ToolkitAuthKind {
     /// None.
     None,
     /// A key.
@@ -122,7 +122,7 @@ pub enum AuthKind {
     Oauth2,
 }
 
-impl AuthKind {
+impl ToolkitAuthKind {
     /// Every kind with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::None, "none"),
@@ -131,13 +131,13 @@ impl AuthKind {
     ];
 }
 
-impl Auth {
+impl ToolkitAuth {
     /// Its kind.
-    pub const fn kind(&self) -> AuthKind {
+    pub const fn kind(&self) -> ToolkitAuthKind {
         match self {
-            Self::None => AuthKind::None,
-            Self::ApiKey { .. } => AuthKind::ApiKey,
-            Self::Oauth2(_) => AuthKind::Oauth2,
+            Self::None => ToolkitAuthKind::None,
+            Self::ApiKey { .. } => ToolkitAuthKind::ApiKey,
+            Self::Oauth2(_) => ToolkitAuthKind::Oauth2,
         }
     }
 }
@@ -155,7 +155,7 @@ pub struct AccountProbe {
 /// What the owner says of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Override {
+pub struct OperationOverride {
     /// A class at or above the one it has.
     #[serde(default)]
     pub classification: Option<Classification>,
@@ -165,7 +165,7 @@ pub struct Override {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolkit {
     /// Its name inside its instance.
-    pub slug: Slug,
+    pub slug: ToolkitSlug,
     /// What people call it.
     pub display_name: String,
     /// What it is for.
@@ -177,17 +177,17 @@ pub struct Toolkit {
     /// Where the MCP server answers; of an `mcp` toolkit.
     pub url: Option<String>,
     /// How a request says who asks.
-    pub auth: Auth,
+    pub auth: ToolkitAuth,
     /// How the account's label is read.
     pub account: Option<AccountProbe>,
     /// What the owner says of single operations.
-    pub overrides: BTreeMap<String, Override>,
+    pub overrides: BTreeMap<String, OperationOverride>,
     /// `info.version` of the document, the SHA-256 of the tool list, or `1` of the scripted one.
     pub version: String,
     /// How many operations it has.
     pub operation_count: u32,
     /// The first of those that cannot be run, with their reasons.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedOperation>,
     /// How many those are in all.
     pub left_out_count: u32,
     /// Whether a client secret is kept for it.

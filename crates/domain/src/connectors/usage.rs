@@ -3,17 +3,17 @@
 
 use super::{
     classification::Classification,
-    told::{Status, Surface},
+    event_payloads::{ExecutionStatus, ExecutionSurface},
 };
 use crate::{
-    Moment,
+    Timestamp,
     approvals::Requester,
     ids::{AgentId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
 };
 
 /// An attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attempt {
+pub struct ExecutionAttempt {
     /// Its place among all attempts.
     pub number: u64,
     /// Its execution.
@@ -31,22 +31,22 @@ pub struct Attempt {
     /// What people call it.
     pub title: String,
     /// Where it was asked for.
-    pub surface: Surface,
+    pub surface: ExecutionSurface,
     /// What the operation does.
     pub classification: Classification,
     /// What came of it; `None` while it is under way.
-    pub status: Option<Status>,
+    pub status: Option<ExecutionStatus>,
     /// The word of what went wrong.
     pub code: Option<String>,
     /// When it was noted, before anything was sent.
-    pub started_at: Moment,
+    pub started_at: Timestamp,
     /// When it ended.
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Timestamp>,
 }
 
 /// Which attempts a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UsageAsk {
+pub struct ConnectorUsageQuery {
     /// For this agent alone.
     pub agent: Option<AgentId>,
     /// With this account alone.

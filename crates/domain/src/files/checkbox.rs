@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Why a checkbox is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotSet {
+pub enum CheckboxError {
     /// The line is another one by now, or gone.
     LineChanged,
     /// The line is no task-list item.
@@ -20,13 +20,13 @@ pub enum NotSet {
 /// Why it is not set; a changed line comes before one that has no checkbox.
 ///
 /// Source: contract 6.6, "checkbox"; GFM 5.3.
-pub fn set(text: &str, line: u64, expected: &str, checked: bool) -> Result<String, NotSet> {
-    let range = range_of(text, line).ok_or(NotSet::LineChanged)?;
-    let found = text.get(range.clone()).ok_or(NotSet::LineChanged)?;
+pub fn set(text: &str, line: u64, expected: &str, checked: bool) -> Result<String, CheckboxError> {
+    let range = range_of(text, line).ok_or(CheckboxError::LineChanged)?;
+    let found = text.get(range.clone()).ok_or(CheckboxError::LineChanged)?;
     if found != expected {
-        return Err(NotSet::LineChanged);
+        return Err(CheckboxError::LineChanged);
     }
-    let at = range.start + mark(found).ok_or(NotSet::NotACheckbox)?;
+    let at = range.start + mark(found).ok_or(CheckboxError::NotACheckbox)?;
     let is_checked = !text[at..].starts_with(' ');
     let mut text = text.to_owned();
     if is_checked != checked {
@@ -121,16 +121,16 @@ mod tests {
             ("> - [ ] a", true, Ok("> - [x] a")),
             (">>\t- - [ ] a", true, Ok(">>\t- - [x] a")),
             ("\u{feff}- [ ] ü", true, Ok("\u{feff}- [x] ü")),
-            ("[ ] a", true, Err(NotSet::NotACheckbox)),
-            ("-[ ] a", true, Err(NotSet::NotACheckbox)),
-            ("- [  ] a", true, Err(NotSet::NotACheckbox)),
-            ("- [ ]a", true, Err(NotSet::NotACheckbox)),
-            ("- [y] a", true, Err(NotSet::NotACheckbox)),
-            ("- a [ ] b", true, Err(NotSet::NotACheckbox)),
-            ("1234567890. [ ] a", true, Err(NotSet::NotACheckbox)),
-            ("1 [ ] a", true, Err(NotSet::NotACheckbox)),
-            ("- [", true, Err(NotSet::NotACheckbox)),
-            ("", true, Err(NotSet::NotACheckbox)),
+            ("[ ] a", true, Err(CheckboxError::NotACheckbox)),
+            ("-[ ] a", true, Err(CheckboxError::NotACheckbox)),
+            ("- [  ] a", true, Err(CheckboxError::NotACheckbox)),
+            ("- [ ]a", true, Err(CheckboxError::NotACheckbox)),
+            ("- [y] a", true, Err(CheckboxError::NotACheckbox)),
+            ("- a [ ] b", true, Err(CheckboxError::NotACheckbox)),
+            ("1234567890. [ ] a", true, Err(CheckboxError::NotACheckbox)),
+            ("1 [ ] a", true, Err(CheckboxError::NotACheckbox)),
+            ("- [", true, Err(CheckboxError::NotACheckbox)),
+            ("", true, Err(CheckboxError::NotACheckbox)),
         ] {
             let text = format!("# x\r\n{line}\r\n- [ ] other\n");
             let expected = expected.map(|line| format!("# x\r\n{line}\r\n- [ ] other\n"));
@@ -154,11 +154,11 @@ mod tests {
             let found = set(text, line, expected, true);
             assert_eq!(found.is_ok(), outcome, "{line} {expected}");
             if !outcome {
-                assert_eq!(found, Err(NotSet::LineChanged));
+                assert_eq!(found, Err(CheckboxError::LineChanged));
             }
         }
         // Behind the last ending there is one more line, which is empty.
-        assert_eq!(set("a\n", 2, "", true), Err(NotSet::NotACheckbox));
+        assert_eq!(set("a\n", 2, "", true), Err(CheckboxError::NotACheckbox));
     }
 
     proptest! {

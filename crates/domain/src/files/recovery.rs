@@ -1,14 +1,14 @@
 //! What becomes of a save that a crash interrupted. Source: contract 6.6, "restart with an intent
 //! row".
 
-use super::{Digest, Identity};
+use super::{Digest, FileIdentity};
 
 /// Which file or folder it is, also after the machine was started anew: without the device, whose
 /// number may be another one then. Opaque, equal for the same one alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inode(String);
+pub struct PersistentInode(String);
 
-impl Inode {
+impl PersistentInode {
     /// The one with this written form.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -22,13 +22,13 @@ impl Inode {
 
 /// What a save meant to do, as it was noted before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Meant {
+pub struct SaveIntent {
     /// Which file it was to replace, as clients know it.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// The same file, as it is known again after a start.
-    pub inode: Inode,
+    pub inode: PersistentInode,
     /// The folder it lies in.
-    pub folder: Inode,
+    pub folder: PersistentInode,
     /// What it held.
     pub old: Digest,
     /// What it was to hold.
@@ -37,16 +37,16 @@ pub struct Meant {
 
 /// What lies under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFile {
     /// Which one it is.
-    pub inode: Inode,
+    pub inode: PersistentInode,
     /// The hash of what it holds; `None` for what is no file, or larger than any that is saved.
     pub hash: Option<Digest>,
 }
 
 /// What was set aside of a file that was to be written in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Journal {
+pub enum JournalState {
     /// Nothing, or not all of it; then nothing was written yet.
     None,
     /// All of it, and the file may be what a write that was cut off leaves; see [`is_torn`].
@@ -57,18 +57,18 @@ pub enum Journal {
 
 /// What is found of a save.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct SaveRemains {
     /// What the path leads to; `None` when nothing is there.
-    pub target: Option<Found>,
+    pub target: Option<FoundFile>,
     /// What lies at the name for the exchange, where nothing comes that is half written.
-    pub temp: Option<Found>,
+    pub temp: Option<FoundFile>,
     /// What was set aside.
-    pub journal: Journal,
+    pub journal: JournalState,
 }
 
 /// What is done with what lies at the name for the exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Temp {
+pub enum TempFileAction {
     /// There is none.
     None,
     /// It is ours, or what we meant to replace: it is removed.
@@ -81,7 +81,7 @@ pub enum Temp {
 
 /// How a save ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum SaveResolution {
     /// It counts as done.
     Done,
     /// Nothing of it remains.
@@ -92,38 +92,43 @@ pub enum End {
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settlement {
+pub struct RecoveryPlan {
     /// With what lies at the name for the exchange.
-    pub temp: Temp,
+    pub temp: TempFileAction,
     /// Whether the old bytes are written back into the file.
     pub restores: bool,
     /// And then.
-    pub end: End,
+    pub end: SaveResolution,
 }
 
 /// Decides what is done with a save that was interrupted.
-pub fn settle(meant: &Meant, left: &Left) -> Settlement {
-    let is_new = |found: &Found| found.hash == Some(meant.new);
-    let is_old = |found: &Found| found.hash == Some(meant.old);
-    let is_meant = |found: &Found| found.inode == meant.inode;
+pub fn plan_recovery(meant: &SaveIntent, left: &SaveRemains) -> RecoveryPlan {
+    let is_new = |found: &FoundFile| found.hash == Some(meant.new);
+    let is_old = |found: &FoundFile| found.hash == Some(meant.old);
+    let is_meant = |found: &FoundFile| found.inode == meant.inode;
     let target = left.target.as_ref();
     let is_ours_there = target.is_some_and(|target| is_new(target) && !is_meant(target));
     let temp = match &left.temp {
-        None => Temp::None,
-        Some(temp) if is_new(temp) || (is_meant(temp) && is_old(temp)) => Temp::Remove,
-        Some(_) if is_ours_there => Temp::GiveBack,
-        Some(_) => Temp::Leave,
+        None => TempFileAction::None,
+        Some(temp) if is_new(temp) || (is_meant(temp) && is_old(temp)) => TempFileAction::Remove,
+        Some(_) if is_ours_there => TempFileAction::GiveBack,
+        Some(_) => TempFileAction::Leave,
     };
     let is_whole = target.is_some_and(|target| is_new(target) || is_old(target));
-    let restores = left.journal == Journal::OfTorn && !is_whole && target.is_some_and(is_meant);
-    let needs_journal = left.journal != Journal::None && !is_whole && !restores;
+    let restores =
+        left.journal == JournalState::OfTorn && !is_whole && target.is_some_and(is_meant);
+    let needs_journal = left.journal != JournalState::None && !is_whole && !restores;
     let end = match temp {
-        Temp::Leave => End::Open,
-        Temp::None | Temp::Remove if needs_journal => End::Open,
-        Temp::None | Temp::Remove if target.is_some_and(is_new) => End::Done,
-        Temp::None | Temp::Remove | Temp::GiveBack => End::Undone,
+        TempFileAction::Leave => SaveResolution::Open,
+        TempFileAction::None | TempFileAction::Remove if needs_journal => SaveResolution::Open,
+        TempFileAction::None | TempFileAction::Remove if target.is_some_and(is_new) => {
+            SaveResolution::Done
+        }
+        TempFileAction::None | TempFileAction::Remove | TempFileAction::GiveBack => {
+            SaveResolution::Undone
+        }
     };
-    Settlement {
+    RecoveryPlan {
         temp,
         restores,
         end,
@@ -146,26 +151,26 @@ mod tests {
     use super::*;
     use crate::files::digest;
 
-    fn at(inode: &str, content: &str) -> Option<Found> {
-        Some(Found {
-            inode: Inode::new(inode),
+    fn at(inode: &str, content: &str) -> Option<FoundFile> {
+        Some(FoundFile {
+            inode: PersistentInode::new(inode),
             hash: Some(digest(content.as_bytes())),
         })
     }
 
     /// A link or a folder.
-    fn no_file(inode: &str) -> Option<Found> {
-        let inode = Inode::new(inode);
-        Some(Found { inode, hash: None })
+    fn no_file(inode: &str) -> Option<FoundFile> {
+        let inode = PersistentInode::new(inode);
+        Some(FoundFile { inode, hash: None })
     }
 
     #[test]
     fn a_save_that_was_interrupted_is_done_undone_or_looked_at_again() {
-        use End::{Done, Open, Undone};
-        let meant = Meant {
-            identity: Identity::new("id0"),
-            inode: Inode::new("0"),
-            folder: Inode::new("f"),
+        use SaveResolution::{Done, Open, Undone};
+        let meant = SaveIntent {
+            identity: FileIdentity::new("id0"),
+            inode: PersistentInode::new("0"),
+            folder: PersistentInode::new("f"),
             old: digest(b"old"),
             new: digest(b"new"),
         };
@@ -176,159 +181,159 @@ mod tests {
                 "nothing yet",
                 at("0", "old"),
                 None,
-                Journal::None,
-                (Temp::None, no, Undone),
+                JournalState::None,
+                (TempFileAction::None, no, Undone),
             ),
             (
                 "written",
                 at("0", "old"),
                 at("t", "new"),
-                Journal::None,
-                (Temp::Remove, no, Undone),
+                JournalState::None,
+                (TempFileAction::Remove, no, Undone),
             ),
             (
                 "exchanged",
                 at("t", "new"),
                 at("0", "old"),
-                Journal::None,
-                (Temp::Remove, no, Done),
+                JournalState::None,
+                (TempFileAction::Remove, no, Done),
             ),
             (
                 "unlinked",
                 at("t", "new"),
                 None,
-                Journal::None,
-                (Temp::None, no, Done),
+                JournalState::None,
+                (TempFileAction::None, no, Done),
             ),
             (
                 "another's was displaced",
                 at("t", "new"),
                 at("s", "theirs"),
-                Journal::None,
-                (Temp::GiveBack, no, Undone),
+                JournalState::None,
+                (TempFileAction::GiveBack, no, Undone),
             ),
             (
                 "another's link was displaced",
                 at("t", "new"),
                 no_file("s"),
-                Journal::None,
-                (Temp::GiveBack, no, Undone),
+                JournalState::None,
+                (TempFileAction::GiveBack, no, Undone),
             ),
             (
                 "it was written in place meanwhile",
                 at("t", "new"),
                 at("0", "theirs"),
-                Journal::None,
-                (Temp::GiveBack, no, Undone),
+                JournalState::None,
+                (TempFileAction::GiveBack, no, Undone),
             ),
             (
                 "replaced before the exchange",
                 at("s", "theirs"),
                 at("t", "new"),
-                Journal::None,
-                (Temp::Remove, no, Undone),
+                JournalState::None,
+                (TempFileAction::Remove, no, Undone),
             ),
             (
                 "replaced by a link before the exchange",
                 no_file("s"),
                 at("t", "new"),
-                Journal::None,
-                (Temp::Remove, no, Undone),
+                JournalState::None,
+                (TempFileAction::Remove, no, Undone),
             ),
             (
                 "replaced after the exchange",
                 at("s", "theirs"),
                 at("0", "old"),
-                Journal::None,
-                (Temp::Remove, no, Undone),
+                JournalState::None,
+                (TempFileAction::Remove, no, Undone),
             ),
             (
                 "another's was displaced, and ours written since",
                 at("t", "edited"),
                 at("s", "theirs"),
-                Journal::None,
-                (Temp::Leave, no, Open),
+                JournalState::None,
+                (TempFileAction::Leave, no, Open),
             ),
             (
                 "another's was displaced, and ours removed since",
                 None,
                 at("s", "theirs"),
-                Journal::None,
-                (Temp::Leave, no, Open),
+                JournalState::None,
+                (TempFileAction::Leave, no, Open),
             ),
             (
                 "gone",
                 None,
                 at("0", "old"),
-                Journal::None,
-                (Temp::Remove, no, Undone),
+                JournalState::None,
+                (TempFileAction::Remove, no, Undone),
             ),
             (
                 "gone for good",
                 None,
                 None,
-                Journal::None,
-                (Temp::None, no, Undone),
+                JournalState::None,
+                (TempFileAction::None, no, Undone),
             ),
             // In place.
             (
                 "set aside",
                 at("0", "old"),
                 None,
-                Journal::OfTorn,
-                (Temp::None, no, Undone),
+                JournalState::OfTorn,
+                (TempFileAction::None, no, Undone),
             ),
             (
                 "torn",
                 at("0", "nld"),
                 None,
-                Journal::OfTorn,
-                (Temp::None, yes, Undone),
+                JournalState::OfTorn,
+                (TempFileAction::None, yes, Undone),
             ),
             (
                 "written",
                 at("0", "new"),
                 None,
-                Journal::OfTorn,
-                (Temp::None, no, Done),
+                JournalState::OfTorn,
+                (TempFileAction::None, no, Done),
             ),
             (
                 "setting aside torn, and written by others",
                 at("0", "theirs"),
                 None,
-                Journal::None,
-                (Temp::None, no, Undone),
+                JournalState::None,
+                (TempFileAction::None, no, Undone),
             ),
             (
                 "torn, and mended by others",
                 at("0", "mended"),
                 None,
-                Journal::OfOther,
-                (Temp::None, no, Open),
+                JournalState::OfOther,
+                (TempFileAction::None, no, Open),
             ),
             (
                 "torn, and another file since",
                 at("s", "nld"),
                 None,
-                Journal::OfTorn,
-                (Temp::None, no, Open),
+                JournalState::OfTorn,
+                (TempFileAction::None, no, Open),
             ),
             (
                 "torn, and gone since",
                 None,
                 None,
-                Journal::OfOther,
-                (Temp::None, no, Open),
+                JournalState::OfOther,
+                (TempFileAction::None, no, Open),
             ),
         ] {
-            let left = Left {
+            let left = SaveRemains {
                 target,
                 temp,
                 journal,
             };
-            let found = settle(&meant, &left);
+            let found = plan_recovery(&meant, &left);
             let (temp, restores, end) = expected;
-            let expected = Settlement {
+            let expected = RecoveryPlan {
                 temp,
                 restores,
                 end,

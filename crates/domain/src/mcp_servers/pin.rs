@@ -1,14 +1,14 @@
 //! Pins: what of a tool server a person approved, and whether what is there now is that.
-//! Pure: files are found and hashed by `world::programs`. Source: contract 4.6.
+//! Pure: files are found and hashed by `world::server_programs`. Source: contract 4.6.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Moment;
+use crate::Timestamp;
 
 /// A program as it was found on the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ProgramFiles {
     /// The regular file, links followed.
     pub executable_path: String,
     /// Its SHA-256, 64 hex digits.
@@ -17,7 +17,7 @@ pub struct Program {
     pub script: Option<(String, String)>,
 }
 
-impl Program {
+impl ProgramFiles {
     /// What of it goes into a digest, so that another file is another action.
     pub fn facts(found: Option<&Self>) -> Value {
         let script = found.and_then(|found| found.script.as_ref());
@@ -45,13 +45,13 @@ pub struct Pin {
     /// The SHA-256 of the list of tools.
     pub tools_sha256: Option<String>,
     /// When it was last set.
-    pub pinned_at: Option<Moment>,
+    pub pinned_at: Option<Timestamp>,
 }
 
 impl Pin {
     /// The pin of what was found at `now`; nothing is pinned of what is not there. The tools are
     /// pinned when they are first listed.
-    pub fn of(found: Option<&Program>, now: Moment) -> Self {
+    pub fn of(found: Option<&ProgramFiles>, now: Timestamp) -> Self {
         let Some(found) = found else {
             return Self::default();
         };
@@ -67,8 +67,8 @@ impl Pin {
     }
 
     /// The program that is pinned.
-    pub fn program(&self) -> Option<Program> {
-        Some(Program {
+    pub fn program(&self) -> Option<ProgramFiles> {
+        Some(ProgramFiles {
             executable_path: self.executable_path.clone()?,
             executable_sha256: self.executable_sha256.clone()?,
             script: self.script_path.clone().zip(self.script_sha256.clone()),
@@ -86,14 +86,14 @@ impl Pin {
     }
 
     /// Holds what is found now, right before it is started, against the pin.
-    pub fn compare(&self, found: Option<&Program>) -> Verdict {
+    pub fn compare(&self, found: Option<&ProgramFiles>) -> PinComparison {
         let Some(found) = found else {
-            return Verdict::Missing;
+            return PinComparison::Missing;
         };
         if !self.has_program() {
-            return Verdict::Unseen;
+            return PinComparison::Unseen;
         }
-        let now = Self::of(Some(found), Moment::from_millis(0));
+        let now = Self::of(Some(found), Timestamp::from_millis(0));
         let program = |pin: &Self| {
             (
                 pin.executable_path.clone(),
@@ -103,16 +103,16 @@ impl Pin {
             )
         };
         if program(self) == program(&now) {
-            Verdict::Same
+            PinComparison::Same
         } else {
-            Verdict::Differs
+            PinComparison::Differs
         }
     }
 }
 
 /// What comes of holding a program against its pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PinComparison {
     /// It may be started.
     Same,
     /// There is no such program: `commandMissing`.
@@ -127,8 +127,8 @@ pub enum Verdict {
 mod tests {
     use super::*;
 
-    fn program(path: &str, hash: &str, script: Option<(&str, &str)>) -> Program {
-        Program {
+    fn program(path: &str, hash: &str, script: Option<(&str, &str)>) -> ProgramFiles {
+        ProgramFiles {
             executable_path: path.to_owned(),
             executable_sha256: hash.to_owned(),
             script: script.map(|(path, hash)| (path.to_owned(), hash.to_owned())),
@@ -137,46 +137,49 @@ mod tests {
 
     #[test]
     fn only_exactly_what_was_approved_is_the_same() {
-        let now = Moment::from_millis(7);
+        let now = Timestamp::from_millis(7);
         let pinned = program("/bin/node", "aa", Some(("/w/s.js", "bb")));
         let pin = Pin::of(Some(&pinned), now);
         for (found, expected) in [
-            (Some(pinned.clone()), Verdict::Same),
-            (None, Verdict::Missing),
+            (Some(pinned.clone()), PinComparison::Same),
+            (None, PinComparison::Missing),
             (
                 Some(program("/opt/node", "aa", Some(("/w/s.js", "bb")))),
-                Verdict::Differs,
+                PinComparison::Differs,
             ),
             (
                 Some(program("/bin/node", "ab", Some(("/w/s.js", "bb")))),
-                Verdict::Differs,
+                PinComparison::Differs,
             ),
             (
                 Some(program("/bin/node", "aa", Some(("/w/t.js", "bb")))),
-                Verdict::Differs,
+                PinComparison::Differs,
             ),
             (
                 Some(program("/bin/node", "aa", Some(("/w/s.js", "bc")))),
-                Verdict::Differs,
+                PinComparison::Differs,
             ),
-            (Some(program("/bin/node", "aa", None)), Verdict::Differs),
+            (
+                Some(program("/bin/node", "aa", None)),
+                PinComparison::Differs,
+            ),
         ] {
             assert_eq!(pin.compare(found.as_ref()), expected, "{found:?}");
         }
         let none = Pin::of(None, now);
         assert!(none.is_empty());
-        assert_eq!(none.compare(Some(&pinned)), Verdict::Unseen);
-        assert_eq!(none.compare(None), Verdict::Missing);
+        assert_eq!(none.compare(Some(&pinned)), PinComparison::Unseen);
+        assert_eq!(none.compare(None), PinComparison::Missing);
     }
 
     #[test]
     fn another_file_gives_other_facts() {
         let one = program("/bin/node", "aa", None);
         let facts = [
-            Program::facts(None),
-            Program::facts(Some(&one)),
-            Program::facts(Some(&program("/bin/node", "ab", None))),
-            Program::facts(Some(&program("/bin/node", "aa", Some(("/s", "b"))))),
+            ProgramFiles::facts(None),
+            ProgramFiles::facts(Some(&one)),
+            ProgramFiles::facts(Some(&program("/bin/node", "ab", None))),
+            ProgramFiles::facts(Some(&program("/bin/node", "aa", Some(("/s", "b"))))),
         ];
         for (n, fact) in facts.iter().enumerate() {
             assert!(!facts[..n].contains(fact), "{fact}");

@@ -3,9 +3,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Card, McpServer, Pin, Place, Program, Status, Trigger, next};
+use super::{
+    CardSubject, McpServer, Pin, ProgramFiles, ServerApprovalCard, ServerStatus, StatusTrigger,
+    next,
+};
 use crate::{
-    Fault, Moment,
+    Fault, Timestamp,
     agents::Agent,
     ids::ApprovalId,
     limits::MCP_REPIN_CARD_BYTES_MAX,
@@ -19,16 +22,16 @@ const TOOLS_SHA256: &str = "toolsSha256";
 
 /// What differs from what was approved: the old side and the new one, by what it is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Differing {
+pub struct PinDifference {
     before: Map<String, Value>,
     after: Map<String, Value>,
     detail: &'static str,
 }
 
-impl Differing {
+impl PinDifference {
     /// A program that is not the pinned one, or that nobody has seen yet.
-    pub fn program(pin: &Pin, found: &Program) -> Self {
-        let now = Pin::of(Some(found), Moment::from_millis(0));
+    pub fn program(pin: &Pin, found: &ProgramFiles) -> Self {
+        let now = Pin::of(Some(found), Timestamp::from_millis(0));
         Self {
             before: sides_of(pin),
             after: sides_of(&now),
@@ -92,12 +95,12 @@ impl Differing {
     /// A fault when there is no card.
     pub fn card(&self, agent: &Agent, server: &McpServer) -> Result<Value, Fault> {
         let program = server.pin.program();
-        let place = Place {
+        let place = CardSubject {
             agent,
             name: &server.name,
             program: program.as_ref(),
         };
-        let mut card = serde_json::to_value(Card::of(place, &server.connection))
+        let mut card = serde_json::to_value(ServerApprovalCard::of(place, &server.connection))
             .map_err(|error| Fault::broken("making a card", error))?;
         card["before"] = Value::Object(self.before.clone());
         card["after"] = Value::Object(self.after.clone());
@@ -108,7 +111,7 @@ impl Differing {
     pub fn input(&self, server: &McpServer) -> Value {
         json!({
             "name": server.name,
-            "connection": server.connection.in_clear(),
+            "connection": server.connection.to_plain_json(),
             "before": self.before,
             "after": self.after,
         })
@@ -128,8 +131,8 @@ impl Differing {
     }
 
     /// Takes over that this waits for a person under `question`.
-    pub fn holds(&self, server: &mut McpServer, question: ApprovalId) {
-        if let Some(status) = next(server.status, Trigger::PinDiffers, server.facts()) {
+    pub fn hold_for_approval(&self, server: &mut McpServer, question: ApprovalId) {
+        if let Some(status) = next(server.status, StatusTrigger::PinDiffers, server.facts()) {
             server.status = status;
         }
         server.status_detail = Some(self.detail.to_owned());
@@ -160,7 +163,7 @@ pub fn granted(
     server: &mut McpServer,
     card: &Value,
     approved: Option<Vec<ToolDefinition>>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<Vec<ToolDefinition>>, Fault> {
     let Value::Object(after) = &card["after"] else {
         return Err(Fault::broken("reading a card", "it has no new side"));
@@ -180,23 +183,23 @@ pub fn granted(
         server.pin.script_sha256 = text("scriptSha256");
     }
     server.pin.pinned_at = Some(now);
-    move_on(server, Trigger::RepinGranted);
+    move_on(server, StatusTrigger::RepinGranted);
     Ok(tools)
 }
 
 /// Takes over that the owner refused what it is now.
 pub fn denied(server: &mut McpServer) {
-    move_on(server, Trigger::RepinDenied);
+    move_on(server, StatusTrigger::RepinDenied);
     server.enabled = false;
     server.rev += 1;
 }
 
-fn move_on(server: &mut McpServer, trigger: Trigger) {
+fn move_on(server: &mut McpServer, trigger: StatusTrigger) {
     if let Some(status) = next(server.status, trigger, server.facts()) {
         server.status = status;
     }
     server.status_detail = None;
-    if server.status != Status::NeedsApproval {
+    if server.status != ServerStatus::NeedsApproval {
         server.approval_id = None;
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     ids::AuthorId,
-    mcp_servers::{Connection, Remote, ServerName},
+    mcp_servers::{ConnectionConfig, RemoteConfig, ServerName},
 };
 
 fn tool(name: &str, description: &str) -> ToolDefinition {
@@ -17,15 +17,15 @@ fn server(pin: Pin) -> McpServer {
     McpServer {
         name: ServerName::parse("files").unwrap(),
         enabled: true,
-        connection: Connection::Http(Remote {
+        connection: ConnectionConfig::Http(RemoteConfig {
             url: "http://127.0.0.1/mcp".to_owned(),
             headers: Default::default(),
             auth_kind: None,
         }),
-        added_at: Moment::from_millis(1),
+        added_at: Timestamp::from_millis(1),
         added_by: AuthorId::from_bytes([1; 16]),
         rev: 1,
-        status: Status::Ready,
+        status: ServerStatus::Ready,
         status_detail: None,
         auth_status: None,
         auth_client_origin: None,
@@ -35,7 +35,7 @@ fn server(pin: Pin) -> McpServer {
     }
 }
 
-fn card(differing: &Differing) -> Value {
+fn card(differing: &PinDifference) -> Value {
     json!({"before": differing.before, "after": differing.after})
 }
 
@@ -43,16 +43,16 @@ fn card(differing: &Differing) -> Value {
 fn a_yes_to_other_tools_pins_exactly_those_that_were_shown() {
     let approved = vec![tool("a", "one"), tool("b", "two"), tool("c", "three")];
     let listed = vec![tool("a", "other"), tool("c", "three"), tool("d", "new")];
-    let differing = Differing::tools(&approved, &listed).unwrap();
+    let differing = PinDifference::tools(&approved, &listed).unwrap();
     assert_eq!(differing.before["tool a"]["description"], "one");
     assert_eq!(differing.after["tool a"]["description"], "other");
     assert_eq!(differing.before["tool d"], Value::Null);
     assert_eq!(differing.after["tool b"], Value::Null);
     assert!(!differing.before.contains_key("tool c"), "it is the same");
     let mut server = server(Pin::default());
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
-    assert_eq!(server.status, Status::NeedsApproval);
-    let now = Moment::from_millis(9);
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
+    assert_eq!(server.status, ServerStatus::NeedsApproval);
+    let now = Timestamp::from_millis(9);
     let tools = granted(&mut server, &card(&differing), Some(approved), now).unwrap();
     let tools = tools.unwrap();
     assert!(mcp_tools::compare(&listed, &tools).is_empty());
@@ -62,7 +62,7 @@ fn a_yes_to_other_tools_pins_exactly_those_that_were_shown() {
     );
     assert_eq!(
         (server.status, server.tool_count, server.approval_id),
-        (Status::Ready, Some(3), None)
+        (ServerStatus::Ready, Some(3), None)
     );
 }
 
@@ -70,35 +70,35 @@ fn a_yes_to_other_tools_pins_exactly_those_that_were_shown() {
 fn tools_that_are_too_long_to_be_shown_are_pinned_when_they_are_next_listed() {
     let long = "x".repeat(MCP_REPIN_CARD_BYTES_MAX);
     let approved = vec![tool("a", "one")];
-    let differing = Differing::tools(&approved, &[tool("a", &long)]).unwrap();
+    let differing = PinDifference::tools(&approved, &[tool("a", &long)]).unwrap();
     assert_eq!(differing.after["tool a"], "too long to be shown");
     let mut server = server(Pin::default());
     server.pin.tools_sha256 = Some("old".to_owned());
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
-    let now = Moment::from_millis(9);
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
+    let now = Timestamp::from_millis(9);
     let tools = granted(&mut server, &card(&differing), Some(approved), now).unwrap();
     assert_eq!((tools, server.pin.tools_sha256), (None, None));
 }
 
 #[test]
 fn a_yes_to_another_program_pins_it_and_keeps_its_tools() {
-    let program = |path: &str, script: Option<(&str, &str)>| Program {
+    let program = |path: &str, script: Option<(&str, &str)>| ProgramFiles {
         executable_path: path.to_owned(),
         executable_sha256: "aa".to_owned(),
         script: script.map(|(path, hash)| (path.to_owned(), hash.to_owned())),
     };
     let mut pin = Pin::of(
         Some(&program("/bin/node", Some(("/s.js", "bb")))),
-        Moment::from_millis(1),
+        Timestamp::from_millis(1),
     );
     pin.tools_sha256 = Some("cc".to_owned());
     let found = program("/opt/node", None);
-    let differing = Differing::program(&pin, &found);
+    let differing = PinDifference::program(&pin, &found);
     assert_eq!(differing.before["scriptPath"], "/s.js");
     assert_eq!(differing.after["executablePath"], "/opt/node");
     let mut server = server(pin);
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
-    let now = Moment::from_millis(9);
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
+    let now = Timestamp::from_millis(9);
     assert_eq!(
         granted(&mut server, &card(&differing), None, now).unwrap(),
         None
@@ -113,12 +113,12 @@ fn a_yes_to_another_program_pins_it_and_keeps_its_tools() {
 #[test]
 fn a_no_switches_it_off() {
     let mut server = server(Pin::default());
-    let differing = Differing::tools(&[], &[tool("a", "one")]).unwrap();
-    differing.holds(&mut server, ApprovalId::from_bytes([2; 16]));
+    let differing = PinDifference::tools(&[], &[tool("a", "one")]).unwrap();
+    differing.hold_for_approval(&mut server, ApprovalId::from_bytes([2; 16]));
     denied(&mut server);
     assert_eq!(
         (server.status, server.enabled, server.approval_id),
-        (Status::Disabled, false, None)
+        (ServerStatus::Disabled, false, None)
     );
-    assert!(granted(&mut server, &json!({}), None, Moment::from_millis(1)).is_err());
+    assert!(granted(&mut server, &json!({}), None, Timestamp::from_millis(1)).is_err());
 }

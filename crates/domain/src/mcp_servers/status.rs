@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How an entry stands. Source: contract 4.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Status {
+pub enum ServerStatus {
     /// It was reached, and its tools are the approved ones.
     Ready,
     /// It is switched off.
@@ -22,7 +22,7 @@ pub enum Status {
     Failing,
 }
 
-impl Status {
+impl ServerStatus {
     /// Every status with its word.
     pub const WORDS: [(Self, &str); 7] = [
         (Self::Ready, "ready"),
@@ -37,7 +37,7 @@ impl Status {
 
 /// What is known of an entry apart from its status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct StatusFacts {
     /// It is a program that nobody has seen, because it was not there.
     pub is_missing: bool,
     /// Somebody has to sign in.
@@ -46,28 +46,28 @@ pub struct Facts {
     pub was_listed: bool,
 }
 
-impl Facts {
+impl StatusFacts {
     /// The status of an entry that is switched on.
-    pub fn status(self) -> Status {
+    pub fn status(self) -> ServerStatus {
         match self {
             Self {
                 is_missing: true, ..
-            } => Status::CommandMissing,
+            } => ServerStatus::CommandMissing,
             Self {
                 wants_sign_in: true,
                 ..
-            } => Status::NeedsSignIn,
+            } => ServerStatus::NeedsSignIn,
             Self {
                 was_listed: true, ..
-            } => Status::Ready,
-            Self { .. } => Status::Unknown,
+            } => ServerStatus::Ready,
+            Self { .. } => ServerStatus::Unknown,
         }
     }
 }
 
 /// What can happen to an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trigger {
+pub enum StatusTrigger {
     /// It is switched off.
     Disabled,
     /// It is switched on.
@@ -97,29 +97,35 @@ pub enum Trigger {
 /// `facts` are those after what happened.
 ///
 /// Source: contract 4.4, "Status transitions of an entry".
-pub fn next(from: Status, trigger: Trigger, facts: Facts) -> Option<Status> {
-    use Status::{CommandMissing, Disabled, Failing, NeedsApproval, NeedsSignIn, Ready, Unknown};
+pub fn next(
+    from: ServerStatus,
+    trigger: StatusTrigger,
+    facts: StatusFacts,
+) -> Option<ServerStatus> {
+    use ServerStatus::{
+        CommandMissing, Disabled, Failing, NeedsApproval, NeedsSignIn, Ready, Unknown,
+    };
     let to = match (from, trigger) {
-        (_, Trigger::Disabled) => Disabled,
-        (Disabled, Trigger::Enabled) => facts.status(),
+        (_, StatusTrigger::Disabled) => Disabled,
+        (Disabled, StatusTrigger::Enabled) => facts.status(),
         // What is switched off is moved by nothing else.
-        (Disabled, _) | (_, Trigger::Enabled) => return None,
-        (_, Trigger::Reconnected) => facts.status(),
-        (_, Trigger::PinDiffers) => NeedsApproval,
-        (NeedsApproval, Trigger::RepinGranted) => match facts.was_listed {
+        (Disabled, _) | (_, StatusTrigger::Enabled) => return None,
+        (_, StatusTrigger::Reconnected) => facts.status(),
+        (_, StatusTrigger::PinDiffers) => NeedsApproval,
+        (NeedsApproval, StatusTrigger::RepinGranted) => match facts.was_listed {
             true => Ready,
             false => Unknown,
         },
-        (NeedsApproval, Trigger::RepinDenied) => Disabled,
-        (_, Trigger::RepinGranted | Trigger::RepinDenied) => return None,
-        (_, Trigger::CommandMissing) => CommandMissing,
-        (_, Trigger::SignInWanted) => NeedsSignIn,
-        (NeedsSignIn, Trigger::SignedIn) => Ready,
-        (_, Trigger::SignedIn) => return None,
-        (Unknown | Failing | CommandMissing, Trigger::Connected) => Ready,
-        (Ready | NeedsSignIn | NeedsApproval, Trigger::Connected) => return None,
-        (Ready | Unknown, Trigger::FailedOften) => Failing,
-        (NeedsSignIn | NeedsApproval | CommandMissing | Failing, Trigger::FailedOften) => {
+        (NeedsApproval, StatusTrigger::RepinDenied) => Disabled,
+        (_, StatusTrigger::RepinGranted | StatusTrigger::RepinDenied) => return None,
+        (_, StatusTrigger::CommandMissing) => CommandMissing,
+        (_, StatusTrigger::SignInWanted) => NeedsSignIn,
+        (NeedsSignIn, StatusTrigger::SignedIn) => Ready,
+        (_, StatusTrigger::SignedIn) => return None,
+        (Unknown | Failing | CommandMissing, StatusTrigger::Connected) => Ready,
+        (Ready | NeedsSignIn | NeedsApproval, StatusTrigger::Connected) => return None,
+        (Ready | Unknown, StatusTrigger::FailedOften) => Failing,
+        (NeedsSignIn | NeedsApproval | CommandMissing | Failing, StatusTrigger::FailedOften) => {
             return None;
         }
     };
@@ -129,9 +135,9 @@ pub fn next(from: Status, trigger: Trigger, facts: Facts) -> Option<Status> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Status::*;
+    use ServerStatus::*;
 
-    const ENABLED: [Status; 6] = [
+    const ENABLED: [ServerStatus; 6] = [
         Ready,
         Unknown,
         NeedsSignIn,
@@ -139,66 +145,66 @@ mod tests {
         CommandMissing,
         Failing,
     ];
-    const NEW: Facts = Facts {
+    const NEW: StatusFacts = StatusFacts {
         is_missing: false,
         wants_sign_in: false,
         was_listed: false,
     };
-    const LISTED: Facts = Facts {
+    const LISTED: StatusFacts = StatusFacts {
         was_listed: true,
         ..NEW
     };
 
     /// The rows of the table, in its order: from, trigger, facts, to.
-    fn rows() -> Vec<(Status, Trigger, Facts, Status)> {
+    fn rows() -> Vec<(ServerStatus, StatusTrigger, StatusFacts, ServerStatus)> {
         let mut rows = Vec::new();
         let mut any_enabled = |trigger, to| {
             let from = ENABLED.into_iter().filter(|from| *from != to);
             rows.extend(from.map(|from| (from, trigger, NEW, to)));
         };
-        any_enabled(Trigger::Disabled, Disabled);
-        any_enabled(Trigger::SignInWanted, NeedsSignIn);
-        any_enabled(Trigger::PinDiffers, NeedsApproval);
-        any_enabled(Trigger::CommandMissing, CommandMissing);
-        any_enabled(Trigger::Reconnected, Unknown);
-        let missing = Facts {
+        any_enabled(StatusTrigger::Disabled, Disabled);
+        any_enabled(StatusTrigger::SignInWanted, NeedsSignIn);
+        any_enabled(StatusTrigger::PinDiffers, NeedsApproval);
+        any_enabled(StatusTrigger::CommandMissing, CommandMissing);
+        any_enabled(StatusTrigger::Reconnected, Unknown);
+        let missing = StatusFacts {
             is_missing: true,
             ..LISTED
         };
-        let wanted = Facts {
+        let wanted = StatusFacts {
             wants_sign_in: true,
             ..LISTED
         };
         rows.extend([
-            (Disabled, Trigger::Enabled, NEW, Unknown),
-            (Disabled, Trigger::Enabled, LISTED, Ready),
-            (Disabled, Trigger::Enabled, wanted, NeedsSignIn),
-            (Disabled, Trigger::Enabled, missing, CommandMissing),
-            (Unknown, Trigger::Connected, LISTED, Ready),
-            (Failing, Trigger::Connected, LISTED, Ready),
-            (CommandMissing, Trigger::Connected, LISTED, Ready),
-            (NeedsSignIn, Trigger::SignedIn, LISTED, Ready),
-            (NeedsApproval, Trigger::RepinGranted, LISTED, Ready),
-            (NeedsApproval, Trigger::RepinGranted, NEW, Unknown),
-            (NeedsApproval, Trigger::RepinDenied, LISTED, Disabled),
-            (Ready, Trigger::FailedOften, LISTED, Failing),
-            (Unknown, Trigger::FailedOften, NEW, Failing),
+            (Disabled, StatusTrigger::Enabled, NEW, Unknown),
+            (Disabled, StatusTrigger::Enabled, LISTED, Ready),
+            (Disabled, StatusTrigger::Enabled, wanted, NeedsSignIn),
+            (Disabled, StatusTrigger::Enabled, missing, CommandMissing),
+            (Unknown, StatusTrigger::Connected, LISTED, Ready),
+            (Failing, StatusTrigger::Connected, LISTED, Ready),
+            (CommandMissing, StatusTrigger::Connected, LISTED, Ready),
+            (NeedsSignIn, StatusTrigger::SignedIn, LISTED, Ready),
+            (NeedsApproval, StatusTrigger::RepinGranted, LISTED, Ready),
+            (NeedsApproval, StatusTrigger::RepinGranted, NEW, Unknown),
+            (NeedsApproval, StatusTrigger::RepinDenied, LISTED, Disabled),
+            (Ready, StatusTrigger::FailedOften, LISTED, Failing),
+            (Unknown, StatusTrigger::FailedOften, NEW, Failing),
         ]);
         rows
     }
 
-    const TRIGGERS: [Trigger; 11] = [
-        Trigger::Disabled,
-        Trigger::Enabled,
-        Trigger::Reconnected,
-        Trigger::Connected,
-        Trigger::SignInWanted,
-        Trigger::SignedIn,
-        Trigger::PinDiffers,
-        Trigger::RepinGranted,
-        Trigger::RepinDenied,
-        Trigger::CommandMissing,
-        Trigger::FailedOften,
+    const TRIGGERS: [StatusTrigger; 11] = [
+        StatusTrigger::Disabled,
+        StatusTrigger::Enabled,
+        StatusTrigger::Reconnected,
+        StatusTrigger::Connected,
+        StatusTrigger::SignInWanted,
+        StatusTrigger::SignedIn,
+        StatusTrigger::PinDiffers,
+        StatusTrigger::RepinGranted,
+        StatusTrigger::RepinDenied,
+        StatusTrigger::CommandMissing,
+        StatusTrigger::FailedOften,
     ];
 
     #[test]
@@ -215,7 +221,7 @@ mod tests {
     #[test]
     fn what_stands_in_no_row_changes_nothing() {
         let known = rows();
-        for (from, _) in Status::WORDS {
+        for (from, _) in ServerStatus::WORDS {
             for trigger in TRIGGERS {
                 let is_row = known.iter().any(|row| (row.0, row.1) == (from, trigger));
                 let found = next(from, trigger, NEW);

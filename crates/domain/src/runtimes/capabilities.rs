@@ -1,7 +1,10 @@
 //! Capabilities: what a runtime can do, from the shipped table, narrowed and completed by what
 //! the runtime said of itself. Source: spec, "Runtime capabilities entry"; contract 3.4.
 
-use super::{Axis, Mode, NativeMode, Probed, Profile, REHEARSAL, Transcript, modes};
+use super::{
+    ModePurpose, NativeMode, PermissionMode, REHEARSAL, ReportedCapabilities, RuntimeProfile,
+    TranscriptFormat, permission_modes,
+};
 use crate::Refusal;
 
 /// What a runtime can do.
@@ -24,7 +27,7 @@ pub struct Capabilities {
     /// Whether it takes plugins.
     pub supports_plugins: bool,
     /// Its permission modes, the default first.
-    pub modes: Vec<Mode>,
+    pub modes: Vec<PermissionMode>,
     /// The id of the default one.
     pub default_mode: String,
     /// Its section of the settings.
@@ -32,14 +35,14 @@ pub struct Capabilities {
     /// Whether one can choose how hard it thinks.
     pub supports_effort: bool,
     /// What its section of the settings holds.
-    pub sections: Vec<Section>,
+    pub sections: Vec<SettingsSection>,
     /// What else is known.
-    pub features: Features,
+    pub features: RuntimeFeatures,
 }
 
 /// A part of a runtime's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub enum SettingsSection {
     /// How it is started.
     Command,
     /// With which account it works.
@@ -50,7 +53,7 @@ pub enum Section {
     Usage,
 }
 
-impl Section {
+impl SettingsSection {
     /// Every section with its word.
     pub const WORDS: [(Self, &str); 4] = [
         (Self::Command, "command"),
@@ -62,13 +65,13 @@ impl Section {
 
 /// What else is known of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Features {
+pub struct RuntimeFeatures {
     /// Whether it is a script and no model.
     pub scripted: bool,
     /// The version it named last; `""` when it named none.
     pub agent_version: String,
     /// What it writes on disk of its sessions.
-    pub transcript: Transcript,
+    pub transcript: TranscriptFormat,
     /// Whether it hears why a call was denied; the protocol carries no reason.
     pub deny_reason: bool,
     /// Whether it takes words while a turn runs.
@@ -82,7 +85,7 @@ impl Capabilities {
     ///
     /// # Errors
     /// [`Refusal::UnsupportedPermissionMode`] with those there are.
-    pub fn mode(&self, id: &str) -> Result<&Mode, Refusal> {
+    pub fn mode(&self, id: &str) -> Result<&PermissionMode, Refusal> {
         self.modes.iter().find(|mode| mode.id == id).ok_or_else(|| {
             let supported = self.modes.iter().map(|mode| mode.id.clone()).collect();
             Refusal::UnsupportedPermissionMode(supported)
@@ -90,13 +93,20 @@ impl Capabilities {
     }
 
     /// The mode that the agent calls `native`; one that is not listed is the widest.
-    pub fn mode_of_native(&self, native: &str) -> Mode {
+    pub fn mode_of_native(&self, native: &str) -> PermissionMode {
         let known = self.modes.iter().find(|mode| mode.native == native);
         known.cloned().unwrap_or_else(|| {
             // A row that was not listed, because the agent had not reported it, still tells.
-            let row = modes::rows(&self.kind).iter().find(|row| row.id == native);
+            let row = permission_modes::rows(&self.kind)
+                .iter()
+                .find(|row| row.id == native);
             row.map_or_else(
-                || modes::unknown(modes::id_of(native, &self.modes), &unnamed(native)),
+                || {
+                    permission_modes::unknown(
+                        permission_modes::id_of(native, &self.modes),
+                        &unnamed(native),
+                    )
+                },
                 |row| row.mode(None),
             )
         })
@@ -104,8 +114,11 @@ impl Capabilities {
 }
 
 /// What the runtime of `profile` can do, given what it last said of itself.
-pub fn capabilities(profile: &Profile, probed: Option<&Probed>) -> Capabilities {
-    let flags = Flags::of(profile, probed);
+pub fn capabilities(
+    profile: &RuntimeProfile,
+    probed: Option<&ReportedCapabilities>,
+) -> Capabilities {
+    let flags = CapabilityFlags::of(profile, probed);
     let modes = modes_of(profile, probed);
     Capabilities {
         kind: profile.kind.clone(),
@@ -122,9 +135,9 @@ pub fn capabilities(profile: &Profile, probed: Option<&Probed>) -> Capabilities 
             .unwrap_or_default(),
         modes,
         config_section: profile.config_section.clone(),
-        supports_effort: probed.is_some_and(Probed::offers_effort),
+        supports_effort: probed.is_some_and(ReportedCapabilities::offers_effort),
         sections: sections(profile, &flags),
-        features: Features {
+        features: RuntimeFeatures {
             scripted: profile.kind == REHEARSAL,
             agent_version: probed
                 .map(|probed| probed.agent_version.clone())
@@ -138,7 +151,7 @@ pub fn capabilities(profile: &Profile, probed: Option<&Probed>) -> Capabilities 
 }
 
 /// What a runtime can do, before it is written into an entry.
-struct Flags {
+struct CapabilityFlags {
     tool_approval: bool,
     cost_tracking: bool,
     resume: bool,
@@ -147,8 +160,8 @@ struct Flags {
     question_prompt: bool,
 }
 
-impl Flags {
-    fn of(profile: &Profile, probed: Option<&Probed>) -> Self {
+impl CapabilityFlags {
+    fn of(profile: &RuntimeProfile, probed: Option<&ReportedCapabilities>) -> Self {
         let is = |kinds: &[&str]| kinds.contains(&profile.kind.as_str());
         let is_shown = is(&["claude-code", "codex", "opencode", REHEARSAL]);
         // Whoever speaks the protocol asks for permission and starts tool servers; the rest of
@@ -165,16 +178,16 @@ impl Flags {
     }
 }
 
-fn sections(profile: &Profile, flags: &Flags) -> Vec<Section> {
+fn sections(profile: &RuntimeProfile, flags: &CapabilityFlags) -> Vec<SettingsSection> {
     let names = |ending: &[&str]| {
         let mut variables = profile.provider_variables.iter();
         variables.any(|name| ending.iter().any(|ending| name.ends_with(ending)))
     };
     [
-        (Section::Command, true),
-        (Section::Account, names(&["_API_KEY", "_TOKEN"])),
-        (Section::Endpoint, names(&["_BASE_URL"])),
-        (Section::Usage, flags.cost_tracking),
+        (SettingsSection::Command, true),
+        (SettingsSection::Account, names(&["_API_KEY", "_TOKEN"])),
+        (SettingsSection::Endpoint, names(&["_BASE_URL"])),
+        (SettingsSection::Usage, flags.cost_tracking),
     ]
     .into_iter()
     .filter_map(|(section, is_there)| is_there.then_some(section))
@@ -183,11 +196,16 @@ fn sections(profile: &Profile, flags: &Flags) -> Vec<Section> {
 
 /// The modes of a runtime, the default first: the rows of the table that the runtime itself
 /// lists, or all but the marked ones before it said anything, then what else it lists.
-fn modes_of(profile: &Profile, probed: Option<&Probed>) -> Vec<Mode> {
-    let native = probed.map(Probed::native_modes).unwrap_or_default();
+fn modes_of(
+    profile: &RuntimeProfile,
+    probed: Option<&ReportedCapabilities>,
+) -> Vec<PermissionMode> {
+    let native = probed
+        .map(ReportedCapabilities::native_modes)
+        .unwrap_or_default();
     let reported = |id: &str| native.iter().find(|mode| mode.id == id);
-    let rows = modes::rows(&profile.kind).iter();
-    let mut modes: Vec<Mode> = rows
+    let rows = permission_modes::rows(&profile.kind).iter();
+    let mut modes: Vec<PermissionMode> = rows
         .filter(|row| match reported(row.id) {
             Some(_) => true,
             None => native.is_empty() && !row.if_reported,
@@ -196,7 +214,10 @@ fn modes_of(profile: &Profile, probed: Option<&Probed>) -> Vec<Mode> {
         .collect();
     for other in &native {
         if modes.iter().all(|mode| mode.native != other.id) {
-            modes.push(modes::unknown(modes::id_of(&other.id, &modes), other));
+            modes.push(permission_modes::unknown(
+                permission_modes::id_of(&other.id, &modes),
+                other,
+            ));
         }
     }
     put_default_first(profile, !native.is_empty(), &mut modes);
@@ -207,24 +228,25 @@ fn modes_of(profile: &Profile, probed: Option<&Probed>) -> Vec<Mode> {
 ///
 /// Where the runtime itself listed other modes than the one that is set by default, the first
 /// degree of trust that needs nobody's consent takes its place.
-fn put_default_first(profile: &Profile, is_told: bool, modes: &mut Vec<Mode>) {
-    let is_harmless = |mode: &Mode| mode.axis == Axis::Trust && !mode.width.needs_consent();
-    let place = |modes: &[Mode], id: &str| modes.iter().position(|mode| mode.id == id);
+fn put_default_first(profile: &RuntimeProfile, is_told: bool, modes: &mut Vec<PermissionMode>) {
+    let is_harmless =
+        |mode: &PermissionMode| mode.axis == ModePurpose::Trust && !mode.width.needs_consent();
+    let place = |modes: &[PermissionMode], id: &str| modes.iter().position(|mode| mode.id == id);
     let default = profile.default_mode.as_str();
     let first = match place(modes, default) {
         Some(place) => modes.remove(place),
         None if default.is_empty() => match place(modes, "default") {
             Some(place) => modes.remove(place),
-            None => modes::as_it_starts(),
+            None => permission_modes::as_it_starts(),
         },
         None => match modes.iter().position(is_harmless) {
             Some(place) if is_told => modes.remove(place),
             Some(_) | None => {
-                let row = modes::rows(&profile.kind)
+                let row = permission_modes::rows(&profile.kind)
                     .iter()
                     .find(|row| row.id == default);
                 row.map_or_else(
-                    || modes::unknown(default.to_owned(), &unnamed(default)),
+                    || permission_modes::unknown(default.to_owned(), &unnamed(default)),
                     |row| row.mode(None),
                 )
             }

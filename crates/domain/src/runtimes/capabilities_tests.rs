@@ -1,7 +1,9 @@
 //! The entries against the tables of the contract, written down once more.
 
 use super::*;
-use crate::runtimes::{Asks, OptionValue, Reach, ReportedOption, Stop, profiles};
+use crate::runtimes::{
+    EffectReach, OptionValue, PromptPolicy, ReportedOption, StopPoint, profiles,
+};
 
 /// The mode table of contract 3.4: id, stop, asks, reach, then `w` for a way of working and `*`
 /// for a mode that is listed only after the agent reported it.
@@ -93,11 +95,11 @@ const ENTRIES: &[(&str, [bool; 4], &str, &str)] = &[
     ("rehearsal", [true, true, true, true], "rehearsal", "none"),
 ];
 
-fn built_ins() -> Vec<Profile> {
+fn built_ins() -> Vec<RuntimeProfile> {
     profiles(&[]).unwrap()
 }
 
-fn profile(kind: &str) -> Profile {
+fn profile(kind: &str) -> RuntimeProfile {
     let known = built_ins().into_iter();
     known
         .into_iter()
@@ -110,16 +112,16 @@ fn word<T: Copy + PartialEq>(value: T, words: &'static [(T, &'static str)]) -> &
 }
 
 /// A mode as the table of this test writes it.
-fn line(mode: &Mode, mark: &str) -> String {
+fn line(mode: &PermissionMode, mark: &str) -> String {
     let width = mode.width;
     let mut line = format!(
         "{} {} {} {}",
         mode.id,
-        word(width.stop, &Stop::WORDS),
-        word(width.asks, &Asks::WORDS),
-        word(width.reach, &Reach::WORDS)
+        word(width.stop, &StopPoint::WORDS),
+        word(width.asks, &PromptPolicy::WORDS),
+        word(width.reach, &EffectReach::WORDS)
     );
-    if mode.axis == Axis::Working {
+    if mode.axis == ModePurpose::Working {
         line.push_str(" w");
     }
     line.push_str(mark);
@@ -134,10 +136,10 @@ fn native(id: &str) -> NativeMode {
     }
 }
 
-fn reporting(ids: &[&str]) -> Probed {
-    Probed {
+fn reporting(ids: &[&str]) -> ReportedCapabilities {
+    ReportedCapabilities {
         modes: ids.iter().map(|id| native(id)).collect(),
-        ..Probed::default()
+        ..ReportedCapabilities::default()
     }
 }
 
@@ -172,8 +174,8 @@ fn the_modes_are_those_of_the_contract() {
         let found: Vec<String> = listed.modes.iter().map(|mode| line(mode, "")).collect();
         assert_eq!(found, unmarked, "{kind} before it said anything");
         let all = capabilities(&profile, Some(&reporting(&all)));
-        let marked = |mode: &Mode| {
-            let rows = modes::rows(kind).iter();
+        let marked = |mode: &PermissionMode| {
+            let rows = permission_modes::rows(kind).iter();
             let is_marked = rows
                 .into_iter()
                 .any(|row| row.id == mode.id && row.if_reported);
@@ -200,8 +202,8 @@ fn the_flags_sections_and_features_are_those_of_the_contract() {
         assert_eq!(entry.supports_managed_mcp_servers, flags[0], "{kind}");
         assert_eq!(entry.config_section, *section);
         assert!(!entry.supports_effort, "{kind}: nobody said so");
-        assert!(entry.sections.contains(&Section::Command));
-        let features = Features {
+        assert!(entry.sections.contains(&SettingsSection::Command));
+        let features = RuntimeFeatures {
             scripted: *kind == "rehearsal",
             agent_version: String::new(),
             transcript: entry.features.transcript,
@@ -210,7 +212,7 @@ fn the_flags_sections_and_features_are_those_of_the_contract() {
             probed: false,
         };
         assert_eq!(entry.features, features, "{kind}");
-        assert_eq!(entry.features.transcript.word(), *transcript, "{kind}");
+        assert_eq!(entry.features.transcript.as_str(), *transcript, "{kind}");
     }
 }
 
@@ -220,7 +222,7 @@ fn every_mode_has_all_fields_and_no_shipped_default_acts_unattended() {
         for probed in [
             None,
             Some(reporting(&["default", "new"])),
-            Some(Probed::default()),
+            Some(ReportedCapabilities::default()),
         ] {
             let entry = capabilities(&profile, probed.as_ref());
             let default = entry.mode(&entry.default_mode).unwrap();
@@ -231,7 +233,7 @@ fn every_mode_has_all_fields_and_no_shipped_default_acts_unattended() {
             );
             assert_eq!(entry.modes[0].id, entry.default_mode);
             for mode in &entry.modes {
-                assert!(modes::is_id(&mode.id), "{mode:?}");
+                assert!(permission_modes::is_id(&mode.id), "{mode:?}");
                 assert!(
                     !mode.label.is_empty() && !mode.native.is_empty(),
                     "{mode:?}"
@@ -250,7 +252,7 @@ fn what_the_runtime_lists_narrows_the_table_and_unknown_modes_are_the_widest() {
     let rush = entry.mode("rush").unwrap();
     assert_eq!(
         (rush.width, rush.label.as_str()),
-        (crate::runtimes::Width::WIDEST, "Its rush")
+        (crate::runtimes::AutonomyLevel::WIDEST, "Its rush")
     );
     assert_eq!(entry.mode("default").unwrap().label, "Its default");
     assert_eq!(entry.mode_of_native("rush"), *rush);
@@ -281,14 +283,14 @@ fn modes_may_be_options_and_odd_names_become_ids() {
             })
             .collect(),
     };
-    let probed = Probed {
+    let probed = ReportedCapabilities {
         agent_version: "1.2.3".to_owned(),
         resume: true,
         options: vec![
             option("mode", &["plan", "build", "urn:x#y", "urn x y", "-"]),
             option("thought_level", &["high"]),
         ],
-        ..Probed::default()
+        ..ReportedCapabilities::default()
     };
     let entry = capabilities(&profile("opencode"), Some(&probed));
     assert_eq!(
@@ -301,13 +303,13 @@ fn modes_may_be_options_and_odd_names_become_ids() {
     let gemini = capabilities(&profile("gemini"), Some(&probed));
     assert!(gemini.supports_tool_approval && gemini.supports_resume);
     assert!(!gemini.supports_cost_tracking && !gemini.supports_question_prompt);
-    let codex = capabilities(&profile("codex"), Some(&Probed::default()));
+    let codex = capabilities(&profile("codex"), Some(&ReportedCapabilities::default()));
     assert!(!codex.supports_resume, "it said that it cannot");
 }
 
 #[test]
 fn an_agent_nobody_knows_needs_consent_and_is_left_as_it_starts() {
-    let definition = crate::runtimes::Definition {
+    let definition = crate::runtimes::RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("mine".to_owned()),
         ..Default::default()
@@ -318,7 +320,7 @@ fn an_agent_nobody_knows_needs_consent_and_is_left_as_it_starts() {
     assert!(entry.modes[0].width.needs_consent() && entry.modes[0].native.is_empty());
     let entry = capabilities(&known(definition.clone()), Some(&reporting(&["fast"])));
     assert_eq!(ids(&entry), ["default", "fast"]);
-    let careful = crate::runtimes::Definition {
+    let careful = crate::runtimes::RuntimeDefinition {
         default_mode: Some("careful".to_owned()),
         ..definition
     };

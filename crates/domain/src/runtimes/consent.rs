@@ -1,11 +1,11 @@
 //! Consent: a person's word for modes that act unattended. Source: contract 3.6.4.
 
-use super::Mode;
-use crate::{Refusal, sessions::Acknowledgement};
+use super::PermissionMode;
+use crate::{Refusal, sessions::AutonomyConsent};
 
 /// Whether a person's earlier word still covers `mode`: it was given for this very mode, and the
 /// mode reads no wider now than it did then.
-pub fn stands(mode: &Mode, acknowledgement: &Acknowledgement) -> bool {
+pub fn is_valid(mode: &PermissionMode, acknowledgement: &AutonomyConsent) -> bool {
     acknowledgement.mode == mode.id && !mode.width.is_wider_than(acknowledgement.width)
 }
 
@@ -20,11 +20,11 @@ pub fn stands(mode: &Mode, acknowledgement: &Acknowledgement) -> bool {
 ///
 /// Source: contract 3.6.4.
 pub fn may_use<'a>(
-    mode: &Mode,
+    mode: &PermissionMode,
     now: bool,
-    standing: impl IntoIterator<Item = &'a Acknowledgement>,
+    standing: impl IntoIterator<Item = &'a AutonomyConsent>,
 ) -> Result<bool, Refusal> {
-    if !mode.width.needs_consent() || standing.into_iter().any(|word| stands(mode, word)) {
+    if !mode.width.needs_consent() || standing.into_iter().any(|word| is_valid(mode, word)) {
         return Ok(false);
     }
     if now {
@@ -36,38 +36,41 @@ pub fn may_use<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Asks, Axis, Mode, Reach, Stop, Width};
+    use super::super::{
+        AutonomyLevel, EffectReach, ModePurpose, PermissionMode, PromptPolicy, StopPoint,
+    };
     use super::*;
-    use crate::{Moment, ids::AuthorId};
+    use crate::{Timestamp, ids::AuthorId};
 
-    fn mode(stop: Stop, asks: Asks, reach: Reach) -> Mode {
-        Mode {
+    fn mode(stop: StopPoint, asks: PromptPolicy, reach: EffectReach) -> PermissionMode {
+        PermissionMode {
             id: "x".to_owned(),
             label: "X".to_owned(),
             description: String::new(),
             promise: String::new(),
             native: "x".to_owned(),
-            width: Width { stop, asks, reach },
-            axis: Axis::Trust,
+            width: AutonomyLevel { stop, asks, reach },
+            axis: ModePurpose::Trust,
         }
     }
 
-    fn word(mode: &str, width: Width) -> Acknowledgement {
-        Acknowledgement {
+    fn word(mode: &str, width: AutonomyLevel) -> AutonomyConsent {
+        AutonomyConsent {
             mode: mode.to_owned(),
             width,
             by: AuthorId::from_bytes([1; 16]),
-            at: Moment::from_millis(0),
+            at: Timestamp::from_millis(0),
         }
     }
 
     #[test]
     fn exactly_autonomy_and_unasked_reach_beyond_reading_need_consent() {
-        for (stop, _) in Stop::WORDS {
-            for (asks, _) in Asks::WORDS {
-                for (reach, _) in Reach::WORDS {
-                    let needs = matches!(stop, Stop::Autonomy)
-                        || (matches!(asks, Asks::Never) && !matches!(reach, Reach::Read));
+        for (stop, _) in StopPoint::WORDS {
+            for (asks, _) in PromptPolicy::WORDS {
+                for (reach, _) in EffectReach::WORDS {
+                    let needs = matches!(stop, StopPoint::Autonomy)
+                        || (matches!(asks, PromptPolicy::Never)
+                            && !matches!(reach, EffectReach::Read));
                     let mode = mode(stop, asks, reach);
                     let outcome = may_use(&mode, false, None);
                     assert_eq!(outcome.is_err(), needs, "{mode:?}");
@@ -79,9 +82,13 @@ mod tests {
 
     #[test]
     fn a_standing_word_covers_its_own_mode_until_that_reads_wider() {
-        let wide = mode(Stop::Autonomy, Asks::Never, Reach::Everything);
+        let wide = mode(
+            StopPoint::Autonomy,
+            PromptPolicy::Never,
+            EffectReach::Everything,
+        );
         let refused = Err(Refusal::AutonomyNotAcknowledged("x".to_owned()));
-        let narrower = |change: fn(&mut Width)| {
+        let narrower = |change: fn(&mut AutonomyLevel)| {
             let mut width = wide.width;
             change(&mut width);
             word("x", width)
@@ -89,12 +96,18 @@ mod tests {
         for (standing, expected) in [
             (word("x", wide.width), Ok(false)),
             (word("y", wide.width), refused.clone()),
-            (narrower(|width| width.stop = Stop::Act), refused.clone()),
             (
-                narrower(|width| width.asks = Asks::WhenRisky),
+                narrower(|width| width.stop = StopPoint::Act),
                 refused.clone(),
             ),
-            (narrower(|width| width.reach = Reach::Workspace), refused),
+            (
+                narrower(|width| width.asks = PromptPolicy::WhenRisky),
+                refused.clone(),
+            ),
+            (
+                narrower(|width| width.reach = EffectReach::Workspace),
+                refused,
+            ),
         ] {
             assert_eq!(
                 may_use(&wide, false, std::slice::from_ref(&standing)),
@@ -102,9 +115,13 @@ mod tests {
                 "{standing:?}"
             );
         }
-        let today = mode(Stop::Autonomy, Asks::Never, Reach::Workspace);
+        let today = mode(
+            StopPoint::Autonomy,
+            PromptPolicy::Never,
+            EffectReach::Workspace,
+        );
         assert_eq!(
-            may_use(&today, false, &[word("x", Width::WIDEST)]),
+            may_use(&today, false, &[word("x", AutonomyLevel::WIDEST)]),
             Ok(false)
         );
         let void = word("x", today.width);

@@ -21,7 +21,7 @@ pub const OPENCODE_CONFIG: &str = concat!(
 
 /// The program behind a runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Program {
+pub enum RuntimeProgram {
     /// Our own binary.
     Own,
     /// A command: an absolute path, or a name that is looked up on `PATH`.
@@ -30,7 +30,7 @@ pub enum Program {
 
 /// What a runtime writes on disk of its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transcript {
+pub enum TranscriptFormat {
     /// Nothing we read.
     None,
     /// Claude Code's JSON lines.
@@ -39,7 +39,7 @@ pub enum Transcript {
     CodexRollout,
 }
 
-impl Transcript {
+impl TranscriptFormat {
     /// Every kind with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::None, "none"),
@@ -48,7 +48,7 @@ impl Transcript {
     ];
 
     /// Its word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::ClaudeJsonl => "claude-jsonl",
@@ -59,13 +59,13 @@ impl Transcript {
 
 /// A runtime: how it is started and what is known of it beforehand.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Profile {
+pub struct RuntimeProfile {
     /// Its type, `[a-z][a-z0-9-]{0,31}`.
     pub kind: String,
     /// What a person reads.
     pub label: String,
     /// What is started.
-    pub program: Program,
+    pub program: RuntimeProgram,
     /// With these arguments.
     pub args: Vec<String>,
     /// Variables it is started with; values may be secret.
@@ -75,7 +75,7 @@ pub struct Profile {
     /// How a person installs it; `""` when nobody has to.
     pub install_hint: String,
     /// What it writes on disk of its sessions.
-    pub transcript: Transcript,
+    pub transcript: TranscriptFormat,
     /// The mode we set unless another is asked for; `""` leaves the agent as it starts.
     pub default_mode: String,
     /// What the figures at the end of a turn cover.
@@ -91,7 +91,7 @@ pub struct Profile {
     pub is_built_in: bool,
 }
 
-impl std::fmt::Debug for Profile {
+impl std::fmt::Debug for RuntimeProfile {
     /// The values of its variables stay out of every log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Profile")
@@ -101,12 +101,12 @@ impl std::fmt::Debug for Profile {
     }
 }
 
-impl Profile {
+impl RuntimeProfile {
     /// The command line as a person would write it, without our own binary's path.
     pub fn command_line(&self) -> String {
         let program = match &self.program {
-            Program::Own => "guildhall",
-            Program::Command(command) => command,
+            RuntimeProgram::Own => "guildhall",
+            RuntimeProgram::Command(command) => command,
         };
         let words = std::iter::once(program).chain(self.args.iter().map(String::as_str));
         words.collect::<Vec<_>>().join(" ")
@@ -115,8 +115,8 @@ impl Profile {
     /// What a person is told when its program is not there.
     pub fn missing(&self) -> String {
         let command = match &self.program {
-            Program::Own => "guildhall",
-            Program::Command(command) => command,
+            RuntimeProgram::Own => "guildhall",
+            RuntimeProgram::Command(command) => command,
         };
         match self.install_hint.as_str() {
             "" => format!("The command {command} is not found here."),
@@ -127,7 +127,7 @@ impl Profile {
 
 /// What the configuration says of one runtime; absent members leave the built-in one as it is.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Definition {
+pub struct RuntimeDefinition {
     /// Its type.
     pub kind: String,
     /// An absolute path, or a name that is looked up on `PATH`.
@@ -140,7 +140,7 @@ pub struct Definition {
     pub default_mode: Option<String>,
 }
 
-impl std::fmt::Debug for Definition {
+impl std::fmt::Debug for RuntimeDefinition {
     /// The values of its variables stay out of every log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Definition")
@@ -172,9 +172,11 @@ pub fn is_kind(text: &str) -> bool {
 ///
 /// # Errors
 /// The first thing wrong with a definition.
-pub fn profiles(definitions: &[Definition]) -> Result<Vec<Profile>, DefinitionProblem> {
-    let mut profiles: Vec<Profile> = BUILT_IN.iter().map(Row::profile).collect();
-    let mut definitions: Vec<&Definition> = definitions.iter().collect();
+pub fn profiles(
+    definitions: &[RuntimeDefinition],
+) -> Result<Vec<RuntimeProfile>, DefinitionProblem> {
+    let mut profiles: Vec<RuntimeProfile> = BUILT_IN.iter().map(ProfileRow::profile).collect();
+    let mut definitions: Vec<&RuntimeDefinition> = definitions.iter().collect();
     definitions.sort_by(|one, other| one.kind.cmp(&other.kind));
     for definition in definitions {
         definition.check()?;
@@ -189,7 +191,7 @@ pub fn profiles(definitions: &[Definition]) -> Result<Vec<Profile>, DefinitionPr
     Ok(profiles)
 }
 
-impl Definition {
+impl RuntimeDefinition {
     fn problem(&self, member: &str, problem: &'static str) -> DefinitionProblem {
         DefinitionProblem {
             key: format!("{}{member}", self.kind),
@@ -223,16 +225,16 @@ impl Definition {
             }
         }
         let mode = self.default_mode.as_deref();
-        if mode.is_some_and(|mode| !super::modes::is_id(mode)) {
+        if mode.is_some_and(|mode| !super::permission_modes::is_id(mode)) {
             return Err(self.problem(".default_mode", "is no id of a mode"));
         }
         Ok(())
     }
 
-    fn change(&self, known: &mut Profile) -> Result<(), DefinitionProblem> {
+    fn change(&self, known: &mut RuntimeProfile) -> Result<(), DefinitionProblem> {
         known.is_configured = true;
         if let Some(command) = &self.command {
-            known.program = Program::Command(command.clone());
+            known.program = RuntimeProgram::Command(command.clone());
         }
         if let Some(args) = &self.args {
             known.args.clone_from(args);
@@ -251,19 +253,19 @@ impl Definition {
         Ok(())
     }
 
-    fn profile(&self) -> Result<Profile, DefinitionProblem> {
+    fn profile(&self) -> Result<RuntimeProfile, DefinitionProblem> {
         let command = self.command.clone();
-        Ok(Profile {
+        Ok(RuntimeProfile {
             kind: self.kind.clone(),
             label: self.kind.clone(),
-            program: Program::Command(
+            program: RuntimeProgram::Command(
                 command.ok_or_else(|| self.problem(".command", "is missing"))?,
             ),
             args: self.args.clone().unwrap_or_default(),
             env: self.env.clone(),
             provider_variables: Vec::new(),
             install_hint: String::new(),
-            transcript: Transcript::None,
+            transcript: TranscriptFormat::None,
             default_mode: self.default_mode.clone().unwrap_or_default(),
             // What the schema of the protocol says, of an agent nobody has measured.
             usage_scope: UsageScope::Session,
@@ -288,7 +290,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 /// A row of the shipped table.
-struct Row {
+struct ProfileRow {
     kind: &'static str,
     label: &'static str,
     /// `""` is our own binary.
@@ -297,21 +299,21 @@ struct Row {
     env: &'static [(&'static str, &'static str)],
     provider_variables: &'static [&'static str],
     install_hint: &'static str,
-    transcript: Transcript,
+    transcript: TranscriptFormat,
     default_mode: &'static str,
     shares_servers: bool,
     config_section: &'static str,
 }
 
-impl Row {
-    fn profile(&self) -> Profile {
+impl ProfileRow {
+    fn profile(&self) -> RuntimeProfile {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        Profile {
+        RuntimeProfile {
             kind: self.kind.to_owned(),
             label: self.label.to_owned(),
             program: match self.command {
-                "" => Program::Own,
-                command => Program::Command(command.to_owned()),
+                "" => RuntimeProgram::Own,
+                command => RuntimeProgram::Command(command.to_owned()),
             },
             args: texts(self.args),
             env: self
@@ -334,8 +336,8 @@ impl Row {
 }
 
 /// The shipped table. Source: contract 3.3.1.
-const BUILT_IN: &[Row] = &[
-    Row {
+const BUILT_IN: &[ProfileRow] = &[
+    ProfileRow {
         kind: "claude-code",
         label: "Claude Code",
         command: "claude-agent-acp",
@@ -354,12 +356,12 @@ const BUILT_IN: &[Row] = &[
             "DISABLE_TELEMETRY",
         ],
         install_hint: "npm install -g @agentclientprotocol/claude-agent-acp",
-        transcript: Transcript::ClaudeJsonl,
+        transcript: TranscriptFormat::ClaudeJsonl,
         default_mode: "default",
         shares_servers: false,
         config_section: "claudeCode",
     },
-    Row {
+    ProfileRow {
         kind: "codex",
         label: "Codex",
         command: "codex-acp",
@@ -372,12 +374,12 @@ const BUILT_IN: &[Row] = &[
             "OPENAI_BASE_URL",
         ],
         install_hint: "npm install -g @agentclientprotocol/codex-acp",
-        transcript: Transcript::CodexRollout,
+        transcript: TranscriptFormat::CodexRollout,
         default_mode: "read-only",
         shares_servers: false,
         config_section: "codex",
     },
-    Row {
+    ProfileRow {
         kind: "gemini",
         label: "Gemini CLI",
         command: "gemini",
@@ -396,12 +398,12 @@ const BUILT_IN: &[Row] = &[
             "NO_BROWSER",
         ],
         install_hint: "npm install -g @google/gemini-cli",
-        transcript: Transcript::None,
+        transcript: TranscriptFormat::None,
         default_mode: "default",
         shares_servers: false,
         config_section: "gemini",
     },
-    Row {
+    ProfileRow {
         kind: "opencode",
         label: "opencode",
         command: "opencode",
@@ -417,13 +419,13 @@ const BUILT_IN: &[Row] = &[
             "OPENROUTER_API_KEY",
         ],
         install_hint: "npm install -g opencode-ai",
-        transcript: Transcript::None,
+        transcript: TranscriptFormat::None,
         default_mode: "build",
         // It keeps one client a folder and name.
         shares_servers: true,
         config_section: "opencode",
     },
-    Row {
+    ProfileRow {
         kind: "qwen",
         label: "Qwen Code",
         command: "qwen",
@@ -437,12 +439,12 @@ const BUILT_IN: &[Row] = &[
             "QWEN_TELEMETRY_ENABLED",
         ],
         install_hint: "npm install -g @qwen-code/qwen-code",
-        transcript: Transcript::None,
+        transcript: TranscriptFormat::None,
         default_mode: "default",
         shares_servers: false,
         config_section: "qwen",
     },
-    Row {
+    ProfileRow {
         kind: "vibe",
         label: "Mistral Vibe",
         command: "vibe-acp",
@@ -450,12 +452,12 @@ const BUILT_IN: &[Row] = &[
         env: &[],
         provider_variables: &["MISTRAL_API_KEY", "VIBE_HOME"],
         install_hint: "pip install mistral-vibe",
-        transcript: Transcript::None,
+        transcript: TranscriptFormat::None,
         default_mode: "ask",
         shares_servers: false,
         config_section: "vibe",
     },
-    Row {
+    ProfileRow {
         kind: REHEARSAL,
         label: "Rehearsal (scripted)",
         command: "",
@@ -463,7 +465,7 @@ const BUILT_IN: &[Row] = &[
         env: &[],
         provider_variables: &[],
         install_hint: "",
-        transcript: Transcript::None,
+        transcript: TranscriptFormat::None,
         default_mode: "default",
         shares_servers: false,
         config_section: "rehearsal",

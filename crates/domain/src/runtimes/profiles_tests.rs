@@ -18,7 +18,7 @@ fn the_profiles_are_those_of_the_contract() {
     let found: Vec<_> = profiles
         .iter()
         .map(|profile| {
-            let transcript = profile.transcript.word();
+            let transcript = profile.transcript.as_str();
             let (kind, mode) = (profile.kind.clone(), profile.default_mode.clone());
             (kind, profile.command_line(), transcript, mode)
         })
@@ -36,7 +36,11 @@ fn the_profiles_are_those_of_the_contract() {
     for profile in profiles {
         assert!(is_kind(&profile.kind), "{}", profile.kind);
         let hint = profile.install_hint;
-        assert_eq!(hint.is_empty(), profile.program == Program::Own, "{hint}");
+        assert_eq!(
+            hint.is_empty(),
+            profile.program == RuntimeProgram::Own,
+            "{hint}"
+        );
         let variables = &profile.provider_variables;
         assert!(!variables.iter().any(|name| name == "IS_SANDBOX"));
     }
@@ -75,22 +79,22 @@ fn opencode_is_told_to_ask() {
     assert_eq!(opencode.env, env);
 }
 
-fn definition(kind: &str) -> Definition {
-    Definition {
+fn definition(kind: &str) -> RuntimeDefinition {
+    RuntimeDefinition {
         kind: kind.to_owned(),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     }
 }
 
 #[test]
 fn the_configuration_changes_built_in_runtimes_and_adds_others() {
     let variable = ("FAKE_KEY".to_owned(), "x".to_owned());
-    let codex = Definition {
+    let codex = RuntimeDefinition {
         env: vec![variable.clone()],
         default_mode: Some("agent".to_owned()),
         ..definition("codex")
     };
-    let mine = Definition {
+    let mine = RuntimeDefinition {
         command: Some("/opt/mine".to_owned()),
         args: Some(vec!["acp".to_owned()]),
         ..definition("mine")
@@ -114,15 +118,15 @@ fn the_configuration_changes_built_in_runtimes_and_adds_others() {
 
 #[test]
 fn what_is_wrong_with_a_definition_is_named() {
-    let command = |command: &str| Definition {
+    let command = |command: &str| RuntimeDefinition {
         command: Some(command.to_owned()),
         ..definition("mine")
     };
-    let env = |kind: &str, name: &str| Definition {
+    let env = |kind: &str, name: &str| RuntimeDefinition {
         env: vec![(name.to_owned(), "x".to_owned())],
         ..definition(kind)
     };
-    let mode = Definition {
+    let mode = RuntimeDefinition {
         default_mode: Some("a b".to_owned()),
         ..definition("codex")
     };

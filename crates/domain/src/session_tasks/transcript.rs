@@ -9,11 +9,11 @@ use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
-use super::{Fold, Operation, Outcome, Task, asked};
+use super::{OperationOutcome, Task, TaskListBuilder, TaskOperation, tool_operations};
 
 /// Whose transcript it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum TranscriptDialect {
     /// Claude Code's JSONL.
     Claude,
     /// A Codex rollout.
@@ -22,9 +22,9 @@ pub enum Dialect {
 
 /// One transcript, taken in line by line.
 #[derive(Clone, Debug)]
-pub struct Transcript {
-    dialect: Dialect,
-    fold: Fold,
+pub struct TranscriptTaskParser {
+    dialect: TranscriptDialect,
+    fold: TaskListBuilder,
     calls: Vec<Finder<'static>>,
     /// The member of an answer that names the call.
     answers: Finder<'static>,
@@ -33,16 +33,16 @@ pub struct Transcript {
     has_operations: bool,
 }
 
-impl Transcript {
+impl TranscriptTaskParser {
     /// An empty transcript.
-    pub fn new(dialect: Dialect) -> Self {
+    pub fn new(dialect: TranscriptDialect) -> Self {
         let (calls, answers): (&[&str], &str) = match dialect {
-            Dialect::Claude => (&["\"TodoWrite\"", "\"Task"], "\"tool_use_id\""),
-            Dialect::Codex => (&["\"update_plan\""], "\"call_id\""),
+            TranscriptDialect::Claude => (&["\"TodoWrite\"", "\"Task"], "\"tool_use_id\""),
+            TranscriptDialect::Codex => (&["\"update_plan\""], "\"call_id\""),
         };
         Self {
             dialect,
-            fold: Fold::default(),
+            fold: TaskListBuilder::default(),
             calls: calls.iter().map(Finder::new).collect(),
             answers: Finder::new(answers),
             skipped: 0,
@@ -65,8 +65,8 @@ impl Transcript {
             return;
         }
         let read = match self.dialect {
-            Dialect::Claude => self.take_claude(line),
-            Dialect::Codex => self.take_codex(line),
+            TranscriptDialect::Claude => self.take_claude(line),
+            TranscriptDialect::Codex => self.take_codex(line),
         };
         if read.is_err() {
             self.skip();
@@ -120,7 +120,7 @@ impl Transcript {
     }
 
     fn begin(&mut self, call: &str, tool: &str, input: &Value) {
-        if let Some(operation) = Operation::asked(tool, input) {
+        if let Some(operation) = TaskOperation::asked(tool, input) {
             self.has_operations = true;
             self.fold.begin(call, operation);
         }
@@ -259,24 +259,27 @@ struct CodexItem<'a> {
 
 /// How a call ended, by its result block and what Claude Code notes beside it, which belongs to
 /// a line's only block alone.
-fn claude_outcome(block: &ClaudeBlock<'_>, told: Option<&RawValue>) -> serde_json::Result<Outcome> {
+fn claude_outcome(
+    block: &ClaudeBlock<'_>,
+    told: Option<&RawValue>,
+) -> serde_json::Result<OperationOutcome> {
     let value = |raw: Option<&RawValue>| match raw {
         Some(raw) => serde_json::from_str(raw.get()),
         None => Ok(Value::Null),
     };
     let told: Value = value(told)?;
     if block.is_error == Some(true) || told.get("success") == Some(&Value::Bool(false)) {
-        return Ok(Outcome::Failed);
+        return Ok(OperationOutcome::Failed);
     }
-    let made = match asked::made_by(&told) {
+    let made = match tool_operations::created_task_id(&told) {
         Some(made) => Some(made),
-        None => asked::made_by(&value(block.content)?),
+        None => tool_operations::created_task_id(&value(block.content)?),
     };
-    Ok(Outcome::Done { made })
+    Ok(OperationOutcome::Done { made })
 }
 
 /// How a plan was taken: Codex marks what it does not take by `success`, or only by its words.
-fn codex_outcome(output: &Value) -> Outcome {
+fn codex_outcome(output: &Value) -> OperationOutcome {
     let words = match output {
         Value::String(text) => text.as_str(),
         Value::Object(members) => members
@@ -291,9 +294,9 @@ fn codex_outcome(output: &Value) -> Outcome {
         .any(|word| starts_with(words, word))
         || words.contains("is not allowed");
     if is_marked || is_told {
-        Outcome::Failed
+        OperationOutcome::Failed
     } else {
-        Outcome::Done { made: None }
+        OperationOutcome::Done { made: None }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::TurnRule;
 use crate::{
-    Moment,
+    Timestamp,
     agents::ResponseMode,
     ids::{AuthorId, EntryId},
     limits,
@@ -11,7 +11,7 @@ use crate::{
 
 /// A post as the agents of its room hear it.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct PostAudience<'a> {
     /// What kind of room it was written in.
     pub room: RoomKind,
     /// Who wrote it.
@@ -24,7 +24,7 @@ pub struct Heard<'a> {
 
 /// An agent that belongs to the room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listener {
+pub struct AddressableAgent {
     /// Its author.
     pub author: AuthorId,
     /// How it answers here.
@@ -50,9 +50,12 @@ pub enum Addressing {
 /// addresses none by its mode.
 ///
 /// Source: contract 2.2 "fallbackSeatAuthorId", 2.6.
-pub fn considered(post: &Heard<'_>, listeners: &[Listener]) -> Vec<(AuthorId, Addressing)> {
+pub fn address_agents(
+    post: &PostAudience<'_>,
+    listeners: &[AddressableAgent],
+) -> Vec<(AuthorId, Addressing)> {
     let others = listeners.iter().filter(|agent| agent.author != post.author);
-    let by_mode: Vec<(&Listener, Addressing)> =
+    let by_mode: Vec<(&AddressableAgent, Addressing)> =
         others.map(|agent| (agent, by_mode(post, agent))).collect();
     let is_for_another = |seat: AuthorId| {
         by_mode.iter().any(|(agent, addressing)| {
@@ -77,7 +80,7 @@ pub fn considered(post: &Heard<'_>, listeners: &[Listener]) -> Vec<(AuthorId, Ad
 }
 
 /// What an agent's own mode says.
-fn by_mode(post: &Heard<'_>, agent: &Listener) -> Addressing {
+fn by_mode(post: &PostAudience<'_>, agent: &AddressableAgent) -> Addressing {
     let unless = |means: bool, rule| {
         if means {
             Addressing::Addressed
@@ -99,7 +102,7 @@ fn by_mode(post: &Heard<'_>, agent: &Listener) -> Addressing {
 
 /// An earlier post, as far as it engages somebody.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct EarlierPost {
     /// The post.
     pub id: EntryId,
     /// Who wrote it.
@@ -109,10 +112,10 @@ pub struct Said {
     /// The thread it lies in.
     pub thread_root: Option<EntryId>,
     /// When it was written.
-    pub at: Moment,
+    pub at: Timestamp,
 }
 
-impl Said {
+impl EarlierPost {
     /// Whether it lies where a post of `thread` lies; the root of a thread lies in it too.
     pub fn is_in(&self, thread: Option<EntryId>) -> bool {
         self.thread_root == thread || Some(self.id) == thread
@@ -127,9 +130,9 @@ impl Said {
 /// Source: contract 2.6, "engaged".
 pub fn is_engaged<'a>(
     agent: AuthorId,
-    at: Moment,
+    at: Timestamp,
     thread: Option<EntryId>,
-    before: impl IntoIterator<Item = &'a Said>,
+    before: impl IntoIterator<Item = &'a EarlierPost>,
 ) -> bool {
     // The post itself is the first of others since.
     let mut others = 1;

@@ -1,11 +1,11 @@
 //! The limits of automatic turns: which one a turn meets first. Source: contract 2.9.
 
-use super::{LimitMet, LimitSource, TurnRule};
+use super::{LimitSource, ReachedLimit, TurnRule};
 use crate::rooms::{LimitOverrides, TurnLimits};
 
 /// What bounds the automatic turns of one room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
+pub struct TurnBounds {
     /// The room's own limits.
     pub own: LimitOverrides,
     /// The installation's.
@@ -16,7 +16,7 @@ pub struct Bounds {
 
 /// What was used already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Used {
+pub struct TurnCounts {
     /// The depth of the post that is answered.
     pub depth: u32,
     /// Turns the agent took in this cascade in this room.
@@ -27,7 +27,7 @@ pub struct Used {
     pub hour_global: u32,
 }
 
-impl Bounds {
+impl TurnBounds {
     /// The limits in force in the room.
     pub fn in_force(&self) -> TurnLimits {
         self.own.over(&self.installation)
@@ -35,7 +35,7 @@ impl Bounds {
 
     /// The first limit an automatic turn meets, in the order depth, repeat, global hour, room
     /// hour.
-    pub fn met(&self, used: &Used) -> Option<(TurnRule, LimitMet)> {
+    pub fn reached_limit(&self, used: &TurnCounts) -> Option<(TurnRule, ReachedLimit)> {
         let limits = self.in_force();
         if !self.installation.turn_limits_enabled {
             return None;
@@ -63,17 +63,17 @@ impl Bounds {
             );
             return Some((TurnRule::Repeat, met));
         }
-        self.hour_met(used)
+        self.reached_hourly_limit(used)
     }
 
     /// The first hourly limit a turn meets; a person's run passes the others.
-    pub fn hour_met(&self, used: &Used) -> Option<(TurnRule, LimitMet)> {
+    pub fn reached_hourly_limit(&self, used: &TurnCounts) -> Option<(TurnRule, ReachedLimit)> {
         let limits = self.in_force();
         if !self.installation.turn_limits_enabled {
             return None;
         }
         if used.hour_global >= self.total_per_hour {
-            let met = LimitMet {
+            let met = ReachedLimit {
                 name: "rooms.maxAutoTurnsTotalPerHour".to_owned(),
                 value: self.total_per_hour,
                 used: used.hour_global,
@@ -101,12 +101,12 @@ impl Bounds {
         value: u32,
         used: u32,
         (field, setting): (&str, &str),
-    ) -> LimitMet {
+    ) -> ReachedLimit {
         let (name, source) = match own {
             Some(_) => (field, LimitSource::Room),
             None => (setting, LimitSource::Install),
         };
-        LimitMet {
+        ReachedLimit {
             name: name.to_owned(),
             value,
             used,

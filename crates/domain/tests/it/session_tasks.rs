@@ -2,7 +2,10 @@
 
 use guildhall_domain::{
     limits,
-    session_tasks::{Dialect, Fold, Operation, Outcome, Task, TaskStatus, Transcript},
+    session_tasks::{
+        OperationOutcome, Task, TaskListBuilder, TaskOperation, TaskStatus, TranscriptDialect,
+        TranscriptTaskParser,
+    },
 };
 use serde_json::{Value, json};
 
@@ -31,15 +34,15 @@ pub(crate) fn lines(tasks: &[Task]) -> Vec<String> {
     tasks.iter().map(line).collect()
 }
 
-pub(crate) fn read(dialect: Dialect, text: &[u8]) -> Transcript {
-    let mut transcript = Transcript::new(dialect);
+pub(crate) fn read(dialect: TranscriptDialect, text: &[u8]) -> TranscriptTaskParser {
+    let mut transcript = TranscriptTaskParser::new(dialect);
     for line in text.split(|byte| *byte == b'\n') {
         transcript.take(line);
     }
     transcript
 }
 
-pub(crate) fn of(dialect: Dialect, text: &[u8]) -> Vec<String> {
+pub(crate) fn of(dialect: TranscriptDialect, text: &[u8]) -> Vec<String> {
     lines(read(dialect, text).tasks())
 }
 
@@ -99,7 +102,7 @@ fn output(id: &str, output: &Value) -> String {
 
 #[test]
 fn a_claude_transcript_gives_the_tasks_it_tells_of() {
-    let mut transcript = read(Dialect::Claude, CLAUDE.as_bytes());
+    let mut transcript = read(TranscriptDialect::Claude, CLAUDE.as_bytes());
     let task = |id: &str, subject: &str, description: &str, active: &str| Task {
         id: id.to_owned(),
         subject: subject.to_owned(),
@@ -161,7 +164,7 @@ fn the_tasks_of_a_claude_transcript_are_those_claude_code_keeps() {
             owner: text(&task["owner"]),
         })
         .collect();
-    let mut transcript = read(Dialect::Claude, RECORDED.as_bytes());
+    let mut transcript = read(TranscriptDialect::Claude, RECORDED.as_bytes());
     assert_eq!(transcript.tasks(), expected);
     assert_eq!(transcript.skipped(), 0);
 }
@@ -173,7 +176,7 @@ fn a_codex_rollout_gives_the_plan_that_was_taken_last() {
         "2 in_progress Count the words",
         "3 pending Print the table",
     ];
-    assert_eq!(of(Dialect::Codex, CODEX.as_bytes()), expected);
+    assert_eq!(of(TranscriptDialect::Codex, CODEX.as_bytes()), expected);
 }
 
 #[test]
@@ -342,7 +345,7 @@ fn every_operation_has_its_effect_on_a_claude_list() {
             vec!["1 pending A", "2 pending B"],
         ),
     ] {
-        let mut transcript = read(Dialect::Claude, given.join("\n").as_bytes());
+        let mut transcript = read(TranscriptDialect::Claude, given.join("\n").as_bytes());
         assert_eq!(lines(transcript.tasks()), expected, "{what}");
         require_mirrors(transcript.tasks());
     }
@@ -352,10 +355,16 @@ fn every_operation_has_its_effect_on_a_claude_list() {
 fn a_sub_agents_own_list_is_not_the_sessions() {
     let aside = |line: &str| line.replace("\"isSidechain\":false", "\"isSidechain\":true");
     let [make, made] = created("a", "A", 1);
-    assert_eq!(of(Dialect::Claude, aside(&make).as_bytes()), [""; 0]);
+    assert_eq!(
+        of(TranscriptDialect::Claude, aside(&make).as_bytes()),
+        [""; 0]
+    );
     let failed = answer("a", "no", true);
     let text = [make, aside(&failed), made].join("\n");
-    assert_eq!(of(Dialect::Claude, text.as_bytes()), ["1 pending A"]);
+    assert_eq!(
+        of(TranscriptDialect::Claude, text.as_bytes()),
+        ["1 pending A"]
+    );
 }
 
 #[test]
@@ -401,7 +410,7 @@ fn every_operation_has_its_effect_on_a_codex_plan() {
         ),
     ] {
         assert_eq!(
-            of(Dialect::Codex, given.join("\n").as_bytes()),
+            of(TranscriptDialect::Codex, given.join("\n").as_bytes()),
             expected,
             "{what}"
         );
@@ -437,7 +446,7 @@ fn a_line_that_cannot_be_read_is_skipped_and_counted() {
         ),
     ] {
         let text = [make.as_bytes(), &line, made.as_bytes()].join(&b'\n');
-        let mut transcript = read(Dialect::Claude, &text);
+        let mut transcript = read(TranscriptDialect::Claude, &text);
         assert_eq!(lines(transcript.tasks()), ["1 pending A"], "{what}");
         assert_eq!(transcript.skipped(), skipped, "{what}");
     }
@@ -454,7 +463,7 @@ fn more_tasks_than_a_session_may_have_are_dropped_with_a_notice() {
         .map(|n| call(&n.to_string(), "TaskCreate", json!({"subject": "x"})))
         .collect();
     for text in [whole, singly.join("\n")] {
-        let mut transcript = read(Dialect::Claude, text.as_bytes());
+        let mut transcript = read(TranscriptDialect::Claude, text.as_bytes());
         assert_eq!(transcript.tasks().len(), limits::TASKS_MAX);
         assert!(transcript.has_dropped());
     }
@@ -462,14 +471,14 @@ fn more_tasks_than_a_session_may_have_are_dropped_with_a_notice() {
 
 #[test]
 fn what_waits_for_its_end_is_bounded() {
-    let mut fold = Fold::default();
+    let mut fold = TaskListBuilder::default();
     let many = limits::TASK_OPERATIONS_OPEN_MAX + 1;
     for n in 0..many {
-        let operation = Operation::asked("TaskCreate", &json!({"subject": n.to_string()}));
+        let operation = TaskOperation::asked("TaskCreate", &json!({"subject": n.to_string()}));
         fold.begin(&n.to_string(), operation.unwrap());
     }
     assert!(!fold.awaits_call("0"), "the oldest counts as done");
-    fold.end("0", Outcome::Failed);
-    fold.end("1", Outcome::Failed);
+    fold.end("0", OperationOutcome::Failed);
+    fold.end("1", OperationOutcome::Failed);
     assert_eq!(fold.tasks().len(), many - 1);
 }

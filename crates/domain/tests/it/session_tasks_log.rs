@@ -1,31 +1,33 @@
 //! Tasks out of our own log, where no transcript tells of any. Source: contract 3.7.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     ids::{AuthorId, MessageId, SessionId},
     session_tasks::of_messages,
-    transcript::{Message, MessageState, Part, PlanEntry, Role, ToolCall, ToolStatus},
+    transcript::{
+        Message, MessagePart, MessageRole, MessageState, PlanEntry, ToolCall, ToolStatus,
+    },
 };
 use serde_json::{Value, json};
 
 use crate::session_tasks::lines;
 
-fn message(parts: Vec<Part>) -> Message {
+fn message(parts: Vec<MessagePart>) -> Message {
     Message {
         id: MessageId::from_bytes([1; 16]),
         seq: 1,
         session_id: SessionId::from_bytes([2; 16]),
         turn_id: None,
-        role: Role::Assistant,
+        role: MessageRole::Assistant,
         author_id: AuthorId::from_bytes([3; 16]),
         state: MessageState::Complete,
-        created_at: Moment::from_millis(0),
+        created_at: Timestamp::from_millis(0),
         parts,
     }
 }
 
-fn tool(id: &str, name: &str, status: ToolStatus, input: Value, output: Value) -> Part {
-    Part::ToolCall(ToolCall {
+fn tool(id: &str, name: &str, status: ToolStatus, input: Value, output: Value) -> MessagePart {
+    MessagePart::ToolCall(ToolCall {
         tool_name: name.to_owned(),
         status,
         input,
@@ -34,13 +36,13 @@ fn tool(id: &str, name: &str, status: ToolStatus, input: Value, output: Value) -
     })
 }
 
-fn planned(entries: &[(&str, &str)]) -> Part {
+fn planned(entries: &[(&str, &str)]) -> MessagePart {
     let entry = |(content, status): &(&str, &str)| PlanEntry {
         content: (*content).to_owned(),
         status: (*status).to_owned(),
         priority: String::new(),
     };
-    Part::Plan {
+    MessagePart::Plan {
         entries: entries.iter().map(entry).collect(),
     }
 }
@@ -113,7 +115,7 @@ fn our_own_log_tells_tasks_by_tools_and_without_them_by_plans() {
         let messages: Vec<Message> = parts.into_iter().map(|part| message(vec![part])).collect();
         assert_eq!(lines(&of_messages(&messages).0), expected, "{what}");
     }
-    let titled = Part::ToolCall(ToolCall {
+    let titled = MessagePart::ToolCall(ToolCall {
         title: "TodoWrite".to_owned(),
         input: json!(todo("x").to_string()),
         ..ToolCall::unannounced("1".to_owned())

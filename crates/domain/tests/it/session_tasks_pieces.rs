@@ -1,7 +1,7 @@
 //! Tasks of whatever an agent may do: pieces give the list of the whole, and lines that say
 //! nothing change nothing. Source: contract 3.12, number 11.
 
-use guildhall_domain::session_tasks::{Dialect, Transcript};
+use guildhall_domain::session_tasks::{TranscriptDialect, TranscriptTaskParser};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -66,8 +66,8 @@ proptest! {
     #[test]
     fn pieces_give_the_list_of_the_whole(deeds in deeds(), cuts in prop::collection::vec(0usize..80, 0..12)) {
         let lines = transcript_of(&deeds);
-        let whole = read(Dialect::Claude, lines.join("\n").as_bytes()).tasks().to_vec();
-        let mut transcript = Transcript::new(Dialect::Claude);
+        let whole = read(TranscriptDialect::Claude, lines.join("\n").as_bytes()).tasks().to_vec();
+        let mut transcript = TranscriptTaskParser::new(TranscriptDialect::Claude);
         for (n, line) in lines.iter().enumerate() {
             transcript.take(line.as_bytes());
             if cuts.contains(&n) {
@@ -85,10 +85,10 @@ proptest! {
         strewn in prop::collection::vec((0usize..80, 0usize..UNKNOWN.len()), 0..20),
     ) {
         let mut lines = transcript_of(&deeds);
-        let whole = of(Dialect::Claude, lines.join("\n").as_bytes());
+        let whole = of(TranscriptDialect::Claude, lines.join("\n").as_bytes());
         for (place, which) in strewn {
             lines.insert(place.min(lines.len()), UNKNOWN[which].to_owned());
         }
-        prop_assert_eq!(of(Dialect::Claude, lines.join("\n").as_bytes()), whole);
+        prop_assert_eq!(of(TranscriptDialect::Claude, lines.join("\n").as_bytes()), whole);
     }
 }

@@ -7,8 +7,8 @@
     reason = "a test says what went wrong by failing"
 )]
 
-mod asking;
+mod api_formats;
+mod plain_http;
 #[cfg(feature = "real-agents")]
 mod real_agents;
 mod rules;
-mod wires;

@@ -8,19 +8,19 @@ use std::{
 
 use guildhall_fake_llm::{
     FakeLlm,
-    agent_client::{AgentClient, Decide},
+    agent_client::{AgentClient, PermissionReply},
     real_agents::{self, RealAgent},
 };
 use serde_json::{Value, json};
 
 /// A throw-away HOME and folder, and an agent in them.
-struct Stage {
+struct RealAgentHome {
     base: PathBuf,
     server: FakeLlm,
     agent: RealAgent,
 }
 
-impl Stage {
+impl RealAgentHome {
     fn of(agent: RealAgent, test: &str) -> Self {
         let name = format!(
             "guildhall-real-{}-{test}-{}",
@@ -75,7 +75,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for RealAgentHome {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.base);
     }
@@ -91,9 +91,9 @@ fn place(cwd: &Path, session: Option<&str>) -> Value {
 
 /// Plays `story` with every agent that is installed, one after the other: each takes up to
 /// 640 MB of memory.
-async fn with_each(test: &str, story: impl AsyncFn(&Stage) -> io::Result<()>) {
+async fn with_each(test: &str, story: impl AsyncFn(&RealAgentHome) -> io::Result<()>) {
     for agent in real_agents::installed().unwrap() {
-        let stage = Stage::of(agent, test);
+        let stage = RealAgentHome::of(agent, test);
         if let Err(error) = story(&stage).await {
             panic!(
                 "{}: {error}; it asked {:#?}",
@@ -135,7 +135,11 @@ async fn each_agent_is_the_pinned_version_and_goes_on_after_its_process() {
         stage.ask_first(&mut client, &session).await;
         client.seen.clear();
         client.prompt(&session, "#say second").await?;
-        assert!(client.said().contains("second"), "{}", client.said());
+        assert!(
+            client.message_text().contains("second"),
+            "{}",
+            client.message_text()
+        );
         Ok(())
     })
     .await;
@@ -146,15 +150,19 @@ async fn an_approved_call_happens_and_a_rejected_one_does_not() {
     with_each("ask", async |stage| {
         let (mut client, _) = stage.start().await;
         let session = stage.session(&mut client).await;
-        client.decide = Decide::Kind("allow_once");
+        client.decide = PermissionReply::Kind("allow_once");
         let end = client
             .prompt(&session, &stage.agent.shell("touch yes.txt"))
             .await?;
         assert_eq!(end["stopReason"], "end_turn");
         assert!(stage.has("yes.txt"));
-        assert!(client.said().contains("All done."), "{}", client.said());
+        assert!(
+            client.message_text().contains("All done."),
+            "{}",
+            client.message_text()
+        );
         client.seen.clear();
-        client.decide = Decide::Kind("reject_once");
+        client.decide = PermissionReply::Kind("reject_once");
         client
             .prompt(&session, &stage.agent.shell("touch no.txt"))
             .await?;
@@ -175,12 +183,12 @@ async fn a_cancel_with_an_open_question_runs_nothing() {
         let (mut client, _) = stage.start().await;
         let session = stage.session(&mut client).await;
         let prompt = AgentClient::prompt_of(&session, &stage.agent.shell("touch no.txt"));
-        let id = client.begin("session/prompt", prompt).await?;
+        let id = client.send_request("session/prompt", prompt).await?;
         let ask = client.asked("session/request_permission").await?;
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await?;
-        client.choose(&ask, Decide::Cancelled).await?;
+        client.choose(&ask, PermissionReply::Cancelled).await?;
         let end = client
             .ended(id)
             .await?
@@ -189,7 +197,11 @@ async fn a_cancel_with_an_open_question_runs_nothing() {
         assert!(!stage.has("no.txt"));
         client.seen.clear();
         client.prompt(&session, "#say again").await?;
-        assert!(client.said().ends_with("again"), "{}", client.said());
+        assert!(
+            client.message_text().ends_with("again"),
+            "{}",
+            client.message_text()
+        );
         Ok(())
     })
     .await;
@@ -203,9 +215,9 @@ async fn always_covers_the_equal_call_and_not_another() {
         // A call that makes no file, since Claude Code takes an `always` there for its whole
         // folder; and another program afterwards, since opencode takes it for all of a program.
         let first = stage.agent.shell("node -e 'console.log(1)'");
-        client.decide = Decide::Kind("allow_always");
+        client.decide = PermissionReply::Kind("allow_always");
         client.prompt(&session, &first).await?;
-        client.decide = Decide::Kind("reject_once");
+        client.decide = PermissionReply::Kind("reject_once");
         for (call, asks) in [
             (first.as_str(), 0),
             (&stage.agent.shell("find . -name none -delete"), 1),
@@ -228,7 +240,7 @@ async fn the_agent_s_shell_sees_only_what_it_was_given() {
     with_each("env", async |stage| {
         let (mut client, _) = stage.start().await;
         let session = stage.session(&mut client).await;
-        client.decide = Decide::Kind("allow_once");
+        client.decide = PermissionReply::Kind("allow_once");
         client
             .prompt(&session, &stage.agent.shell("env > env.txt"))
             .await?;

@@ -3,7 +3,7 @@
 use guildhall_fake_llm::FakeLlm;
 use serde_json::{Value, json};
 
-use crate::asking::{post, send};
+use crate::plain_http::{post, send};
 
 const CHAT: &str = "/v1/chat/completions";
 

@@ -7,13 +7,13 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once},
-    client::Load,
-    desk::Desk,
-    failures::Failure,
-    input,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
+    failure::Failure,
+    http_client::RequestParts,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// What can be done with accounts and sign-ins.
@@ -23,12 +23,12 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall accounts register --email ada@example.org --name Ada\n  printf '%s\\n' \"$CODE\" \"$PASSWORD\" | guildhall accounts register --email ada@example.org --name Ada"
     )]
-    Register(Register),
+    Register(RegisterArgs),
     /// Signs in and prints the sign-in, this once; asks for the password
     #[command(
         after_help = "Example:\n  export GUILDHALL_COOKIE=$(guildhall accounts login --email ada@example.org)"
     )]
-    Login(Login),
+    Login(LoginArgs),
     /// Ends the sign-in of GUILDHALL_COOKIE
     #[command(after_help = "Example:\n  guildhall accounts logout")]
     Logout,
@@ -37,18 +37,18 @@ pub(crate) enum Verb {
     Password,
     /// Lists the accounts, in the order they were made
     #[command(after_help = "Example:\n  guildhall accounts list")]
-    List(args::Page),
+    List(common_args::PageArgs),
     /// Makes an account for another person and prints its first password, this once
     #[command(after_help = "Example:\n  guildhall accounts add bob@example.org Bob")]
-    Add(Add),
+    Add(AddAccountArgs),
     /// Removes another person's account; what the person wrote stays
     #[command(after_help = "Example:\n  guildhall accounts remove bob@example.org")]
-    Remove(Remove),
+    Remove(RemoveAccountArgs),
 }
 
 /// The first account.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Register {
+pub(crate) struct RegisterArgs {
     /// What the owner signs in with; nothing is ever sent there
     #[arg(long)]
     email: String,
@@ -59,7 +59,7 @@ pub(crate) struct Register {
 
 /// A sign-in.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Login {
+pub(crate) struct LoginArgs {
     /// The account's e-mail address
     #[arg(long)]
     email: String,
@@ -67,68 +67,69 @@ pub(crate) struct Login {
 
 /// Another person's account.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddAccountArgs {
     /// What the person signs in with; nothing is ever sent there
     email: String,
     /// The person's name, 1 to 80 characters
     name: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// An account that goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Remove {
+pub(crate) struct RemoveAccountArgs {
     /// The account: its id or its e-mail address
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     account: String,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("accounts"),
     id: "/id",
     columns: &[
-        ("E-MAIL", Cell::At("/email")),
-        ("NAME", Cell::At("/displayName")),
-        ("ROLE", Cell::At("/role")),
-        ("MADE", Cell::At("/createdAt")),
-        ("AUTHOR", Cell::At("/authorId")),
-        ("ID", Cell::At("/id")),
+        ("E-MAIL", CellSource::At("/email")),
+        ("NAME", CellSource::At("/displayName")),
+        ("ROLE", CellSource::At("/role")),
+        ("MADE", CellSource::At("/createdAt")),
+        ("AUTHOR", CellSource::At("/authorId")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const ACCOUNT: View = View {
+const ACCOUNT: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("E-mail", Cell::At("/email")),
-        ("Name", Cell::At("/displayName")),
-        ("Role", Cell::At("/role")),
-        ("Author", Cell::At("/authorId")),
-        ("Id", Cell::At("/id")),
+        ("E-mail", CellSource::At("/email")),
+        ("Name", CellSource::At("/displayName")),
+        ("Role", CellSource::At("/role")),
+        ("Author", CellSource::At("/authorId")),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
 /// The password stands where others have their id: a script that asks for one word wants this.
-const INVITATION: View = View {
+const INVITATION: TableLayout = TableLayout {
     list: None,
     id: "/invitePassword",
     columns: &[],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Register(ask) => register(desk, ask).await,
         Verb::Login(ask) => login(desk, ask).await,
         Verb::Logout => {
-            desk.post_anew(&auth("logout"), None).await?;
+            desk.post_with_new_key(&auth("logout"), None).await?;
             desk.output.done("The sign-in has ended.")
         }
         Verb::Password => {
-            let current = input::secret("current password")?;
-            let next = input::new_secret("new password")?;
+            let current = terminal_input::secret("current password")?;
+            let next = terminal_input::new_secret("new password")?;
             let body = json!({"current": current, "next": next});
-            desk.post_anew(&auth("password"), Some(&body)).await?;
+            desk.post_with_new_key(&auth("password"), Some(&body))
+                .await?;
             desk.output
                 .done("The password is changed; other sign-ins and all keys have ended.")
         }
@@ -139,44 +140,47 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Add(ask) => add(desk, ask).await,
         Verb::Remove(ask) => {
             let id = account_id(desk, &ask.account).await?;
-            desk.delete(&auth("accounts").then(&id), None).await?;
+            desk.delete(&auth("accounts").push_segment(&id), None)
+                .await?;
             desk.output
                 .done(&format!("{} has no account any more.", ask.account))
         }
     }
 }
 
-async fn register(desk: &Desk, ask: Register) -> Result<(), Failure> {
-    let setup_code = input::secret("setup code")?;
-    let password = input::new_secret("password")?;
+async fn register(desk: &CliContext, ask: RegisterArgs) -> Result<(), Failure> {
+    let setup_code = terminal_input::secret("setup code")?;
+    let password = terminal_input::new_secret("password")?;
     let body = json!({
         "email": ask.email,
         "displayName": ask.name,
         "setupCode": setup_code,
         "password": password,
     });
-    let answer = desk.post_anew(&auth("register"), Some(&body)).await?;
+    let answer = desk
+        .post_with_new_key(&auth("register"), Some(&body))
+        .await?;
     // It came with a sign-in, which nobody would ever use.
     if let Some(cookie) = &answer.cookie {
         let signed_in = desk.client.signed_in(cookie)?;
         let logout = auth("logout");
-        let ended = signed_in.ask(Method::POST, logout.as_str(), Load::default());
+        let ended = signed_in.ask(Method::POST, logout.as_str(), RequestParts::default());
         ended.await?.success()?;
     }
     desk.output.show(&answer, &ACCOUNT)
 }
 
-async fn login(desk: &Desk, ask: Login) -> Result<(), Failure> {
-    let password = input::secret("password")?;
+async fn login(desk: &CliContext, ask: LoginArgs) -> Result<(), Failure> {
+    let password = terminal_input::secret("password")?;
     let body = json!({"email": ask.email, "password": password});
-    let answer = desk.post_anew(&auth("login"), Some(&body)).await?;
+    let answer = desk.post_with_new_key(&auth("login"), Some(&body)).await?;
     let cookie = answer.cookie.as_deref().unwrap_or_default();
     if desk.output.is_ids() {
         return desk.output.line(&desk.output.safe_line(cookie));
     }
     if !desk.output.is_for_people() {
         // The body goes out as it came, and without its cookie a sign-in is of no use.
-        desk.output.tell(&format!(
+        desk.output.print_notice(&format!(
             "GUILDHALL_COOKIE={}",
             desk.output.safe_line(cookie)
         ));
@@ -191,7 +195,7 @@ async fn login(desk: &Desk, ask: Login) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn add(desk: &Desk, ask: Add) -> Result<(), Failure> {
+async fn add(desk: &CliContext, ask: AddAccountArgs) -> Result<(), Failure> {
     let body = json!({"email": ask.email, "displayName": ask.name});
     let answer = desk.post(&auth("accounts"), Some(&body), &ask.once).await?;
     if !desk.output.is_for_people() {
@@ -208,11 +212,11 @@ async fn add(desk: &Desk, ask: Add) -> Result<(), Failure> {
 }
 
 /// The id of the account that `named` means: its id, or its e-mail address in any case.
-async fn account_id(desk: &Desk, named: &str) -> Result<String, Failure> {
+async fn account_id(desk: &CliContext, named: &str) -> Result<String, Failure> {
     if !named.contains('@') {
         return Ok(named.to_owned());
     }
-    let mut page = args::Page {
+    let mut page = common_args::PageArgs {
         limit: Some(200),
         cursor: None,
     };
@@ -231,7 +235,7 @@ async fn account_id(desk: &Desk, named: &str) -> Result<String, Failure> {
         }
         match accounts["nextCursor"].as_str() {
             Some(next) => {
-                page = args::Page {
+                page = common_args::PageArgs {
                     limit: Some(200),
                     cursor: Some(next.to_owned()),
                 };
@@ -241,6 +245,6 @@ async fn account_id(desk: &Desk, named: &str) -> Result<String, Failure> {
     }
 }
 
-fn auth(part: &str) -> Target {
-    Target::new("/api/auth").then(part)
+fn auth(part: &str) -> RequestTarget {
+    RequestTarget::new("/api/auth").push_segment(part)
 }

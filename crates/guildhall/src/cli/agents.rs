@@ -6,12 +6,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once, ResponseMode},
-    bodies::{absolute, changes, given},
-    desk::{Desk, name_of},
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::{CliContext, name_of},
+    common_args::{self, IdempotencyArgs, IfMatchArg, ResponseMode},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::{absolute, changes, only_given},
+    request_target::RequestTarget,
 };
 
 /// What can be done with agents.
@@ -19,26 +19,26 @@ use super::{
 pub(crate) enum Verb {
     /// Lists agents, in the order of registration
     #[command(after_help = "Example:\n  guildhall agents list")]
-    List(List),
+    List(ListAgentsArgs),
     /// Registers an agent
     #[command(after_help = "Example:\n  guildhall agents add Ada --cwd ~/work --runtime rehearsal")]
-    Add(Add),
+    Add(AddAgentArgs),
     /// Shows one agent
     #[command(after_help = "Example:\n  guildhall agents show ada")]
-    Show(args::Agent),
+    Show(common_args::AgentArg),
     /// Changes an agent
     #[command(
         after_help = "Example:\n  guildhall agents update ada --description 'Keeps the build green'"
     )]
-    Update(Update),
+    Update(UpdateAgentArgs),
     /// Retires an agent: its tokens die, what it wrote stays
     #[command(after_help = "Example:\n  guildhall agents retire ada")]
-    Retire(Retire),
+    Retire(RetireAgentArgs),
 }
 
 /// Which agents to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListAgentsArgs {
     /// Retired ones too
     #[arg(long)]
     include_retired: bool,
@@ -46,7 +46,7 @@ pub(crate) struct List {
 
 /// A new agent.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddAgentArgs {
     /// Its name, 1 to 64 characters
     name: String,
     /// Its working folder
@@ -56,43 +56,43 @@ pub(crate) struct Add {
     #[arg(long)]
     runtime: Option<String>,
     #[command(flatten)]
-    traits: Traits,
+    traits: AgentOptions,
     /// Do not make it a member of the room `team`
     #[arg(long)]
     no_team: bool,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// An agent and what becomes of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateAgentArgs {
     #[command(flatten)]
-    agent: args::Agent,
+    agent: common_args::AgentArg,
     /// A new name, 1 to 64 characters
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
-    traits: Traits,
+    traits: AgentOptions,
     /// Whether it is kept from the server's ports and files, from its next start on
     #[arg(long, value_name = "BOOL")]
     enclosed: Option<bool>,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// An agent that goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Retire {
+pub(crate) struct RetireAgentArgs {
     #[command(flatten)]
-    agent: args::Agent,
+    agent: common_args::AgentArg,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// What can be said about an agent at its registration and later.
 #[derive(Clone, Debug, Args)]
-struct Traits {
+struct AgentOptions {
     /// What it is for, at most 500 characters
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
@@ -113,50 +113,50 @@ struct Traits {
     acknowledge_autonomy: bool,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("agents"),
     id: "/id",
     columns: &[
-        ("AGENT", Cell::Of(name)),
-        ("NAME", Cell::At("/name")),
-        ("RUNTIME", Cell::At("/runtime")),
-        ("STATE", Cell::At("/state")),
-        ("ANSWERS", Cell::At("/responseMode")),
-        ("FOLDER", Cell::At("/cwd")),
-        ("ID", Cell::At("/id")),
+        ("AGENT", CellSource::Of(name)),
+        ("NAME", CellSource::At("/name")),
+        ("RUNTIME", CellSource::At("/runtime")),
+        ("STATE", CellSource::At("/state")),
+        ("ANSWERS", CellSource::At("/responseMode")),
+        ("FOLDER", CellSource::At("/cwd")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const AGENT: View = View {
+const AGENT: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Name", Cell::At("/name")),
-        ("Handle", Cell::At("/handle")),
-        ("Description", Cell::At("/description")),
-        ("Runtime", Cell::At("/runtime")),
-        ("State", Cell::At("/state")),
-        ("Folder", Cell::At("/cwd")),
-        ("Answers", Cell::At("/responseMode")),
-        ("Permission mode", Cell::At("/permissionMode")),
-        ("Model", Cell::At("/model")),
-        ("Effort", Cell::At("/effort")),
-        ("Enclosed", Cell::At("/enclosed")),
-        ("Process", Cell::At("/liveProcess")),
-        ("Author", Cell::At("/authorId")),
-        ("Created", Cell::At("/createdAt")),
-        ("ETag", Cell::Tag),
-        ("Id", Cell::At("/id")),
+        ("Name", CellSource::At("/name")),
+        ("Handle", CellSource::At("/handle")),
+        ("Description", CellSource::At("/description")),
+        ("Runtime", CellSource::At("/runtime")),
+        ("State", CellSource::At("/state")),
+        ("Folder", CellSource::At("/cwd")),
+        ("Answers", CellSource::At("/responseMode")),
+        ("Permission mode", CellSource::At("/permissionMode")),
+        ("Model", CellSource::At("/model")),
+        ("Effort", CellSource::At("/effort")),
+        ("Enclosed", CellSource::At("/enclosed")),
+        ("Process", CellSource::At("/liveProcess")),
+        ("Author", CellSource::At("/authorId")),
+        ("Created", CellSource::At("/createdAt")),
+        ("ETag", CellSource::Tag),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     let answer = match verb {
         Verb::List(ask) => return list(desk, &ask).await,
         Verb::Add(ask) => {
             let once = ask.once.clone();
             let body = registration(ask)?;
-            desk.post(&Target::new("/api/agents"), Some(&body), &once)
+            desk.post(&RequestTarget::new("/api/agents"), Some(&body), &once)
                 .await?
         }
         Verb::Show(agent) => desk.get(&target(desk, &agent).await?).await?,
@@ -180,9 +180,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     desk.output.show(&answer, &AGENT)
 }
 
-async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
-    let target =
-        Target::new("/api/agents").query("includeRetired", ask.include_retired.then_some(true));
+async fn list(desk: &CliContext, ask: &ListAgentsArgs) -> Result<(), Failure> {
+    let target = RequestTarget::new("/api/agents")
+        .query("includeRetired", ask.include_retired.then_some(true));
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &LIST)?;
     if desk.output.is_for_people() {
@@ -195,7 +195,7 @@ async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
     Ok(())
 }
 
-fn registration(ask: Add) -> Result<Value, Failure> {
+fn registration(ask: AddAgentArgs) -> Result<Value, Failure> {
     let cwd = absolute(&ask.cwd)?;
     let mut body = traits(&ask.traits);
     body["name"] = ask.name.into();
@@ -209,10 +209,10 @@ fn registration(ask: Add) -> Result<Value, Failure> {
     Ok(body)
 }
 
-fn traits(traits: &Traits) -> Value {
-    given(json!({
+fn traits(traits: &AgentOptions) -> Value {
+    only_given(json!({
         "description": traits.description,
-        "responseMode": traits.mode.and_then(args::word),
+        "responseMode": traits.mode.and_then(common_args::word),
         "permissionMode": traits.permission_mode,
         "model": traits.model,
         "effort": traits.effort,
@@ -220,8 +220,11 @@ fn traits(traits: &Traits) -> Value {
     }))
 }
 
-async fn target(desk: &Desk, agent: &args::Agent) -> Result<Target, Failure> {
-    Ok(Target::agent(&desk.agent_id(&agent.agent).await?))
+async fn target(
+    desk: &CliContext,
+    agent: &common_args::AgentArg,
+) -> Result<RequestTarget, Failure> {
+    Ok(RequestTarget::agent(&desk.agent_id(&agent.agent).await?))
 }
 
 fn name(agent: &Value) -> String {

@@ -6,25 +6,25 @@ use guildhall_domain::ids::ApprovalId;
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once},
-    bodies::given,
-    cards,
-    desk::Desk,
-    failures::Failure,
-    input,
-    output::{Cell, View},
-    target::Target,
+    approval_cards,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::only_given,
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// Which asks to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// Only in this state [default: pending]
     #[arg(long, value_enum)]
-    state: Option<State>,
+    state: Option<StateFilter>,
     /// Only of this kind
     #[arg(long, value_enum)]
-    kind: Option<Kind>,
+    kind: Option<KindFilter>,
     /// Only about this agent: its id, its handle, or its name
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -32,13 +32,13 @@ pub(crate) struct List {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::PageArgs,
 }
 
 /// Where an ask stands.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum State {
+enum StateFilter {
     /// A person must decide.
     Pending,
     /// Allowed, and not used yet.
@@ -56,7 +56,7 @@ enum State {
 /// What an ask is about.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum Kind {
+enum KindFilter {
     /// A deed that somebody asked for.
     Capability,
     /// What was allowed before looks different now.
@@ -71,21 +71,23 @@ enum Kind {
 
 /// What a person saw, and says yes to.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Seen {
+pub(crate) struct ShownDigestArgs {
     /// The first 8 or more characters of the digest of what you saw; nobody is asked again
-    #[arg(long, value_name = "DIGEST", value_parser = beginning)]
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest_prefix)]
     digest: Option<String>,
 }
 
-impl Seen {
+impl ShownDigestArgs {
     /// Sees to it that a person said yes to this very ask: beforehand, by its digest, or now.
     ///
     /// # Errors
     /// [`Failure::Usage`] when nobody did, or to something else.
-    pub(super) fn agreed(&self, ask: &Value, question: &str) -> Result<(), Failure> {
+    pub(super) fn confirm(&self, ask: &Value, question: &str) -> Result<(), Failure> {
         match &self.digest {
-            None => input::agreement(question, "--digest and the beginning of what it shows"),
-            Some(seen) => seen_as(ask, seen),
+            None => {
+                terminal_input::confirm(question, "--digest and the beginning of what it shows")
+            }
+            Some(seen) => check_digest(ask, seen),
         }
     }
 
@@ -95,7 +97,7 @@ impl Seen {
     }
 
     /// The whole digest, where it was typed: the server alone holds it against what is asked.
-    pub(super) fn whole(&self) -> Option<&str> {
+    pub(super) fn full_digest(&self) -> Option<&str> {
         self.typed().filter(|digest| digest.len() == DIGEST_CHARS)
     }
 }
@@ -104,7 +106,7 @@ impl Seen {
 ///
 /// # Errors
 /// [`Failure::Usage`] when it does not.
-pub(super) fn seen_as(ask: &Value, seen: &str) -> Result<(), Failure> {
+pub(super) fn check_digest(ask: &Value, seen: &str) -> Result<(), Failure> {
     let digest = ask["digest"].as_str().unwrap_or_default();
     match digest.starts_with(seen) {
         true => Ok(()),
@@ -115,7 +117,7 @@ pub(super) fn seen_as(ask: &Value, seen: &str) -> Result<(), Failure> {
 }
 
 /// The beginning of a digest, long enough to name one.
-pub(super) fn beginning(text: &str) -> Result<String, String> {
+pub(super) fn parse_digest_prefix(text: &str) -> Result<String, String> {
     let is_one = (8..=DIGEST_CHARS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     match is_one {
@@ -126,19 +128,19 @@ pub(super) fn beginning(text: &str) -> Result<String, String> {
 
 /// A yes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Grant {
+pub(crate) struct GrantArgs {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
     #[command(flatten)]
-    pub(super) seen: Seen,
+    pub(super) seen: ShownDigestArgs,
     #[command(flatten)]
-    pub(super) once: Once,
+    pub(super) once: IdempotencyArgs,
 }
 
 /// A no.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Refuse {
+pub(crate) struct RefuseArgs {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     pub(super) approval: String,
@@ -146,57 +148,57 @@ pub(crate) struct Refuse {
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
     #[command(flatten)]
-    pub(super) once: Once,
+    pub(super) once: IdempotencyArgs,
 }
 
 /// An ask that is taken back.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Withdraw {
+pub(crate) struct WithdrawArgs {
     /// The ask's id
     #[arg(value_name = "ASK", value_parser = NonEmptyStringValueParser::new())]
     approval: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// Hex digits of a digest.
 const DIGEST_CHARS: usize = 64;
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("approvals"),
     id: "/id",
     columns: &[
-        ("ASK", Cell::At("/id")),
-        ("KIND", Cell::At("/kind")),
-        ("STATE", Cell::At("/state")),
-        ("BY", Cell::At("/requestedBy/displayName")),
-        ("SAYS", Cell::At("/title")),
-        ("WHAT", Cell::At("/summary")),
-        ("UNTIL", Cell::At("/expiresAt")),
-        ("CALL", Cell::At("/card/toolCallId")),
+        ("ASK", CellSource::At("/id")),
+        ("KIND", CellSource::At("/kind")),
+        ("STATE", CellSource::At("/state")),
+        ("BY", CellSource::At("/requestedBy/displayName")),
+        ("SAYS", CellSource::At("/title")),
+        ("WHAT", CellSource::At("/summary")),
+        ("UNTIL", CellSource::At("/expiresAt")),
+        ("CALL", CellSource::At("/card/toolCallId")),
     ],
 };
 
-const ONE: View = View { list: None, ..LIST };
+const ONE: TableLayout = TableLayout { list: None, ..LIST };
 
 /// An answer with an approval in it.
-const DECIDED: View = View {
+const DECIDED: TableLayout = TableLayout {
     list: None,
     id: "/approval/id",
     columns: &[
-        ("State", Cell::At("/approval/state")),
-        ("Says", Cell::At("/approval/title")),
-        ("Until", Cell::At("/approval/expiresAt")),
-        ("Id", Cell::At("/approval/id")),
+        ("State", CellSource::At("/approval/state")),
+        ("Says", CellSource::At("/approval/title")),
+        ("Until", CellSource::At("/approval/expiresAt")),
+        ("Id", CellSource::At("/approval/id")),
     ],
 };
 
-pub(super) async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+pub(super) async fn list(desk: &CliContext, ask: ListArgs) -> Result<(), Failure> {
     let agent = match &ask.agent {
         Some(named) => Some(desk.agent_id(named).await?),
         None => None,
     };
-    let target = Target::new("/api/approvals")
+    let target = RequestTarget::new("/api/approvals")
         .query("state", ask.state.map(word))
         .query("kind", ask.kind.map(word))
         .query("agentId", agent)
@@ -205,7 +207,7 @@ pub(super) async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     desk.output.show_page(&desk.get(&target).await?, &LIST)
 }
 
-pub(super) async fn show(desk: &Desk, approval: &str) -> Result<(), Failure> {
+pub(super) async fn show(desk: &CliContext, approval: &str) -> Result<(), Failure> {
     let answer = desk.get(&one(approval)).await?;
     if desk.output.is_for_people() {
         return draw(desk, &answer.json()?);
@@ -213,15 +215,15 @@ pub(super) async fn show(desk: &Desk, approval: &str) -> Result<(), Failure> {
     desk.output.show(&answer, &ONE)
 }
 
-pub(super) async fn grant(desk: &Desk, ask: Grant) -> Result<(), Failure> {
-    let digest = match ask.seen.whole() {
+pub(super) async fn grant(desk: &CliContext, ask: GrantArgs) -> Result<(), Failure> {
+    let digest = match ask.seen.full_digest() {
         Some(digest) => digest.into(),
         None => {
             let found: Value = desk.get(&one(&ask.approval)).await?.json()?;
             if desk.output.is_for_people() {
                 draw(desk, &found)?;
             }
-            ask.seen.agreed(&found, "Approve it, this once?")?;
+            ask.seen.confirm(&found, "Approve it, this once?")?;
             found["digest"].clone()
         }
     };
@@ -229,29 +231,31 @@ pub(super) async fn grant(desk: &Desk, ask: Grant) -> Result<(), Failure> {
     decide(desk, &ask.approval, "grant", Some(&body), &ask.once).await
 }
 
-pub(super) async fn refuse(desk: &Desk, ask: Refuse) -> Result<(), Failure> {
-    let body = given(json!({ "reason": ask.reason }));
+pub(super) async fn refuse(desk: &CliContext, ask: RefuseArgs) -> Result<(), Failure> {
+    let body = only_given(json!({ "reason": ask.reason }));
     decide(desk, &ask.approval, "deny", Some(&body), &ask.once).await
 }
 
-pub(super) async fn withdraw(desk: &Desk, ask: Withdraw) -> Result<(), Failure> {
+pub(super) async fn withdraw(desk: &CliContext, ask: WithdrawArgs) -> Result<(), Failure> {
     decide(desk, &ask.approval, "withdraw", None, &ask.once).await
 }
 
 async fn decide(
-    desk: &Desk,
+    desk: &CliContext,
     approval: &str,
     verb: &str,
     body: Option<&Value>,
-    once: &Once,
+    once: &IdempotencyArgs,
 ) -> Result<(), Failure> {
-    let answer = desk.post(&one(approval).then(verb), body, once).await?;
+    let answer = desk
+        .post(&one(approval).push_segment(verb), body, once)
+        .await?;
     desk.output.show(&answer, &DECIDED)
 }
 
 /// Shows a card to people.
-fn draw(desk: &Desk, approval: &Value) -> Result<(), Failure> {
-    let card = cards::of_approval(approval);
+fn draw(desk: &CliContext, approval: &Value) -> Result<(), Failure> {
+    let card = approval_cards::of_approval(approval);
     card.iter().try_for_each(|line| desk.output.line(line))
 }
 
@@ -260,8 +264,8 @@ pub(super) fn is_id(text: &str) -> bool {
     ApprovalId::parse(text).is_some()
 }
 
-fn one(approval: &str) -> Target {
-    Target::new("/api/approvals").then(approval)
+fn one(approval: &str) -> RequestTarget {
+    RequestTarget::new("/api/approvals").push_segment(approval)
 }
 
 /// A value's word, as the server writes it.

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
-use guildhall_world::{digests::Digesting, tokens};
+use guildhall_world::{digests::DigestBuilder, secret_tokens};
 use serde_json::Value;
 
 use super::{
-    args::{self, Once},
-    client::Answer,
-    desk::Desk,
-    downloads::Place,
-    failures::Failure,
-    output::{Cell, View},
-    payload::Payload,
-    target::Target,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
+    downloads::DownloadTarget,
+    failure::Failure,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_body::RequestBody,
+    request_target::RequestTarget,
 };
 
 /// What can be done with attachments.
@@ -22,54 +22,54 @@ use super::{
 pub(crate) enum Verb {
     /// Uploads files into a room, all or none; `guildhall post --attach` posts them too
     #[command(after_help = "Example:\n  guildhall attachments upload ops build.log plan.pdf")]
-    Upload(Upload),
+    Upload(UploadArgs),
     /// Downloads a file that was posted
     #[command(
         after_help = "Example:\n  guildhall attachments download ops 01920000-0000-7000-8000-000000000000 --out build.log"
     )]
-    Download(Download),
+    Download(DownloadAttachmentArgs),
 }
 
 /// Files for a room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Upload {
+pub(crate) struct UploadArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A file of a room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Download {
+pub(crate) struct DownloadAttachmentArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// The attachment's id, as `entries show` prints it
     #[arg(value_name = "ATTACHMENT_ID", value_parser = NonEmptyStringValueParser::new())]
     attachment: String,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("attachments"),
     id: "/id",
     columns: &[
-        ("NAME", Cell::At("/name")),
-        ("BYTES", Cell::At("/size")),
-        ("KIND", Cell::At("/mimeType")),
-        ("SHA-256", Cell::At("/sha256")),
-        ("ID", Cell::At("/id")),
+        ("NAME", CellSource::At("/name")),
+        ("BYTES", CellSource::At("/size")),
+        ("KIND", CellSource::At("/mimeType")),
+        ("SHA-256", CellSource::At("/sha256")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
 /// What an upload led to.
-pub(super) struct Sent(Answer);
+pub(super) struct UploadResponse(HttpResponse);
 
-impl Sent {
+impl UploadResponse {
     /// The ids of the files.
     pub(super) fn ids(&self) -> Result<Vec<Value>, Failure> {
         let sent: Value = self.0.json()?;
@@ -78,7 +78,7 @@ impl Sent {
     }
 }
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Upload(ask) => {
             let room = desk.room_id(&ask.room.room).await?;
@@ -87,9 +87,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Download(ask) => {
             let room = desk.room_id(&ask.room.room).await?;
-            let target = Target::room(&room)
-                .then("attachments")
-                .then(&ask.attachment);
+            let target = RequestTarget::room(&room)
+                .push_segment("attachments")
+                .push_segment(&ask.attachment);
             download(desk, &target, &ask.place).await
         }
     }
@@ -100,26 +100,30 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Usage`] for what is no file.
 pub(super) async fn send(
-    desk: &Desk,
+    desk: &CliContext,
     room: &str,
     files: &[PathBuf],
     key: &str,
-) -> Result<Sent, Failure> {
+) -> Result<UploadResponse, Failure> {
     // Made of the key, so that a repeat is the same bytes; no file can know a new key.
-    let boundary: String = tokens::digest(key)
+    let boundary: String = secret_tokens::digest(key)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let payload = Payload::form(&boundary, files)?;
-    let target = Target::room(room).then("attachments");
+    let payload = RequestBody::form(&boundary, files)?;
+    let target = RequestTarget::room(room).push_segment("attachments");
     let answer = desk.post_payload(&target, payload, key.to_owned()).await?;
-    Ok(Sent(answer))
+    Ok(UploadResponse(answer))
 }
 
-pub(super) async fn download(desk: &Desk, target: &Target, place: &Place) -> Result<(), Failure> {
-    let mut arriving = place.begin()?;
+pub(super) async fn download(
+    desk: &CliContext,
+    target: &RequestTarget,
+    place: &DownloadTarget,
+) -> Result<(), Failure> {
+    let mut arriving = place.open()?;
     let mut opened = desk.open(target).await?;
-    let (mut size, mut digest) = (0, Digesting::default());
+    let (mut size, mut digest) = (0, DigestBuilder::default());
     while let Some(bytes) = opened.next().await? {
         size += bytes.len();
         digest.add(&bytes);

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch},
-    bodies::{changes, given},
-    desk::{Desk, name_of},
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::{CliContext, name_of},
+    common_args::{self, IfMatchArg},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::{changes, only_given},
+    request_target::RequestTarget,
 };
 
 /// What can be done with authors.
@@ -17,45 +17,45 @@ use super::{
 pub(crate) enum Verb {
     /// Lists authors
     #[command(after_help = "Example:\n  guildhall authors list --kind agent")]
-    List(List),
+    List(ListAuthorsArgs),
     /// Shows one author
     #[command(after_help = "Example:\n  guildhall authors show @ada")]
-    Show(args::Author),
+    Show(common_args::AuthorArg),
     /// Shows the author you write as
     #[command(after_help = "Example:\n  guildhall authors me")]
     Me,
     /// Changes how an author looks
     #[command(after_help = "Example:\n  guildhall authors update ada --emoji 🦉 --color '#3366cc'")]
-    Update(Update),
+    Update(UpdateAuthorArgs),
     /// Gives an author a handle, or takes it away
     #[command(
         after_help = "Examples:\n  guildhall authors handle Ada ada\n  guildhall authors handle ada --clear"
     )]
-    Handle(Handle),
+    Handle(HandleArgs),
     /// Shows the handles an author has and may take back
     #[command(after_help = "Example:\n  guildhall authors handles ada")]
-    Handles(args::Author),
+    Handles(common_args::AuthorArg),
 }
 
 /// Which authors to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListAuthorsArgs {
     /// Part of the name or handle
     #[arg(long, value_name = "PART")]
     q: Option<String>,
     /// Only this kind
     #[arg(long, value_enum)]
-    kind: Option<Kind>,
+    kind: Option<AuthorKindFilter>,
     /// Retired ones too
     #[arg(long)]
     include_retired: bool,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::PageArgs,
 }
 
 /// What kind of author.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+enum AuthorKindFilter {
     /// A person.
     Human,
     /// An agent.
@@ -66,9 +66,9 @@ enum Kind {
 
 /// An author and what becomes of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateAuthorArgs {
     #[command(flatten)]
-    author: args::Author,
+    author: common_args::AuthorArg,
     /// The name, 1 to 80 characters
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
@@ -82,14 +82,14 @@ pub(crate) struct Update {
     #[arg(long, value_name = "URL")]
     image_url: Option<String>,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// An author's handle.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Handle {
+pub(crate) struct HandleArgs {
     #[command(flatten)]
-    author: args::Author,
+    author: common_args::AuthorArg,
     /// The handle, with or without `@`
     #[arg(required_unless_present = "clear", conflicts_with = "clear")]
     handle: Option<String>,
@@ -97,48 +97,48 @@ pub(crate) struct Handle {
     #[arg(long)]
     clear: bool,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("authors"),
     id: "/id",
     columns: &[
-        ("AUTHOR", Cell::Of(name_of)),
-        ("NAME", Cell::At("/displayName")),
-        ("KIND", Cell::At("/kind")),
-        ("RETIRED", Cell::At("/retired")),
-        ("ID", Cell::At("/id")),
+        ("AUTHOR", CellSource::Of(name_of)),
+        ("NAME", CellSource::At("/displayName")),
+        ("KIND", CellSource::At("/kind")),
+        ("RETIRED", CellSource::At("/retired")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const AUTHOR: View = View {
+const AUTHOR: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Name", Cell::At("/displayName")),
-        ("Handle", Cell::At("/handle")),
-        ("Kind", Cell::At("/kind")),
-        ("Emoji", Cell::At("/emoji")),
-        ("Color", Cell::At("/color")),
-        ("Image", Cell::At("/imageUrl")),
-        ("Agent", Cell::At("/agentRef")),
-        ("Retired", Cell::At("/retired")),
-        ("ETag", Cell::Tag),
-        ("Id", Cell::At("/id")),
+        ("Name", CellSource::At("/displayName")),
+        ("Handle", CellSource::At("/handle")),
+        ("Kind", CellSource::At("/kind")),
+        ("Emoji", CellSource::At("/emoji")),
+        ("Color", CellSource::At("/color")),
+        ("Image", CellSource::At("/imageUrl")),
+        ("Agent", CellSource::At("/agentRef")),
+        ("Retired", CellSource::At("/retired")),
+        ("ETag", CellSource::Tag),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
-const HANDLES: View = View {
+const HANDLES: TableLayout = TableLayout {
     list: None,
     id: "/current",
     columns: &[
-        ("Handle", Cell::At("/current")),
-        ("Reserved", Cell::Of(reserved)),
+        ("Handle", CellSource::At("/current")),
+        ("Reserved", CellSource::Of(reserved)),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, ask).await,
         Verb::Show(author) => {
@@ -146,11 +146,11 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&desk.get(&target).await?, &AUTHOR)
         }
         Verb::Me => {
-            let answer = desk.get(&Target::author("me")).await?;
+            let answer = desk.get(&RequestTarget::author("me")).await?;
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Update(ask) => {
-            let body = given(json!({
+            let body = only_given(json!({
                 "displayName": ask.display_name,
                 "emoji": ask.emoji,
                 "color": ask.color,
@@ -162,29 +162,34 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Handle(ask) => {
-            let target = target(desk, &ask.author).await?.then("handle");
+            let target = target(desk, &ask.author).await?.push_segment("handle");
             let body = json!({"handle": ask.handle.unwrap_or_default()});
             let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
             desk.output.show(&answer, &AUTHOR)
         }
         Verb::Handles(author) => {
-            let target = target(desk, &author).await?.then("handles");
+            let target = target(desk, &author).await?.push_segment("handles");
             desk.output.show(&desk.get(&target).await?, &HANDLES)
         }
     }
 }
 
-async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
-    let target = Target::new("/api/rooms/authors")
+async fn list(desk: &CliContext, ask: ListAuthorsArgs) -> Result<(), Failure> {
+    let target = RequestTarget::new("/api/rooms/authors")
         .query("q", ask.q)
-        .query("kind", ask.kind.and_then(args::word))
+        .query("kind", ask.kind.and_then(common_args::word))
         .query("includeRetired", ask.include_retired.then_some(true))
         .page(ask.page);
     desk.output.show_page(&desk.get(&target).await?, &LIST)
 }
 
-async fn target(desk: &Desk, author: &args::Author) -> Result<Target, Failure> {
-    Ok(Target::author(&desk.author_id(&author.author).await?))
+async fn target(
+    desk: &CliContext,
+    author: &common_args::AuthorArg,
+) -> Result<RequestTarget, Failure> {
+    Ok(RequestTarget::author(
+        &desk.author_id(&author.author).await?,
+    ))
 }
 
 fn reserved(handles: &Value) -> String {

@@ -6,14 +6,14 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::{FromFolder, Nothing},
     attachments::download,
-    desk::Desk,
-    downloads::Place,
-    failures::{FAULT, Failure},
-    input,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::{FromFolder, NoArgs},
+    downloads::DownloadTarget,
+    failure::{FAULT, Failure},
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// What can be done with backups.
@@ -21,7 +21,7 @@ use super::{
 pub(crate) enum Verb {
     /// Makes a backup, and ends when it is made and checked
     #[command(after_help = "Example:\n  guildhall backup now")]
-    Now(Nothing),
+    Now(NoArgs),
     /// Lists the backups there are, the newest first
     #[command(
         after_help = "While no server runs, `guildhall restore` lists them.\n\nExamples:\n  guildhall backup list\n  guildhall backup list --from /media/backups"
@@ -31,13 +31,13 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall backup verify latest\n  guildhall backup verify latest --from /media/backups"
     )]
-    Verify(Verify),
+    Verify(VerifyBackupArgs),
     /// Downloads a backup's copy of the data, without the files of attachments; whoever has it
     /// reads every room
     #[command(
         after_help = "Example:\n  guildhall backup download latest --out guildhall.sqlite.zst"
     )]
-    Download(Download),
+    Download(DownloadBackupArgs),
     /// Restarts the server from a backup; what is there is set aside, agents stop
     #[command(
         after_help = "While no server runs, `guildhall restore` does the same.\n\nExample:\n  guildhall backup restore latest --yes"
@@ -45,7 +45,7 @@ pub(crate) enum Verb {
     Restore(Restore),
     /// Shows what the last restore came to, and what is to be decided since
     #[command(after_help = "Example:\n  guildhall backup restored")]
-    Restored(Nothing),
+    Restored(NoArgs),
     /// Ends a credential again that a restore made count, or lets it count on
     #[command(
         after_help = "Examples:\n  guildhall backup decide 0192f0c1-2d3e-7abc-8def-0123456789ab revoke\n  guildhall backup decide all revoke"
@@ -55,7 +55,7 @@ pub(crate) enum Verb {
 
 /// One backup.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Which {
+pub(crate) struct BackupArg {
     /// The backup's id, or `latest`
     #[arg(value_name = "BACKUP", value_parser = NonEmptyStringValueParser::new())]
     backup: String,
@@ -63,27 +63,27 @@ pub(crate) struct Which {
 
 /// One backup, and where it is.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Verify {
+pub(crate) struct VerifyBackupArgs {
     #[command(flatten)]
-    which: Which,
+    which: BackupArg,
     #[command(flatten)]
     from: FromFolder,
 }
 
 /// One backup, and where it goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Download {
+pub(crate) struct DownloadBackupArgs {
     #[command(flatten)]
-    which: Which,
+    which: BackupArg,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
 /// The backup to go back to.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Restore {
     #[command(flatten)]
-    which: Which,
+    which: BackupArg,
     /// Do not ask first
     #[arg(long)]
     yes: bool,
@@ -105,89 +105,89 @@ pub(super) const UNKNOWN: &str =
     "Tokens, keys, accounts and passwords that were ended since may count again; look at them.";
 
 /// How backups are listed.
-pub(super) const LIST: View = View {
+pub(super) const LIST: TableLayout = TableLayout {
     list: Some("backups"),
     id: "/id",
     columns: &[
-        ("CREATED", Cell::At("/createdAt")),
-        ("REASON", Cell::At("/reason")),
-        ("BYTES", Cell::At("/bytes")),
-        ("ENTRIES", Cell::At("/entries")),
-        ("ATTACHMENTS", Cell::At("/attachments")),
-        ("ID", Cell::At("/id")),
+        ("CREATED", CellSource::At("/createdAt")),
+        ("REASON", CellSource::At("/reason")),
+        ("BYTES", CellSource::At("/bytes")),
+        ("ENTRIES", CellSource::At("/entries")),
+        ("ATTACHMENTS", CellSource::At("/attachments")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const MADE: View = View {
+const MADE: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Id", Cell::At("/id")),
-        ("Created", Cell::At("/createdAt")),
-        ("Bytes", Cell::At("/bytes")),
-        ("Entries", Cell::At("/entries")),
-        ("Attachments", Cell::At("/attachments")),
+        ("Id", CellSource::At("/id")),
+        ("Created", CellSource::At("/createdAt")),
+        ("Bytes", CellSource::At("/bytes")),
+        ("Entries", CellSource::At("/entries")),
+        ("Attachments", CellSource::At("/attachments")),
     ],
 };
 
-pub(super) const VERIFIED: View = View {
+pub(super) const VERIFIED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
-        ("Id", Cell::At("/backup/id")),
-        ("Created", Cell::At("/backup/createdAt")),
-        ("Whole", Cell::At("/isWhole")),
-        ("Problem", Cell::At("/problem")),
-        ("Attachments checked", Cell::At("/attachmentsChecked")),
-        ("Damaged attachments", Cell::At("/attachmentsDamaged")),
-        ("Missing of these", Cell::At("/attachmentsMissing")),
+        ("Id", CellSource::At("/backup/id")),
+        ("Created", CellSource::At("/backup/createdAt")),
+        ("Whole", CellSource::At("/isWhole")),
+        ("Problem", CellSource::At("/problem")),
+        ("Attachments checked", CellSource::At("/attachmentsChecked")),
+        ("Damaged attachments", CellSource::At("/attachmentsDamaged")),
+        ("Missing of these", CellSource::At("/attachmentsMissing")),
     ],
 };
 
-const STARTED: View = View {
+const STARTED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
-        ("Restores", Cell::At("/backup/id")),
-        ("Created", Cell::At("/backup/createdAt")),
-        ("Entries", Cell::At("/backup/entries")),
+        ("Restores", CellSource::At("/backup/id")),
+        ("Created", CellSource::At("/backup/createdAt")),
+        ("Entries", CellSource::At("/backup/entries")),
     ],
 };
 
-const RESTORED: View = View {
+const RESTORED: TableLayout = TableLayout {
     list: None,
     id: "/backup/id",
     columns: &[
-        ("Restored", Cell::At("/backup/createdAt")),
-        ("At", Cell::At("/at")),
-        ("Problem", Cell::At("/problem")),
-        ("Data of before", Cell::At("/setAside")),
-        ("Missing attachments", Cell::At("/attachmentsMissing")),
+        ("Restored", CellSource::At("/backup/createdAt")),
+        ("At", CellSource::At("/at")),
+        ("Problem", CellSource::At("/problem")),
+        ("Data of before", CellSource::At("/setAside")),
+        ("Missing attachments", CellSource::At("/attachmentsMissing")),
     ],
 };
 
 /// For programs: the whole answer.
-const LAST: View = View {
+const LAST: TableLayout = TableLayout {
     list: None,
     id: "/restore/backup/id",
     columns: &[],
 };
 
-const REVIVED: View = View {
+const REVIVED: TableLayout = TableLayout {
     list: Some("revived"),
     id: "/id",
     columns: &[
-        ("COUNTS AGAIN", Cell::At("/kind")),
-        ("LABEL", Cell::At("/label")),
-        ("OF", Cell::At("/holder")),
-        ("ID", Cell::At("/id")),
+        ("COUNTS AGAIN", CellSource::At("/kind")),
+        ("LABEL", CellSource::At("/label")),
+        ("OF", CellSource::At("/holder")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Now(_) => {
-            let answer = desk.post_anew(&backups(), None).await?;
+            let answer = desk.post_with_new_key(&backups(), None).await?;
             desk.output.show(&answer, &MADE)?;
         }
         Verb::List(FromFolder { from: Some(folder) }) => outside::list(&desk.output, &folder)?,
@@ -201,13 +201,13 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             }
             note_second_folder(desk, &list["secondFolder"]);
         }
-        Verb::Verify(Verify {
+        Verb::Verify(VerifyBackupArgs {
             which,
             from: FromFolder { from: Some(folder) },
         }) => return outside::verify(&desk.output, &folder, &which.backup),
-        Verb::Verify(Verify { which, .. }) => {
-            let target = target(desk, &which).await?.then("verify");
-            let answer = desk.post_anew(&target, None).await?;
+        Verb::Verify(VerifyBackupArgs { which, .. }) => {
+            let target = target(desk, &which).await?.push_segment("verify");
+            let answer = desk.post_with_new_key(&target, None).await?;
             desk.output.show(&answer, &VERIFIED)?;
             let verified: Value = answer.json()?;
             if verified["isWhole"] != true {
@@ -215,7 +215,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
             }
         }
         Verb::Download(ask) => {
-            let target = target(desk, &ask.which).await?.then("file");
+            let target = target(desk, &ask.which).await?.push_segment("file");
             download(desk, &target, &ask.place).await?;
         }
         Verb::Restore(ask) => restore(desk, &ask).await?,
@@ -226,7 +226,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
 }
 
 /// Says what became of the copies in the second folder, where one is set.
-fn note_second_folder(desk: &Desk, second: &Value) {
+fn note_second_folder(desk: &CliContext, second: &Value) {
     let Some(folder) = second["folder"].as_str() else {
         return;
     };
@@ -238,21 +238,21 @@ fn note_second_folder(desk: &Desk, second: &Value) {
     desk.output.note(&format!("second folder: {said}"));
 }
 
-async fn restore(desk: &Desk, ask: &Restore) -> Result<(), Failure> {
-    let target = target(desk, &ask.which).await?.then("restore");
+async fn restore(desk: &CliContext, ask: &Restore) -> Result<(), Failure> {
+    let target = target(desk, &ask.which).await?.push_segment("restore");
     if !ask.yes {
         let question = "Restart the server from this backup? What was written since is set aside, \
                         and agents stop.";
-        input::agreement(question, "--yes")?;
+        terminal_input::confirm(question, "--yes")?;
     }
-    let answer = desk.post_anew(&target, None).await?;
+    let answer = desk.post_with_new_key(&target, None).await?;
     desk.output.show(&answer, &STARTED)?;
     desk.output
         .note("The server restarts; `guildhall backup restored` shows what it came to.");
     Ok(())
 }
 
-async fn show_restored(desk: &Desk) -> Result<(), Failure> {
+async fn show_restored(desk: &CliContext) -> Result<(), Failure> {
     let answer = desk.get(&last_restore()).await?;
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &LAST);
@@ -266,7 +266,7 @@ async fn show_restored(desk: &Desk) -> Result<(), Failure> {
     show_revived(desk, restore)
 }
 
-fn show_revived(desk: &Desk, restore: &Value) -> Result<(), Failure> {
+fn show_revived(desk: &CliContext, restore: &Value) -> Result<(), Failure> {
     match restore["revived"].as_array() {
         None => {
             desk.output.note(UNKNOWN);
@@ -289,7 +289,7 @@ fn show_revived(desk: &Desk, restore: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn decide(desk: &Desk, ask: &Decide) -> Result<(), Failure> {
+async fn decide(desk: &CliContext, ask: &Decide) -> Result<(), Failure> {
     let ids = match ask.credential.as_str() {
         "all" => {
             let last: Value = desk.get(&last_restore()).await?.json()?;
@@ -304,9 +304,9 @@ async fn decide(desk: &Desk, ask: &Decide) -> Result<(), Failure> {
     };
     let (mut decided, mut refused) = (0, None);
     for id in &ids {
-        let target = last_restore().then("revived").then(id);
+        let target = last_restore().push_segment("revived").push_segment(id);
         let body = json!({"decision": ask.decision});
-        match desk.post_anew(&target, Some(&body)).await {
+        match desk.post_with_new_key(&target, Some(&body)).await {
             Ok(answer) if !desk.output.is_for_people() => desk.output.show(&answer, &RESTORED)?,
             Ok(_) => {}
             // One that cannot be decided so is told, and the others are decided.
@@ -326,21 +326,21 @@ async fn decide(desk: &Desk, ask: &Decide) -> Result<(), Failure> {
     refused.map_or(Ok(()), Err)
 }
 
-async fn target(desk: &Desk, which: &Which) -> Result<Target, Failure> {
+async fn target(desk: &CliContext, which: &BackupArg) -> Result<RequestTarget, Failure> {
     if which.backup != "latest" {
-        return Ok(backups().then(&which.backup));
+        return Ok(backups().push_segment(&which.backup));
     }
     let list: Value = desk.get(&backups()).await?.json()?;
     match list["backups"][0]["id"].as_str() {
-        Some(newest) => Ok(backups().then(newest)),
+        Some(newest) => Ok(backups().push_segment(newest)),
         None => Err(Failure::Usage("there is no backup yet.".to_owned())),
     }
 }
 
-fn backups() -> Target {
-    Target::new("/api/backups")
+fn backups() -> RequestTarget {
+    RequestTarget::new("/api/backups")
 }
 
-fn last_restore() -> Target {
-    Target::new("/api/restore")
+fn last_restore() -> RequestTarget {
+    RequestTarget::new("/api/restore")
 }

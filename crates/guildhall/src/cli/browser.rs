@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    bodies,
-    client::Answer,
-    desk::Desk,
-    downloads::Place,
-    failures::Failure,
-    input,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    downloads::DownloadTarget,
+    failure::Failure,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_bodies,
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// What one does with the local browser.
@@ -24,10 +24,10 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall browser open\n  guildhall browser open https://example.org --window"
     )]
-    Open(Open),
+    Open(OpenBrowserArgs),
     /// Looks for the browser's program
     #[command(after_help = "Example:\n  guildhall browser prepare")]
-    Prepare(Prepare),
+    Prepare(PrepareArgs),
     /// Closes the browser
     #[command(after_help = "Example:\n  guildhall browser close")]
     Close,
@@ -35,65 +35,65 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall browser share 01920000-0000-7000-8000-000000000000\n  guildhall browser share none"
     )]
-    Share(Share),
+    Share(ShareArgs),
     /// Refuses agents' tools for the browser, or lets them on
     #[command(
         after_help = "Examples:\n  guildhall browser pause on\n  guildhall browser pause off"
     )]
-    Pause(Pause),
+    Pause(PauseArgs),
     /// Opens a tab at the end, and shows it
     #[command(after_help = "Example:\n  guildhall browser tab https://example.org")]
-    Tab(NewTab),
+    Tab(NewTabArgs),
     /// Shows a tab
     #[command(
         after_help = "Example:\n  guildhall browser select 01920000-0000-7000-8000-000000000000"
     )]
-    Select(Tab),
+    Select(TabArg),
     /// Closes a tab
     #[command(
         after_help = "Example:\n  guildhall browser close-tab 01920000-0000-7000-8000-000000000000"
     )]
-    CloseTab(Tab),
+    CloseTab(TabArg),
     /// Sends a tab to an address, or back, forward, reload or stop
     #[command(
         after_help = "Examples:\n  guildhall browser go 01920000-0000-7000-8000-000000000000 https://example.org\n  guildhall browser go 01920000-0000-7000-8000-000000000000 --action back"
     )]
-    Go(Go),
+    Go(NavigateArgs),
     /// Does steps of mouse and keyboard in a tab, as JSON
     #[command(
         after_help = "Example:\n  guildhall browser input 01920000-0000-7000-8000-000000000000 '[{\"type\":\"text\",\"text\":\"hello\"}]'"
     )]
-    Input(Input),
+    Input(InputArgs),
     /// Gives pages another size
     #[command(
         after_help = "Example:\n  guildhall browser resize 01920000-0000-7000-8000-000000000000 1280 800"
     )]
-    Resize(Resize),
+    Resize(ResizeArgs),
     /// Answers the dialog that a tab shows
     #[command(
         after_help = "Examples:\n  guildhall browser dialog 01920000-0000-7000-8000-000000000000 yes\n  guildhall browser dialog 01920000-0000-7000-8000-000000000000 yes --text Ada"
     )]
-    Dialog(Dialog),
+    Dialog(AnswerDialogArgs),
     /// Answers a tab's request for a name and a password, which is read and never shown
     #[command(
         after_help = "Examples:\n  guildhall browser auth 01920000-0000-7000-8000-000000000000 ada\n  guildhall browser auth 01920000-0000-7000-8000-000000000000 --cancel"
     )]
-    Auth(Auth),
+    Auth(AnswerAuthArgs),
     /// Prints the text that is selected in a tab
     #[command(
         after_help = "Example:\n  guildhall browser selection 01920000-0000-7000-8000-000000000000"
     )]
-    Selection(Tab),
+    Selection(TabArg),
     /// Takes a picture of a tab
     #[command(
         after_help = "Example:\n  guildhall browser screenshot 01920000-0000-7000-8000-000000000000 --out page.jpeg"
     )]
-    Screenshot(Screenshot),
+    Screenshot(ScreenshotArgs),
 }
 
 /// How to open it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Open {
+pub(crate) struct OpenBrowserArgs {
     /// In a window of its own, and not in the page
     #[arg(long)]
     window: bool,
@@ -111,7 +111,7 @@ pub(crate) struct Open {
 
 /// Whether to fetch it.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Prepare {
+pub(crate) struct PrepareArgs {
     /// Fetch it from the network when there is none and that is possible
     #[arg(long)]
     download: bool,
@@ -119,7 +119,7 @@ pub(crate) struct Prepare {
 
 /// With whom, and what.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Share {
+pub(crate) struct ShareArgs {
     /// The session, or none
     session: String,
     /// The tab [default: the one that is shown]
@@ -129,20 +129,20 @@ pub(crate) struct Share {
 
 /// Whether agents' tools are refused.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Pause {
+pub(crate) struct PauseArgs {
     /// Refuse them, or let them on
-    switch: Switch,
+    switch: AgentToolsSwitch,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Switch {
+enum AgentToolsSwitch {
     On,
     Off,
 }
 
 /// What the tab shows.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct NewTab {
+pub(crate) struct NewTabArgs {
     /// An address [default: a blank page]
     #[arg(value_name = "URL")]
     page: Option<String>,
@@ -150,14 +150,14 @@ pub(crate) struct NewTab {
 
 /// A tab.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Tab {
+pub(crate) struct TabArg {
     /// Its id
     tab: String,
 }
 
 /// Where a tab goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Go {
+pub(crate) struct NavigateArgs {
     /// The tab
     tab: String,
     /// An address
@@ -169,11 +169,11 @@ pub(crate) struct Go {
     page: Option<String>,
     /// A way along its history
     #[arg(long)]
-    action: Option<Action>,
+    action: Option<NavigationAction>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Action {
+enum NavigationAction {
     Back,
     Forward,
     Reload,
@@ -182,7 +182,7 @@ enum Action {
 
 /// What is done in a tab.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Input {
+pub(crate) struct InputArgs {
     /// The tab
     tab: String,
     /// The steps: a list of objects with a type
@@ -191,7 +191,7 @@ pub(crate) struct Input {
 
 /// How large pages are.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Resize {
+pub(crate) struct ResizeArgs {
     /// A tab
     tab: String,
     /// CSS pixels
@@ -205,25 +205,25 @@ pub(crate) struct Resize {
 
 /// What is answered.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Dialog {
+pub(crate) struct AnswerDialogArgs {
     /// The tab
     tab: String,
     /// Yes or no
-    answer: YesOrNo,
+    answer: DialogAnswer,
     /// What goes into its field
     #[arg(long)]
     text: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum YesOrNo {
+enum DialogAnswer {
     Yes,
     No,
 }
 
 /// Who one is there.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Auth {
+pub(crate) struct AnswerAuthArgs {
     /// The tab
     tab: String,
     /// The name
@@ -236,40 +236,40 @@ pub(crate) struct Auth {
 
 /// Of what, and where to.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Screenshot {
+pub(crate) struct ScreenshotArgs {
     /// The tab
     tab: String,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
 /// The tabs, which are most of what a person asks for.
-const STATE: View = View {
+const STATE: TableLayout = TableLayout {
     list: None,
     id: "/connectionId",
     columns: &[
-        ("Status", Cell::At("/status")),
-        ("Mode", Cell::At("/mode")),
-        ("Preparation", Cell::At("/preparation/stage")),
-        ("Shared with", Cell::At("/sessionId")),
-        ("Paused", Cell::At("/paused")),
-        ("Selected tab", Cell::At("/selectedTabId")),
-        ("Error", Cell::At("/lastError/message")),
+        ("Status", CellSource::At("/status")),
+        ("Mode", CellSource::At("/mode")),
+        ("Preparation", CellSource::At("/preparation/stage")),
+        ("Shared with", CellSource::At("/sessionId")),
+        ("Paused", CellSource::At("/paused")),
+        ("Selected tab", CellSource::At("/selectedTabId")),
+        ("Error", CellSource::At("/lastError/message")),
     ],
 };
 
-const TABS: View = View {
+const TABS: TableLayout = TableLayout {
     list: Some("tabs"),
     id: "/id",
     columns: &[
-        ("TITLE", Cell::At("/title")),
-        ("ADDRESS", Cell::At("/url")),
-        ("SHARED", Cell::At("/shared")),
-        ("ID", Cell::At("/id")),
+        ("TITLE", CellSource::At("/title")),
+        ("ADDRESS", CellSource::At("/url")),
+        ("SHARED", CellSource::At("/shared")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     let (target, body) = match verb {
         Verb::State => return show(desk, &desk.get(&browser()).await?),
         Verb::Open(ask) => return open(desk, ask).await,
@@ -278,64 +278,68 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::CloseTab(ask) => return show(desk, &desk.delete(&tab(&ask.tab), None).await?),
         Verb::Prepare(ask) => {
             let body = json!({"download": ask.download});
-            (browser().then("prepare"), body)
+            (browser().push_segment("prepare"), body)
         }
-        Verb::Close => (browser().then("close"), json!({})),
+        Verb::Close => (browser().push_segment("close"), json!({})),
         Verb::Share(ask) => {
-            let mut body = bodies::given(json!({"tabId": ask.tab}));
+            let mut body = request_bodies::only_given(json!({"tabId": ask.tab}));
             body["sessionId"] = match ask.session.as_str() {
                 "none" => Value::Null,
                 session => session.into(),
             };
-            (browser().then("share"), body)
+            (browser().push_segment("share"), body)
         }
         Verb::Pause(ask) => {
-            let body = json!({"paused": ask.switch == Switch::On});
-            (browser().then("pause"), body)
+            let body = json!({"paused": ask.switch == AgentToolsSwitch::On});
+            (browser().push_segment("pause"), body)
         }
         Verb::Tab(ask) => {
-            let body = bodies::given(json!({"url": ask.page}));
-            (browser().then("tabs"), body)
+            let body = request_bodies::only_given(json!({"url": ask.page}));
+            (browser().push_segment("tabs"), body)
         }
-        Verb::Select(ask) => (tab(&ask.tab).then("select"), json!({})),
+        Verb::Select(ask) => (tab(&ask.tab).push_segment("select"), json!({})),
         Verb::Go(ask) => {
             let action = ask.action.map(|action| match action {
-                Action::Back => "back",
-                Action::Forward => "forward",
-                Action::Reload => "reload",
-                Action::Stop => "stop",
+                NavigationAction::Back => "back",
+                NavigationAction::Forward => "forward",
+                NavigationAction::Reload => "reload",
+                NavigationAction::Stop => "stop",
             });
-            let body = bodies::given(json!({"url": ask.page, "action": action}));
-            (tab(&ask.tab).then("navigate"), body)
+            let body = request_bodies::only_given(json!({"url": ask.page, "action": action}));
+            (tab(&ask.tab).push_segment("navigate"), body)
         }
-        Verb::Input(ask) => (tab(&ask.tab).then("input"), steps(desk, &ask).await?),
+        Verb::Input(ask) => (
+            tab(&ask.tab).push_segment("input"),
+            steps(desk, &ask).await?,
+        ),
         Verb::Resize(ask) => {
             let body = json!({"width": ask.width, "height": ask.height, "scale": ask.scale});
-            (tab(&ask.tab).then("viewport"), body)
+            (tab(&ask.tab).push_segment("viewport"), body)
         }
         Verb::Dialog(ask) => {
-            let accept = ask.answer == YesOrNo::Yes;
-            let body = bodies::given(json!({"accept": accept, "text": ask.text}));
-            (tab(&ask.tab).then("dialog"), body)
+            let accept = ask.answer == DialogAnswer::Yes;
+            let body = request_bodies::only_given(json!({"accept": accept, "text": ask.text}));
+            (tab(&ask.tab).push_segment("dialog"), body)
         }
         Verb::Auth(ask) => {
             let body = match ask.username {
                 Some(username) => {
-                    let password = input::secret("Password")?;
+                    let password = terminal_input::secret("Password")?;
                     json!({"username": username, "password": password})
                 }
                 None => json!({"cancel": true}),
             };
-            (tab(&ask.tab).then("auth"), body)
+            (tab(&ask.tab).push_segment("auth"), body)
         }
     };
-    show(desk, &desk.post_anew(&target, Some(&body)).await?)
+    show(desk, &desk.post_with_new_key(&target, Some(&body)).await?)
 }
 
-async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
+async fn open(desk: &CliContext, ask: OpenBrowserArgs) -> Result<(), Failure> {
     let mode = if ask.window { "window" } else { "embedded" };
-    let body = bodies::given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
-    let target = browser().then("open");
+    let body =
+        request_bodies::only_given(json!({"mode": mode, "sessionId": ask.share, "url": ask.page}));
+    let target = browser().push_segment("open");
     let answer = desk.post_and_wait(&target, &body, ask.wait).await?;
     show(desk, &answer)?;
     let state: Value = answer.json()?;
@@ -354,7 +358,7 @@ async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
     }
 }
 
-fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
+fn show(desk: &CliContext, answer: &HttpResponse) -> Result<(), Failure> {
     desk.output.show(answer, &STATE)?;
     if desk.output.is_for_people() {
         desk.output.show(answer, &TABS)?;
@@ -363,15 +367,15 @@ fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
 }
 
 /// The steps, for the process that runs now.
-async fn steps(desk: &Desk, ask: &Input) -> Result<Value, Failure> {
+async fn steps(desk: &CliContext, ask: &InputArgs) -> Result<Value, Failure> {
     let steps: Value = serde_json::from_str(&ask.steps)
         .map_err(|error| Failure::Usage(format!("the steps are no JSON: {error}.")))?;
     let state: Value = desk.get(&browser()).await?.json()?;
     Ok(json!({"connectionId": state["connectionId"], "steps": steps}))
 }
 
-async fn selection(desk: &Desk, ask: &Tab) -> Result<(), Failure> {
-    let answer = desk.get(&tab(&ask.tab).then("selection")).await?;
+async fn selection(desk: &CliContext, ask: &TabArg) -> Result<(), Failure> {
+    let answer = desk.get(&tab(&ask.tab).push_segment("selection")).await?;
     let selected: Value = answer.json()?;
     match selected["text"].as_str() {
         Some(text) if desk.output.is_for_people() => desk.output.content(text),
@@ -379,9 +383,9 @@ async fn selection(desk: &Desk, ask: &Tab) -> Result<(), Failure> {
     }
 }
 
-async fn screenshot(desk: &Desk, ask: &Screenshot) -> Result<(), Failure> {
-    let mut arriving = ask.place.begin()?;
-    let mut opened = desk.open(&tab(&ask.tab).then("screenshot")).await?;
+async fn screenshot(desk: &CliContext, ask: &ScreenshotArgs) -> Result<(), Failure> {
+    let mut arriving = ask.place.open()?;
+    let mut opened = desk.open(&tab(&ask.tab).push_segment("screenshot")).await?;
     while let Some(bytes) = opened.next().await? {
         arriving.write(&bytes)?;
     }
@@ -392,10 +396,10 @@ async fn screenshot(desk: &Desk, ask: &Screenshot) -> Result<(), Failure> {
     Ok(())
 }
 
-fn browser() -> Target {
-    Target::new("/api/local-browser")
+fn browser() -> RequestTarget {
+    RequestTarget::new("/api/local-browser")
 }
 
-fn tab(id: &str) -> Target {
-    browser().then("tabs").then(id)
+fn tab(id: &str) -> RequestTarget {
+    browser().push_segment("tabs").push_segment(id)
 }

@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once},
-    client::Answer,
-    content::Content,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
-    text,
+    canvas_content::ContentArgs,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs, IfMatchArg},
+    escaped_text,
+    failure::Failure,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with a room's canvas.
@@ -19,59 +19,59 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the documents of a room, the front one first
     #[command(after_help = "Example:\n  guildhall canvas list ops")]
-    List(args::Room),
+    List(common_args::RoomArg),
     /// Shows one document
     #[command(after_help = "Example:\n  guildhall canvas show ops Plan")]
-    Show(Document<args::Room>),
+    Show(DocumentArg<common_args::RoomArg>),
     /// Opens a document in front of the others; the same one again brings it to the front
     #[command(
         after_help = "Examples:\n  guildhall canvas open ops url https://example.org\n  guildhall canvas open ops markdown plan.md --title Plan --pin\n  guildhall canvas open ops file src/main.rs --language rust\n  guildhall canvas open ops --content '{\"type\":\"csv\",\"src\":\"/tmp/table.csv\"}'"
     )]
-    Open(Open<args::Room>),
+    Open(OpenDocumentArgs<common_args::RoomArg>),
     /// Replaces what a document shows
     #[command(after_help = "Example:\n  guildhall canvas replace ops Plan markdown plan.md")]
-    Replace(Replace<args::Room>),
+    Replace(ReplaceDocumentArgs<common_args::RoomArg>),
     /// Keeps a document however full the canvas is
     #[command(after_help = "Example:\n  guildhall canvas pin ops Plan")]
-    Pin(Change<args::Room>),
+    Pin(ChangeDocumentArgs<common_args::RoomArg>),
     /// Lets a document go when the canvas is full
     #[command(after_help = "Example:\n  guildhall canvas unpin ops Plan")]
-    Unpin(Change<args::Room>),
+    Unpin(ChangeDocumentArgs<common_args::RoomArg>),
     /// Moves a document to the front of the list
     #[command(after_help = "Example:\n  guildhall canvas activate ops Plan")]
-    Activate(Change<args::Room>),
+    Activate(ChangeDocumentArgs<common_args::RoomArg>),
     /// Closes a document
     #[command(after_help = "Example:\n  guildhall canvas close ops Plan")]
-    Close(Change<args::Room>),
+    Close(ChangeDocumentArgs<common_args::RoomArg>),
     /// Keeps others from changing a document for 45 seconds; repeat it to keep on
     #[command(after_help = "Example:\n  guildhall canvas lock ops Plan")]
-    Lock(Ask<args::Room>),
+    Lock(DocumentRequestArgs<common_args::RoomArg>),
     /// Lets others change a document again
     #[command(after_help = "Example:\n  guildhall canvas unlock ops Plan")]
-    Unlock(Ask<args::Room>),
+    Unlock(DocumentRequestArgs<common_args::RoomArg>),
     /// Reads a document's file anew, after another file took its place
     #[command(after_help = "Example:\n  guildhall canvas reload ops Plan --json")]
-    Reload(Ask<args::Room>),
+    Reload(DocumentRequestArgs<common_args::RoomArg>),
     /// Begins the thread of a document, or finds it
     #[command(after_help = "Example:\n  guildhall canvas discuss ops Plan")]
-    Discuss(Ask<args::Room>),
+    Discuss(DocumentRequestArgs<common_args::RoomArg>),
 }
 
 /// Whose canvas is meant.
-pub(super) trait Place: Args {
+pub(super) trait CanvasOwner: Args {
     /// The routes beneath that canvas.
-    async fn canvas(&self, desk: &Desk) -> Result<Target, Failure>;
+    async fn canvas(&self, desk: &CliContext) -> Result<RequestTarget, Failure>;
 }
 
-impl Place for args::Room {
-    async fn canvas(&self, desk: &Desk) -> Result<Target, Failure> {
-        Ok(Target::room(&desk.room_id(&self.room).await?).then("canvas"))
+impl CanvasOwner for common_args::RoomArg {
+    async fn canvas(&self, desk: &CliContext) -> Result<RequestTarget, Failure> {
+        Ok(RequestTarget::room(&desk.room_id(&self.room).await?).push_segment("canvas"))
     }
 }
 
 /// A document of a canvas.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Document<P: Args> {
+pub(crate) struct DocumentArg<P: Args> {
     #[command(flatten)]
     place: P,
     /// The document: its id or its title
@@ -81,112 +81,112 @@ pub(crate) struct Document<P: Args> {
 
 /// A new document.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Open<P: Args> {
+pub(crate) struct OpenDocumentArgs<P: Args> {
     #[command(flatten)]
     place: P,
     #[command(flatten)]
-    content: Content,
+    content: ContentArgs,
     /// Pin it, when it is new
     #[arg(long)]
     pin: bool,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A document and what it shows from now on.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Replace<P: Args> {
+pub(crate) struct ReplaceDocumentArgs<P: Args> {
     #[command(flatten)]
-    document: Document<P>,
+    document: DocumentArg<P>,
     #[command(flatten)]
-    content: Content,
+    content: ContentArgs,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A document that changes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Change<P: Args> {
+pub(crate) struct ChangeDocumentArgs<P: Args> {
     #[command(flatten)]
-    document: Document<P>,
+    document: DocumentArg<P>,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A document that something is asked of.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask<P: Args> {
+pub(crate) struct DocumentRequestArgs<P: Args> {
     #[command(flatten)]
-    document: Document<P>,
+    document: DocumentArg<P>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("documents"),
     id: "/id",
     columns: &[
-        ("TITLE", Cell::At("/title")),
-        ("KIND", Cell::At("/contentType")),
-        ("PINNED", Cell::At("/pinned")),
-        ("BY", Cell::At("/authorName")),
-        ("EDITING", Cell::At("/editingName")),
-        ("LAST ACTIVE", Cell::At("/lastActiveAt")),
-        ("ID", Cell::At("/id")),
+        ("TITLE", CellSource::At("/title")),
+        ("KIND", CellSource::At("/contentType")),
+        ("PINNED", CellSource::At("/pinned")),
+        ("BY", CellSource::At("/authorName")),
+        ("EDITING", CellSource::At("/editingName")),
+        ("LAST ACTIVE", CellSource::At("/lastActiveAt")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const DOCUMENT: View = View {
+const DOCUMENT: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Title", Cell::At("/title")),
-        ("Kind", Cell::At("/contentType")),
-        ("Pinned", Cell::At("/pinned")),
-        ("Opened by", Cell::At("/authorName")),
-        ("Opened", Cell::At("/openedAt")),
-        ("Changed by", Cell::At("/lastTouchedName")),
-        ("Changed", Cell::At("/lastTouchedAt")),
-        ("Editing", Cell::At("/editingName")),
-        ("From", Cell::At("/sourceLabel")),
-        ("Thread", Cell::At("/threadRootEntryId")),
-        ("ETag", Cell::Tag),
-        ("Id", Cell::At("/id")),
-        ("Shows", Cell::Of(shows)),
+        ("Title", CellSource::At("/title")),
+        ("Kind", CellSource::At("/contentType")),
+        ("Pinned", CellSource::At("/pinned")),
+        ("Opened by", CellSource::At("/authorName")),
+        ("Opened", CellSource::At("/openedAt")),
+        ("Changed by", CellSource::At("/lastTouchedName")),
+        ("Changed", CellSource::At("/lastTouchedAt")),
+        ("Editing", CellSource::At("/editingName")),
+        ("From", CellSource::At("/sourceLabel")),
+        ("Thread", CellSource::At("/threadRootEntryId")),
+        ("ETag", CellSource::Tag),
+        ("Id", CellSource::At("/id")),
+        ("Shows", CellSource::Of(shows)),
     ],
 };
 
-const EDITING: View = View {
+const EDITING: TableLayout = TableLayout {
     list: None,
     id: "/editingBy",
     columns: &[
-        ("Editing", Cell::At("/editingName")),
-        ("Until", Cell::At("/expiresAt")),
+        ("Editing", CellSource::At("/editingName")),
+        ("Until", CellSource::At("/expiresAt")),
     ],
 };
 
-const RELOADED: View = View {
+const RELOADED: TableLayout = TableLayout {
     list: None,
     id: "/document/id",
     columns: &[
-        ("Title", Cell::At("/document/title")),
-        ("SHA-256", Cell::At("/hash")),
-        ("Identity", Cell::At("/identity")),
-        ("Generation", Cell::At("/incarnation/generation")),
-        ("Holds", Cell::At("/content")),
+        ("Title", CellSource::At("/document/title")),
+        ("SHA-256", CellSource::At("/hash")),
+        ("Identity", CellSource::At("/identity")),
+        ("Generation", CellSource::At("/incarnation/generation")),
+        ("Holds", CellSource::At("/content")),
     ],
 };
 
-const THREAD: View = View {
+const THREAD: TableLayout = TableLayout {
     list: None,
     id: "/threadRootEntryId",
     columns: &[
-        ("Thread", Cell::At("/threadRootEntryId")),
-        ("New", Cell::At("/created")),
+        ("Thread", CellSource::At("/threadRootEntryId")),
+        ("New", CellSource::At("/created")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(room) => list(desk, &room).await,
         Verb::Show(document) => get(desk, &document).await,
@@ -200,37 +200,49 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Unlock(ask) => edit(desk, &ask, false).await,
         Verb::Reload(ask) => reload(desk, &ask).await,
         Verb::Discuss(ask) => {
-            let target = target(desk, &ask.document).await?.then("thread");
+            let target = target(desk, &ask.document).await?.push_segment("thread");
             let answer = desk.post(&target, None, &ask.once).await?;
             desk.output.show(&answer, &THREAD)
         }
     }
 }
 
-async fn target(desk: &Desk, named: &Document<impl Place>) -> Result<Target, Failure> {
+async fn target(
+    desk: &CliContext,
+    named: &DocumentArg<impl CanvasOwner>,
+) -> Result<RequestTarget, Failure> {
     let canvas = named.place.canvas(desk).await?;
     let document = desk.document_id(&canvas, &named.document).await?;
-    Ok(canvas.then(&document))
+    Ok(canvas.push_segment(&document))
 }
 
-pub(super) async fn list(desk: &Desk, place: &impl Place) -> Result<(), Failure> {
+pub(super) async fn list(desk: &CliContext, place: &impl CanvasOwner) -> Result<(), Failure> {
     let target = place.canvas(desk).await?;
     show(desk, &desk.get(&target).await?, &LIST).await
 }
 
-pub(super) async fn get(desk: &Desk, document: &Document<impl Place>) -> Result<(), Failure> {
+pub(super) async fn get(
+    desk: &CliContext,
+    document: &DocumentArg<impl CanvasOwner>,
+) -> Result<(), Failure> {
     let target = target(desk, document).await?;
     show(desk, &desk.get(&target).await?, &DOCUMENT).await
 }
 
-pub(super) async fn open(desk: &Desk, ask: Open<impl Place>) -> Result<(), Failure> {
+pub(super) async fn open(
+    desk: &CliContext,
+    ask: OpenDocumentArgs<impl CanvasOwner>,
+) -> Result<(), Failure> {
     let body = json!({"content": ask.content.read()?, "pinned": ask.pin});
     let target = ask.place.canvas(desk).await?;
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     show(desk, &answer, &DOCUMENT).await
 }
 
-pub(super) async fn replace(desk: &Desk, ask: Replace<impl Place>) -> Result<(), Failure> {
+pub(super) async fn replace(
+    desk: &CliContext,
+    ask: ReplaceDocumentArgs<impl CanvasOwner>,
+) -> Result<(), Failure> {
     let body = json!({"content": ask.content.read()?});
     let target = target(desk, &ask.document).await?;
     let answer = desk.patch(&target, &body, Some(&ask.if_match)).await?;
@@ -238,8 +250,8 @@ pub(super) async fn replace(desk: &Desk, ask: Replace<impl Place>) -> Result<(),
 }
 
 pub(super) async fn change(
-    desk: &Desk,
-    ask: &Change<impl Place>,
+    desk: &CliContext,
+    ask: &ChangeDocumentArgs<impl CanvasOwner>,
     body: Value,
 ) -> Result<(), Failure> {
     let target = target(desk, &ask.document).await?;
@@ -247,28 +259,38 @@ pub(super) async fn change(
     show(desk, &answer, &DOCUMENT).await
 }
 
-pub(super) async fn close(desk: &Desk, ask: &Change<impl Place>) -> Result<(), Failure> {
+pub(super) async fn close(
+    desk: &CliContext,
+    ask: &ChangeDocumentArgs<impl CanvasOwner>,
+) -> Result<(), Failure> {
     let target = target(desk, &ask.document).await?;
     desk.delete(&target, Some(&ask.if_match)).await?;
     let document = &ask.document.document;
     desk.output.done(&format!("{document} is closed."))
 }
 
-pub(super) async fn edit(desk: &Desk, ask: &Ask<impl Place>, editing: bool) -> Result<(), Failure> {
-    let target = target(desk, &ask.document).await?.then("editing");
+pub(super) async fn edit(
+    desk: &CliContext,
+    ask: &DocumentRequestArgs<impl CanvasOwner>,
+    editing: bool,
+) -> Result<(), Failure> {
+    let target = target(desk, &ask.document).await?.push_segment("editing");
     let body = json!({"editing": editing});
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     show(desk, &answer, &EDITING).await
 }
 
-pub(super) async fn reload(desk: &Desk, ask: &Ask<impl Place>) -> Result<(), Failure> {
-    let target = target(desk, &ask.document).await?.then("reload");
+pub(super) async fn reload(
+    desk: &CliContext,
+    ask: &DocumentRequestArgs<impl CanvasOwner>,
+) -> Result<(), Failure> {
+    let target = target(desk, &ask.document).await?.push_segment("reload");
     let answer = desk.post(&target, None, &ask.once).await?;
     desk.output.show(&answer, &RELOADED)
 }
 
 /// Prints an answer, for people with names in place of authors' ids.
-async fn show(desk: &Desk, answer: &Answer, view: &View) -> Result<(), Failure> {
+async fn show(desk: &CliContext, answer: &HttpResponse, view: &TableLayout) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(answer, view);
     }
@@ -302,5 +324,5 @@ fn shows(document: &Value) -> String {
     }
     let fields = ["content", "url", "sourcePath", "src", "uri"];
     let value = fields.iter().find_map(|field| content.get(*field));
-    value.map(text::of).unwrap_or_default()
+    value.map(escaped_text::of).unwrap_or_default()
 }

@@ -4,10 +4,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with the link to a cloud service.
@@ -38,15 +38,15 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall cloud billing portal\n  guildhall cloud billing checkout --sku price_team_month"
     )]
-    Billing(Billing),
+    Billing(BillingArgs),
 }
 
 /// A billing page.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Billing {
+pub(crate) struct BillingArgs {
     /// Which page
     #[arg(value_enum)]
-    page: Page,
+    page: BillingPageArg,
     /// Of `checkout`: the offer's id, as `cloud offers` shows it
     #[arg(long, value_name = "SKU_ID", required_if_eq("page", "checkout"))]
     sku: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Billing {
 
 /// A page where money is spoken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Page {
+enum BillingPageArg {
     /// Where a plan is changed or ended, and invoices are
     Portal,
     /// Where one offer is bought
@@ -63,7 +63,7 @@ enum Page {
     Topup,
 }
 
-impl Page {
+impl BillingPageArg {
     fn word(self) -> &'static str {
         match self {
             Self::Portal => "portal",
@@ -73,69 +73,72 @@ impl Page {
     }
 }
 
-const STATUS: View = View {
+const STATUS: TableLayout = TableLayout {
     list: None,
     id: "/accountLabel",
     columns: &[
-        ("Service set up", Cell::At("/configured")),
-        ("Linked", Cell::At("/linked")),
-        ("Account", Cell::At("/accountLabel")),
-        ("Last heartbeat", Cell::At("/lastHeartbeatAt")),
+        ("Service set up", CellSource::At("/configured")),
+        ("Linked", CellSource::At("/linked")),
+        ("Account", CellSource::At("/accountLabel")),
+        ("Last heartbeat", CellSource::At("/lastHeartbeatAt")),
     ],
 };
 
-const LINK: View = View {
+const LINK: TableLayout = TableLayout {
     list: None,
     id: "/state",
     columns: &[
-        ("Link", Cell::At("/state")),
-        ("Account", Cell::At("/accountLabel")),
-        ("Last heartbeat", Cell::At("/lastHeartbeatAt")),
-        ("Linking anew", Cell::At("/relinkOutcome")),
-        ("Type this", Cell::At("/pending/userCode")),
-        ("There", Cell::At("/pending/verificationUri")),
-        ("Or open this", Cell::At("/pending/verificationUriComplete")),
-        ("Until", Cell::At("/pending/expiresAt")),
-        ("Approved code", Cell::At("/approvedCode")),
+        ("Link", CellSource::At("/state")),
+        ("Account", CellSource::At("/accountLabel")),
+        ("Last heartbeat", CellSource::At("/lastHeartbeatAt")),
+        ("Linking anew", CellSource::At("/relinkOutcome")),
+        ("Type this", CellSource::At("/pending/userCode")),
+        ("There", CellSource::At("/pending/verificationUri")),
+        (
+            "Or open this",
+            CellSource::At("/pending/verificationUriComplete"),
+        ),
+        ("Until", CellSource::At("/pending/expiresAt")),
+        ("Approved code", CellSource::At("/approvedCode")),
     ],
 };
 
-const CODE: View = View {
+const CODE: TableLayout = TableLayout {
     list: None,
     id: "/userCode",
     columns: &[
-        ("Type this", Cell::At("/userCode")),
-        ("There", Cell::At("/verificationUri")),
-        ("Or open this", Cell::At("/verificationUriComplete")),
-        ("Until", Cell::At("/expiresAt")),
+        ("Type this", CellSource::At("/userCode")),
+        ("There", CellSource::At("/verificationUri")),
+        ("Or open this", CellSource::At("/verificationUriComplete")),
+        ("Until", CellSource::At("/expiresAt")),
     ],
 };
 
-const OFFERS: View = View {
+const OFFERS: TableLayout = TableLayout {
     list: Some("offers"),
     id: "/skuId",
     columns: &[
-        ("OFFER", Cell::At("/displayName")),
-        ("PLAN", Cell::At("/planId")),
-        ("EVERY", Cell::At("/interval")),
-        ("MICRO UNITS", Cell::At("/amountMicro")),
-        ("SKU", Cell::At("/skuId")),
+        ("OFFER", CellSource::At("/displayName")),
+        ("PLAN", CellSource::At("/planId")),
+        ("EVERY", CellSource::At("/interval")),
+        ("MICRO UNITS", CellSource::At("/amountMicro")),
+        ("SKU", CellSource::At("/skuId")),
     ],
 };
 
-const ADDRESS: View = View {
+const ADDRESS: TableLayout = TableLayout {
     list: None,
     id: "/url",
     columns: &[
-        ("Open this", Cell::At("/url")),
-        ("Why not", Cell::At("/message")),
-        ("The service says", Cell::At("/problem/title")),
-        ("", Cell::At("/problem/detail")),
+        ("Open this", CellSource::At("/url")),
+        ("Why not", CellSource::At("/message")),
+        ("The service says", CellSource::At("/problem/title")),
+        ("", CellSource::At("/problem/detail")),
     ],
 };
 
 /// The exit code, or why it was not done.
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<u8, Failure> {
     match verb {
         Verb::Status => show(desk, "/api/cloud/status", &STATUS).await,
         Verb::Show => show(desk, "/api/cloud/link/status", &LINK).await,
@@ -144,8 +147,8 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
         Verb::Check => change(desk, "/api/cloud/link/check", &STATUS).await,
         Verb::Offers => show(desk, "/api/cloud/offers", &OFFERS).await,
         Verb::Unlink => {
-            let target = Target::new("/api/cloud/unlink");
-            let answer = desk.post_anew(&target, None).await?;
+            let target = RequestTarget::new("/api/cloud/unlink");
+            let answer = desk.post_with_new_key(&target, None).await?;
             match desk.output.is_for_people() {
                 true => desk.output.done("Unlinked.")?,
                 false => desk.output.show(&answer, &STATUS)?,
@@ -156,22 +159,24 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<u8, Failure> {
     }
 }
 
-async fn show(desk: &Desk, path: &str, view: &View) -> Result<u8, Failure> {
-    let answer = desk.get(&Target::new(path)).await?;
+async fn show(desk: &CliContext, path: &str, view: &TableLayout) -> Result<u8, Failure> {
+    let answer = desk.get(&RequestTarget::new(path)).await?;
     desk.output.show(&answer, view).map(|()| 0)
 }
 
-async fn change(desk: &Desk, path: &str, view: &View) -> Result<u8, Failure> {
-    let answer = desk.post_anew(&Target::new(path), None).await?;
+async fn change(desk: &CliContext, path: &str, view: &TableLayout) -> Result<u8, Failure> {
+    let answer = desk
+        .post_with_new_key(&RequestTarget::new(path), None)
+        .await?;
     desk.output.show(&answer, view).map(|()| 0)
 }
 
-async fn billing(desk: &Desk, ask: Billing) -> Result<u8, Failure> {
-    let target = Target::new("/api/cloud/billing").then(ask.page.word());
+async fn billing(desk: &CliContext, ask: BillingArgs) -> Result<u8, Failure> {
+    let target = RequestTarget::new("/api/cloud/billing").push_segment(ask.page.word());
     let body = ask
         .sku
         .map_or_else(|| json!({}), |sku| json!({ "skuId": sku }));
-    let answer = desk.post_anew(&target, Some(&body)).await?;
+    let answer = desk.post_with_new_key(&target, Some(&body)).await?;
     desk.output.show(&answer, &ADDRESS)?;
     let said: Value = answer.json()?;
     Ok(u8::from(said["ok"] != json!(true)))

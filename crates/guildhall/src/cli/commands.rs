@@ -6,17 +6,17 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{
-    bodies::absolute,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
-    text,
+    cli_context::CliContext,
+    escaped_text,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::absolute,
+    request_target::RequestTarget,
 };
 
 /// Which commands to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct ListCommandsArgs {
     /// The folder they would be typed in [default: your own commands alone]
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
@@ -28,23 +28,23 @@ pub(crate) struct Ask {
     refresh: bool,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("commands"),
     id: "/fullCommand",
     columns: &[
-        ("COMMAND", Cell::At("/fullCommand")),
-        ("ARGUMENTS", Cell::At("/argumentHint")),
-        ("DESCRIPTION", Cell::At("/description")),
-        ("FILE", Cell::At("/filePath")),
+        ("COMMAND", CellSource::At("/fullCommand")),
+        ("ARGUMENTS", CellSource::At("/argumentHint")),
+        ("DESCRIPTION", CellSource::At("/description")),
+        ("FILE", CellSource::At("/filePath")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, ask: ListCommandsArgs) -> Result<(), Failure> {
     let cwd = match &ask.cwd {
         Some(folder) => Some(absolute(folder)?),
         None => None,
     };
-    let target = Target::new("/api/commands")
+    let target = RequestTarget::new("/api/commands")
         .query("cwd", cwd)
         .query("runtime", ask.runtime)
         .query("refresh", ask.refresh.then_some(true));
@@ -54,8 +54,8 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
         let listing: Value = answer.json()?;
         for warning in listing["warnings"].as_array().into_iter().flatten() {
             let (file, message) = (
-                text::of(&warning["filePath"]),
-                text::of(&warning["message"]),
+                escaped_text::of(&warning["filePath"]),
+                escaped_text::of(&warning["message"]),
             );
             desk.output.note(&format!("{file} {message}"));
         }

@@ -6,12 +6,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::Once,
-    bodies::absolute,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::IdempotencyArgs,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::absolute,
+    request_target::RequestTarget,
 };
 
 const DIRECTORY: &str = "/api/directory";
@@ -23,18 +23,18 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall dir list\n  guildhall dir list ~/projects --hidden"
     )]
-    List(List),
+    List(ListDirectoryArgs),
     /// Shows where new work begins
     #[command(after_help = "Example:\n  guildhall dir default")]
     Default,
     /// Makes a folder in one of home
     #[command(after_help = "Example:\n  guildhall dir make ~/projects tally")]
-    Make(Make),
+    Make(MakeDirectoryArgs),
 }
 
 /// Which folder to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListDirectoryArgs {
     /// The folder [default: home, or an agent's own]
     folder: Option<PathBuf>,
     /// List names that begin with a dot, too
@@ -47,47 +47,52 @@ pub(crate) struct List {
 
 /// A new folder.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Make {
+pub(crate) struct MakeDirectoryArgs {
     /// The folder it will lie in
     parent: PathBuf,
     /// What it is called
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("entries"),
     id: "/path",
-    columns: &[("NAME", Cell::Of(name)), ("PATH", Cell::At("/path"))],
+    columns: &[
+        ("NAME", CellSource::Of(name)),
+        ("PATH", CellSource::At("/path")),
+    ],
 };
 
-const FOLDER: View = View {
+const FOLDER: TableLayout = TableLayout {
     list: None,
     id: "/path",
-    columns: &[("Path", Cell::At("/path"))],
+    columns: &[("Path", CellSource::At("/path"))],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, ask).await,
         Verb::Default => {
-            let answer = desk.get(&Target::new(DIRECTORY).then("default")).await?;
+            let answer = desk
+                .get(&RequestTarget::new(DIRECTORY).push_segment("default"))
+                .await?;
             desk.output.show(&answer, &FOLDER)
         }
         Verb::Make(ask) => {
             let body = json!({"parentPath": absolute(&ask.parent)?, "folderName": ask.name});
-            let target = Target::new(DIRECTORY);
+            let target = RequestTarget::new(DIRECTORY);
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &FOLDER)
         }
     }
 }
 
-async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+async fn list(desk: &CliContext, ask: ListDirectoryArgs) -> Result<(), Failure> {
     let folder = ask.folder.as_deref().map(absolute).transpose()?;
-    let target = Target::new(DIRECTORY)
+    let target = RequestTarget::new(DIRECTORY)
         .query("path", folder)
         .query("showHidden", ask.hidden.then_some(true))
         .query("directoriesOnly", ask.folders.then_some(true));

@@ -1,45 +1,48 @@
 //! `guildhall doctor`: what this computer has for a server, also while none runs.
 
 use clap::Args;
-use guildhall_domain::ports::{PortRange, Reserved};
+use guildhall_domain::port_ranges::{PortRange, ReservedPorts};
 use guildhall_world::{
-    enclosure::{Part, Parts},
-    keeper::KeeperCommand,
-    reserved::overlapping_range,
+    enclosure::{AvailableMechanisms, Mechanism},
+    process_guard::GuardCommand,
+    reserved_ports::overlapping_range,
 };
 use serde_json::{Value, json};
 
 use super::{
-    args::Printing,
-    failures::Failure,
-    output::{Cell, Output, View},
+    common_args::OutputArgs,
+    failure::Failure,
+    output::{CellSource, Output, TableLayout},
 };
 
 /// How the answer is printed.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Doctor {
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
-    pub(super) printing: Printing,
+    pub(super) printing: OutputArgs,
 }
 
-const CHECKS: View = View {
+const CHECKS: TableLayout = TableLayout {
     list: Some("checks"),
     id: "/name",
-    columns: &[("CHECK", Cell::At("/title")), ("ANSWER", Cell::Of(answer))],
+    columns: &[
+        ("CHECK", CellSource::At("/title")),
+        ("ANSWER", CellSource::Of(answer)),
+    ],
 };
 
 /// Prints every check; answers 1 when one says no.
-pub(super) async fn run(ask: Doctor) -> Result<u8, Failure> {
-    let (parts, mut failures) = Parts::of_this_system(&KeeperCommand::own()).await;
-    if let Some(PortRange { first, last }) = overlapping_range(Reserved::default()) {
+pub(super) async fn run(ask: DoctorArgs) -> Result<u8, Failure> {
+    let (parts, mut failures) = AvailableMechanisms::of_this_system(&GuardCommand::own()).await;
+    if let Some(PortRange { first, last }) = overlapping_range(ReservedPorts::default()) {
         failures.push(format!(
             "ports: reserved ones lie in net.ipv4.ip_local_port_range ({first} to {last}), so agents \
              can be given one to listen on"
         ));
     }
-    let checks = Part::ALL.map(|part| {
-        let is_ok = parts.has(part);
-        let problem = (!is_ok).then(|| format!("{} {}", part.without(), part.takes()));
+    let checks = Mechanism::ALL.map(|part| {
+        let is_ok = parts.has_mechanism(part);
+        let problem = (!is_ok).then(|| format!("{} {}", part.without(), part.requirement()));
         let (name, title) = names(part);
         json!({"name": name, "title": title, "isOk": is_ok, "problem": problem})
     });
@@ -58,12 +61,12 @@ pub(super) async fn run(ask: Doctor) -> Result<u8, Failure> {
 }
 
 /// The name for programs, and what people read.
-fn names(part: Part) -> (&'static str, &'static str) {
+fn names(part: Mechanism) -> (&'static str, &'static str) {
     match part {
-        Part::Ports => ("ports", "Agents are kept from the server's ports"),
-        Part::Files => ("files", "Agents are kept from the server's files"),
-        Part::Scopes => ("scopes", "Agents are kept from other processes"),
-        Part::Calls => ("calls", "Agents cannot get around that"),
+        Mechanism::Ports => ("ports", "Agents are kept from the server's ports"),
+        Mechanism::Files => ("files", "Agents are kept from the server's files"),
+        Mechanism::Scopes => ("scopes", "Agents are kept from other processes"),
+        Mechanism::Calls => ("calls", "Agents cannot get around that"),
     }
 }
 

@@ -9,11 +9,11 @@ use std::{
 
 use clap::Args;
 
-use super::failures::Failure;
+use super::failure::Failure;
 
 /// Where a download goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct DownloadTarget {
     /// The file to write [default: standard output, unless that is a terminal]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -23,40 +23,40 @@ pub(crate) struct Place {
 }
 
 /// A download that is still coming.
-pub(super) enum Arriving {
+pub(super) enum DownloadSink {
     /// Goes on as it comes.
     Stdout,
     /// Comes into a file beside the one it will be.
     File {
         file: File,
-        draft: Draft,
+        draft: PartialFile,
         path: PathBuf,
     },
 }
 
 /// An unfinished file; removed when dropped.
-pub(super) struct Draft(PathBuf);
+pub(super) struct PartialFile(PathBuf);
 
-impl Drop for Draft {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         // One that was kept has another name by now.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-impl Place {
+impl DownloadTarget {
     /// Begins a download.
     ///
     /// # Errors
     /// [`Failure::Usage`] when the file cannot be written, or there is one already.
-    pub(super) fn begin(&self) -> Result<Arriving, Failure> {
+    pub(super) fn open(&self) -> Result<DownloadSink, Failure> {
         let Some(path) = self.out.as_deref().filter(|path| *path != Path::new("-")) else {
             return if io::stdout().is_terminal() {
                 Err(Failure::Usage(
                     "say which file it goes into with --out, or send it through a pipe.".to_owned(),
                 ))
             } else {
-                Ok(Arriving::Stdout)
+                Ok(DownloadSink::Stdout)
             };
         };
         let name = path.display();
@@ -74,15 +74,15 @@ impl Place {
         let file = file.map_err(|error| {
             Failure::Usage(format!("{} cannot be written: {error}.", draft.display()))
         })?;
-        Ok(Arriving::File {
+        Ok(DownloadSink::File {
             file,
-            draft: Draft(draft),
+            draft: PartialFile(draft),
             path: path.to_owned(),
         })
     }
 }
 
-impl Arriving {
+impl DownloadSink {
     /// Takes the next bytes.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {

@@ -6,23 +6,23 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once},
     attachments,
-    bodies::given,
-    client::Answer,
-    desk::Desk,
-    failures::Failure,
-    input,
-    output::{Cell, View},
-    target::Target,
-    text,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
+    escaped_text,
+    failure::Failure,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_bodies::only_given,
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// A post.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Post {
+pub(crate) struct PostArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// What it says; `-`, or nothing with a pipe, reads standard input
     text: Option<String>,
     /// A file that says it
@@ -35,7 +35,7 @@ pub(crate) struct Post {
     #[arg(long = "attach", value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// What can be done with entries.
@@ -43,25 +43,25 @@ pub(crate) struct Post {
 pub(crate) enum Verb {
     /// Reads a run of a room's entries, oldest first; without a position the newest
     #[command(after_help = "Example:\n  guildhall entries list ops --limit 20")]
-    List(List),
+    List(ListEntriesArgs),
     /// Shows one entry
     #[command(after_help = "Example:\n  guildhall entries show ops 12")]
-    Show(args::Entry),
+    Show(common_args::EntryArg),
     /// Writes a post; the same as `guildhall post`
     #[command(
         after_help = "Example:\n  guildhall entries post ops --thread 12 'it was the cache' --attach build.log"
     )]
-    Post(Post),
+    Post(PostArgs),
     /// Takes the text and the files out of an entry, for good
     #[command(after_help = "Example:\n  guildhall entries redact ops 12 --yes")]
-    Redact(Redact),
+    Redact(RedactArgs),
 }
 
 /// Which entries to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListEntriesArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// Only entries below this number, the newest of them
     #[arg(long, value_name = "SEQ", conflicts_with = "after")]
     before: Option<u64>,
@@ -75,57 +75,57 @@ pub(crate) struct List {
 
 /// An entry whose text goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Redact {
+pub(crate) struct RedactArgs {
     #[command(flatten)]
-    entry: args::Entry,
+    entry: common_args::EntryArg,
     /// Do not ask whether to do it
     #[arg(long)]
     yes: bool,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("entries"),
     id: "/id",
     columns: COLUMNS,
 };
 
 /// How a run of entries looks.
-pub(super) const COLUMNS: &[(&str, Cell)] = &[
-    ("SEQ", Cell::At("/seq")),
-    ("WHEN", Cell::At("/createdAt")),
-    ("AUTHOR", Cell::At("/authorName")),
-    ("REPLIES", Cell::Of(replies)),
-    ("TEXT", Cell::Of(words)),
+pub(super) const COLUMNS: &[(&str, CellSource)] = &[
+    ("SEQ", CellSource::At("/seq")),
+    ("WHEN", CellSource::At("/createdAt")),
+    ("AUTHOR", CellSource::At("/authorName")),
+    ("REPLIES", CellSource::Of(replies)),
+    ("TEXT", CellSource::Of(words)),
 ];
 
-const ENTRY: View = View {
+const ENTRY: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Seq", Cell::At("/seq")),
-        ("When", Cell::At("/createdAt")),
-        ("Author", Cell::At("/authorName")),
-        ("Text", Cell::Of(words)),
-        ("Files", Cell::Of(files)),
-        ("Reactions", Cell::Of(reactions)),
-        ("Reply to", Cell::At("/threadRootEntryId")),
-        ("Replies", Cell::Of(replies)),
-        ("Redacted", Cell::At("/redactedAt")),
-        ("Id", Cell::At("/id")),
+        ("Seq", CellSource::At("/seq")),
+        ("When", CellSource::At("/createdAt")),
+        ("Author", CellSource::At("/authorName")),
+        ("Text", CellSource::Of(words)),
+        ("Files", CellSource::Of(files)),
+        ("Reactions", CellSource::Of(reactions)),
+        ("Reply to", CellSource::At("/threadRootEntryId")),
+        ("Replies", CellSource::Of(replies)),
+        ("Redacted", CellSource::At("/redactedAt")),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
-const POSTED: View = View {
+const POSTED: TableLayout = TableLayout {
     list: None,
     id: "/entry/id",
     columns: &[
-        ("Posted", Cell::At("/entry/seq")),
-        ("Id", Cell::At("/entry/id")),
+        ("Posted", CellSource::At("/entry/seq")),
+        ("Id", CellSource::At("/entry/id")),
     ],
 };
 
 /// Runs `guildhall post`.
-pub(super) async fn post(desk: &Desk, ask: Post) -> Result<(), Failure> {
+pub(super) async fn post(desk: &CliContext, ask: PostArgs) -> Result<(), Failure> {
     let text = said(ask.text, ask.from.as_deref(), ask.files.is_empty())?;
     let room = desk.room_id(&ask.room.room).await?;
     let thread = match &ask.thread {
@@ -142,18 +142,18 @@ pub(super) async fn post(desk: &Desk, ask: Post) -> Result<(), Failure> {
                 .ids()?,
         )
     };
-    let body = given(json!({
+    let body = only_given(json!({
         "text": text,
         "threadRootEntryId": thread,
         "attachmentIds": attachments,
     }));
-    let target = Target::room(&room).then("entries");
+    let target = RequestTarget::room(&room).push_segment("entries");
     let answer = desk.post_under(key, &target, Some(&body)).await?;
     desk.output.show(&answer, &POSTED)
 }
 
 /// Runs `guildhall entries`.
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, ask).await,
         Verb::Post(ask) => post(desk, ask).await,
@@ -167,17 +167,17 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 let (entry, room) = (&ask.entry.entry, &ask.entry.room.room);
                 let question =
                     format!("Take the text and the files of {entry} in {room} out, for good?");
-                input::agreement(&question, "--yes")?;
+                terminal_input::confirm(&question, "--yes")?;
             }
             show(desk, desk.delete(&target, None).await?).await
         }
     }
 }
 
-async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+async fn list(desk: &CliContext, ask: ListEntriesArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
-    let target = Target::room(&room)
-        .then("entries")
+    let target = RequestTarget::room(&room)
+        .push_segment("entries")
         .query("before", ask.before)
         .query("after", ask.after)
         .query("limit", ask.limit);
@@ -198,7 +198,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show(desk: &Desk, answer: Answer) -> Result<(), Failure> {
+async fn show(desk: &CliContext, answer: HttpResponse) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &ENTRY);
     }
@@ -209,7 +209,7 @@ async fn show(desk: &Desk, answer: Answer) -> Result<(), Failure> {
 
 /// Adds what people call the authors of these entries.
 pub(super) async fn name_authors(
-    desk: &Desk,
+    desk: &CliContext,
     entries: impl IntoIterator<Item = &mut Value>,
 ) -> Result<(), Failure> {
     let names = desk.author_names().await?;
@@ -224,13 +224,13 @@ pub(super) async fn name_authors(
 fn said(text: Option<String>, from: Option<&Path>, is_needed: bool) -> Result<String, Failure> {
     match (text, from) {
         (Some(text), _) if text != "-" => Ok(text),
-        (Some(_), _) => input::text_of(Path::new("-")),
-        (None, Some(file)) => input::text_of(file),
+        (Some(_), _) => terminal_input::text_of(Path::new("-")),
+        (None, Some(file)) => terminal_input::text_of(file),
         (None, None) if !is_needed => Ok(String::new()),
-        (None, None) if input::is_typed() => Err(Failure::Usage(
+        (None, None) if terminal_input::is_stdin_terminal() => Err(Failure::Usage(
             "say what to post, as an argument or through a pipe.".to_owned(),
         )),
-        (None, None) => input::text_of(Path::new("-")),
+        (None, None) => terminal_input::text_of(Path::new("-")),
     }
 }
 
@@ -254,7 +254,7 @@ pub(super) fn words(entry: &Value) -> String {
 fn files(entry: &Value) -> String {
     let files = entry["attachments"].as_array().into_iter().flatten();
     let lines = files.map(|file| {
-        let told = |member: &str| text::of(&file[member]);
+        let told = |member: &str| escaped_text::of(&file[member]);
         format!("{} ({} bytes) {}", told("name"), told("size"), told("id"))
     });
     lines.collect::<Vec<_>>().join("\n")

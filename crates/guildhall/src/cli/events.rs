@@ -13,14 +13,13 @@ use tokio::{
 };
 
 use super::{
-    client::{Load, Opened},
-    desk::{Desk, names_of, room_name},
-    entries,
-    failures::Failure,
-    frames::{Frame, Frames},
-    output::say,
-    target::Target,
-    text,
+    cli_context::{CliContext, names_of, room_name},
+    entries, escaped_text,
+    failure::Failure,
+    http_client::{RequestParts, StreamingResponse},
+    output::write_stderr,
+    request_target::RequestTarget,
+    sse_frames::{SseFrame, SseParser},
 };
 
 /// Least time from one attempt to connect to the next. Source: contract 1.10, `retry: 1000`.
@@ -30,17 +29,17 @@ const SILENCE_MAX: Duration = Duration::from_secs(45);
 
 /// What to follow.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct FollowArgs {
     /// `hall`, `room:<room>` or `agent:<agent>`; may be given more than once [default: everything]
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
     #[command(flatten)]
-    position: Position,
+    position: StreamPositionArgs,
 }
 
 /// Where to go on from.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Position {
+pub(crate) struct StreamPositionArgs {
     /// Begin behind this event, as an earlier run printed it [default: a snapshot, then what comes]
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
@@ -50,8 +49,8 @@ pub(crate) struct Position {
 }
 
 /// Runs `guildhall events`.
-pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
-    let mut target = Target::new("/api/events");
+pub(super) async fn run(desk: &CliContext, ask: FollowArgs) -> Result<(), Failure> {
+    let mut target = RequestTarget::new("/api/events");
     for scope in &ask.scopes {
         target = target.query("scope", Some(scope_id(desk, scope).await?));
     }
@@ -59,20 +58,24 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
 }
 
 /// Prints the frames of a stream until the person interrupts or the server refuses.
-pub(super) async fn follow(desk: &Desk, target: Target, position: Position) -> Result<(), Failure> {
+pub(super) async fn follow(
+    desk: &CliContext,
+    target: RequestTarget,
+    position: StreamPositionArgs,
+) -> Result<(), Failure> {
     follow_only(desk, target, position, |_| true).await
 }
 
 /// The same, of the events those alone whose name `is_wanted`.
 pub(super) async fn follow_only(
-    desk: &Desk,
-    target: Target,
-    position: Position,
+    desk: &CliContext,
+    target: RequestTarget,
+    position: StreamPositionArgs,
     is_wanted: fn(&str) -> bool,
 ) -> Result<(), Failure> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut follower = Follower {
+    let mut follower = EventFollower {
         desk,
         target,
         is_wanted,
@@ -86,14 +89,14 @@ pub(super) async fn follow_only(
         _ = terminate.recv() => Ok(()),
     };
     if let (Ok(()), Some(cursor)) = (&outcome, follower.cursor) {
-        say(&format!("guildhall: go on with --after {cursor}\n"));
+        write_stderr(&format!("guildhall: go on with --after {cursor}\n"));
     }
     outcome
 }
 
-struct Follower<'a> {
-    desk: &'a Desk,
-    target: Target,
+struct EventFollower<'a> {
+    desk: &'a CliContext,
+    target: RequestTarget,
     is_wanted: fn(&str) -> bool,
     /// The last position that was printed.
     cursor: Option<u64>,
@@ -103,7 +106,7 @@ struct Follower<'a> {
     names: HashMap<String, String>,
 }
 
-impl Follower<'_> {
+impl EventFollower<'_> {
     async fn run(&mut self) -> Result<(), Failure> {
         let log = self.desk.client.log_id().await?;
         if self.desk.output.is_for_people() {
@@ -128,17 +131,17 @@ impl Follower<'_> {
             }
             if !is_told {
                 is_told = true;
-                say("guildhall: the stream ended; trying again every second\n");
+                write_stderr("guildhall: the stream ended; trying again every second\n");
             }
         }
     }
 
-    async fn connect(&self) -> Result<Opened, Failure> {
+    async fn connect(&self) -> Result<StreamingResponse, Failure> {
         let log = self.cursor.and(self.log.as_ref());
         let target = self.target.clone().query("log", log);
-        let load = Load {
+        let load = RequestParts {
             last_event_id: self.cursor,
-            ..Load::default()
+            ..RequestParts::default()
         };
         let opened = self.desk.client.open(Method::GET, target.as_str(), load);
         let opened = timeout(SILENCE_MAX, opened)
@@ -151,8 +154,8 @@ impl Follower<'_> {
     }
 
     /// Prints frames until the stream ends, however it does.
-    async fn read(&mut self, mut stream: Opened) -> Result<(), Failure> {
-        let mut frames = Frames::default();
+    async fn read(&mut self, mut stream: StreamingResponse) -> Result<(), Failure> {
+        let mut frames = SseParser::default();
         while let Ok(Ok(Some(bytes))) = timeout(SILENCE_MAX, stream.next()).await {
             let Ok(frames) = frames.take(&bytes) else {
                 let why = "the server sent an event that is too long to be one.";
@@ -167,7 +170,7 @@ impl Follower<'_> {
         Ok(())
     }
 
-    fn show(&mut self, frame: &Frame) -> Result<(), Failure> {
+    fn show(&mut self, frame: &SseFrame) -> Result<(), Failure> {
         let Some(data) = &frame.data else {
             return Ok(());
         };
@@ -209,7 +212,7 @@ impl Follower<'_> {
     }
 
     /// One frame on one line: number, time, where, who, what happened and to what.
-    fn sentence(&self, frame: &Frame, event: &Value) -> String {
+    fn sentence(&self, frame: &SseFrame, event: &Value) -> String {
         let name = &frame.event;
         match name.as_str() {
             "snapshot" => return format!("{:>8}  snapshot", frame.id.unwrap_or_default()),
@@ -237,21 +240,21 @@ impl Follower<'_> {
             return entries::reactions(data);
         }
         if let Some(title) = data.pointer("/document/title").and_then(Value::as_str) {
-            return format!("{} {title}", text::of(&data["change"]));
+            return format!("{} {title}", escaped_text::of(&data["change"]));
         }
         for ask in ["interaction", "approval"] {
             if let Some(title) = data[ask]["title"].as_str() {
-                return format!("{} {title}", text::of(&data[ask]["id"]));
+                return format!("{} {title}", escaped_text::of(&data[ask]["id"]));
             }
         }
         if let Some(id) = data["approvalId"].as_str() {
-            return format!("{id} {}", text::of(&data["state"]));
+            return format!("{id} {}", escaped_text::of(&data["state"]));
         }
         if let Some(resolution) = data["resolution"].as_str() {
-            return format!("{} {resolution}", text::of(&data["id"]));
+            return format!("{} {resolution}", escaped_text::of(&data["id"]));
         }
         if data["keys"].is_array() {
-            return text::of(&data["keys"]);
+            return escaped_text::of(&data["keys"]);
         }
         if data["room"].is_object() {
             return room_name(&data["room"]);
@@ -286,7 +289,7 @@ fn may_pass(failure: &Failure) -> bool {
 }
 
 /// The scope with the id of what it names.
-async fn scope_id(desk: &Desk, scope: &str) -> Result<String, Failure> {
+async fn scope_id(desk: &CliContext, scope: &str) -> Result<String, Failure> {
     Ok(match scope.split_once(':') {
         Some(("room", room)) => format!("room:{}", desk.room_id(room).await?),
         Some(("agent", agent)) => format!("agent:{}", desk.agent_id(agent).await?),

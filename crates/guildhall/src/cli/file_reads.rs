@@ -6,15 +6,15 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{
-    bodies::absolute,
-    client::Answer,
-    desk::Desk,
-    downloads::Place,
-    failures::Failure,
+    cli_context::CliContext,
+    downloads::DownloadTarget,
+    escaped_text,
+    failure::Failure,
     files,
-    output::{Cell, View},
-    target::Target,
-    text,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_bodies::absolute,
+    request_target::RequestTarget,
 };
 
 const FILES: &str = "/api/files";
@@ -26,22 +26,22 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall files get notes.md\n  guildhall files get src/main.rs --cwd ~/projects/tally --json"
     )]
-    Get(File),
+    Get(FileArg),
     /// Downloads a picture, PDF, sound, film or 3D model
     #[command(after_help = "Example:\n  guildhall files download plan.png --out copy.png")]
-    Download(Download),
+    Download(DownloadFileArgs),
     /// Lists what lies in a folder and below it
     #[command(
         after_help = "Examples:\n  guildhall files tree\n  guildhall files tree src --depth 3 --hidden"
     )]
-    Tree(Tree),
+    Tree(TreeArgs),
     #[command(flatten)]
     Save(files::Verb),
 }
 
 /// A file.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct File {
+pub(crate) struct FileArg {
     /// The file, relative to the working folder or absolute
     path: PathBuf,
     /// The working folder, out of which nothing leads [default: the one you are in, or that of an
@@ -52,16 +52,16 @@ pub(crate) struct File {
 
 /// A file and where it goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Download {
+pub(crate) struct DownloadFileArgs {
     #[command(flatten)]
-    file: File,
+    file: FileArg,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
 /// A tree.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Tree {
+pub(crate) struct TreeArgs {
     /// Where to begin, relative to the working folder [default: the working folder]
     path: Option<PathBuf>,
     /// The working folder, out of which nothing leads [default: the one you are in]
@@ -75,23 +75,23 @@ pub(crate) struct Tree {
     hidden: bool,
 }
 
-const CONTENT: View = View {
+const CONTENT: TableLayout = TableLayout {
     list: None,
     id: "/hash",
-    columns: &[("Content", Cell::At("/content"))],
+    columns: &[("Content", CellSource::At("/content"))],
 };
 
-const TREE: View = View {
+const TREE: TableLayout = TableLayout {
     list: Some("entries"),
     id: "/path",
     columns: &[
-        ("PATH", Cell::Of(path)),
-        ("BYTES", Cell::Of(size)),
-        ("CHANGED", Cell::At("/mtime")),
+        ("PATH", CellSource::Of(path)),
+        ("BYTES", CellSource::Of(size)),
+        ("CHANGED", CellSource::At("/mtime")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Get(file) => {
             let answer = desk.get(&file.target("content")?).await?;
@@ -103,10 +103,10 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-impl File {
-    fn target(&self, what: &str) -> Result<Target, Failure> {
+impl FileArg {
+    fn target(&self, what: &str) -> Result<RequestTarget, Failure> {
         let (cwd, path) = self.place()?;
-        let target = Target::new(FILES).then(what);
+        let target = RequestTarget::new(FILES).push_segment(what);
         Ok(target.query("cwd", Some(cwd)).query("path", Some(path)))
     }
 
@@ -128,7 +128,7 @@ impl File {
 }
 
 /// Prints the text itself for people, and what programs asked for.
-fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
+fn show(desk: &CliContext, answer: &HttpResponse) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(answer, &CONTENT);
     }
@@ -137,9 +137,9 @@ fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
         .content(file["content"].as_str().unwrap_or_default())
 }
 
-async fn download(desk: &Desk, ask: &Download) -> Result<(), Failure> {
+async fn download(desk: &CliContext, ask: &DownloadFileArgs) -> Result<(), Failure> {
     let target = ask.file.target("raw")?;
-    let mut arriving = ask.place.begin()?;
+    let mut arriving = ask.place.open()?;
     let mut opened = desk.open(&target).await?;
     let mut size = 0;
     while let Some(bytes) = opened.next().await? {
@@ -153,11 +153,11 @@ async fn download(desk: &Desk, ask: &Download) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn tree(desk: &Desk, ask: Tree) -> Result<(), Failure> {
+async fn tree(desk: &CliContext, ask: TreeArgs) -> Result<(), Failure> {
     let cwd = ask.cwd.unwrap_or_else(|| PathBuf::from("."));
     let path = ask.path.as_deref().map(written).transpose()?;
-    let target = Target::new(FILES)
-        .then("tree")
+    let target = RequestTarget::new(FILES)
+        .push_segment("tree")
         .query("cwd", Some(absolute(&cwd)?))
         .query("path", path)
         .query("depth", ask.depth)
@@ -189,6 +189,6 @@ fn path(entry: &Value) -> String {
 fn size(entry: &Value) -> String {
     match entry["type"] == "dir" {
         true => String::new(),
-        false => text::of(&entry["size"]),
+        false => escaped_text::of(&entry["size"]),
     }
 }

@@ -6,13 +6,13 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    args::Once,
-    desk::Desk,
-    failures::Failure,
-    file_reads::File,
-    input,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::IdempotencyArgs,
+    failure::Failure,
+    file_reads::FileArg,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// How files are changed.
@@ -22,19 +22,19 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall files put notes.md < new.md\n  guildhall files put notes.md new.md --expect \"$(sha256sum notes.md | cut -d' ' -f1)\""
     )]
-    Put(Put),
+    Put(PutFileArgs),
     /// Checks one checkbox of a Markdown file, or clears it
     #[command(
         after_help = "Examples:\n  guildhall files check todo.md 3 '- [ ] water the plants'\n  guildhall files check todo.md 3 '- [x] water the plants' --off"
     )]
-    Check(Check),
+    Check(SetCheckboxArgs),
 }
 
 /// A file and its new content.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Put {
+pub(crate) struct PutFileArgs {
     #[command(flatten)]
-    file: File,
+    file: FileArg,
     /// The file that holds the new content, or - for standard input
     #[arg(value_name = "CONTENT", default_value = "-")]
     content: PathBuf,
@@ -45,14 +45,14 @@ pub(crate) struct Put {
     #[arg(long, value_name = "IDENTITY", allow_hyphen_values = true)]
     expect_identity: Option<String>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A checkbox.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Check {
+pub(crate) struct SetCheckboxArgs {
     #[command(flatten)]
-    file: File,
+    file: FileArg,
     /// The line, from 1
     line: u64,
     /// The whole line as it is now
@@ -62,27 +62,27 @@ pub(crate) struct Check {
     #[arg(long)]
     off: bool,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-const SAVED: View = View {
+const SAVED: TableLayout = TableLayout {
     list: None,
     id: "/hash",
     columns: &[
-        ("Effect", Cell::At("/effect")),
-        ("SHA-256", Cell::At("/hash")),
-        ("Identity", Cell::At("/identity")),
+        ("Effect", CellSource::At("/effect")),
+        ("SHA-256", CellSource::At("/hash")),
+        ("Identity", CellSource::At("/identity")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     let answer = match verb {
         Verb::Put(ask) => {
             let (cwd, path) = ask.file.place()?;
             let mut body = json!({
                 "cwd": cwd,
                 "path": path,
-                "content": input::content_of(&ask.content)?,
+                "content": terminal_input::content_of(&ask.content)?,
             });
             if let Some(hash) = ask.expect {
                 body["expectedHash"] = hash.into();
@@ -90,7 +90,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             if let Some(identity) = ask.expect_identity {
                 body["expectedIdentity"] = identity.into();
             }
-            let target = Target::new("/api/files/content");
+            let target = RequestTarget::new("/api/files/content");
             desk.put_once(&target, &body, &ask.once).await?
         }
         Verb::Check(ask) => {
@@ -102,7 +102,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
                 "expectedLine": ask.expected_line,
                 "checked": !ask.off,
             });
-            let target = Target::new("/api/files/checkbox");
+            let target = RequestTarget::new("/api/files/checkbox");
             desk.post(&target, Some(&body), &ask.once).await?
         }
     };

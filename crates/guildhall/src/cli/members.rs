@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, Once, ResponseMode},
-    bodies::given,
-    desk::{Desk, name_of},
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::{CliContext, name_of},
+    common_args::{self, IdempotencyArgs, ResponseMode},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::only_given,
+    request_target::RequestTarget,
     turns,
 };
 
@@ -18,89 +18,89 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the members of a room
     #[command(after_help = "Example:\n  guildhall members list ops")]
-    List(args::Room),
+    List(common_args::RoomArg),
     /// Adds an author to a room
     #[command(after_help = "Example:\n  guildhall members add ops ada --mode mention-only")]
-    Add(Add),
+    Add(AddMemberArgs),
     /// Changes when an agent answers in a room
     #[command(after_help = "Example:\n  guildhall members update ops ada --mode always")]
-    Update(Update),
+    Update(UpdateMemberArgs),
     /// Takes an author out of a room
     #[command(after_help = "Example:\n  guildhall members remove ops ada")]
-    Remove(Member),
+    Remove(MemberArg),
     /// Stops an agent in a room; what it writes later is not taken
     #[command(after_help = "Example:\n  guildhall members halt ops ada")]
-    Halt(Halt),
+    Halt(HaltAgentArgs),
 }
 
 /// An agent that shall stop.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Halt {
+pub(crate) struct HaltAgentArgs {
     #[command(flatten)]
-    member: Member,
+    member: MemberArg,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A member of a room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Member {
+pub(crate) struct MemberArg {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    author: args::Author,
+    author: common_args::AuthorArg,
 }
 
 /// A new member.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddMemberArgs {
     #[command(flatten)]
-    member: Member,
+    member: MemberArg,
     /// When an agent answers here [default: its own mode, `always` in a direct message]
     #[arg(long, value_enum)]
     mode: Option<ResponseMode>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A member and what becomes of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateMemberArgs {
     #[command(flatten)]
-    member: Member,
+    member: MemberArg,
     /// When an agent answers here
     #[arg(long, value_enum)]
     mode: ResponseMode,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("members"),
     id: "/authorId",
     columns: &[
-        ("AUTHOR", Cell::Of(name)),
-        ("NAME", Cell::At("/author/displayName")),
-        ("KIND", Cell::At("/author/kind")),
-        ("ANSWERS", Cell::Of(mode)),
-        ("READ TO", Cell::At("/lastReadSeq")),
-        ("JOINED", Cell::At("/joinedAt")),
-        ("ID", Cell::At("/authorId")),
+        ("AUTHOR", CellSource::Of(name)),
+        ("NAME", CellSource::At("/author/displayName")),
+        ("KIND", CellSource::At("/author/kind")),
+        ("ANSWERS", CellSource::Of(mode)),
+        ("READ TO", CellSource::At("/lastReadSeq")),
+        ("JOINED", CellSource::At("/joinedAt")),
+        ("ID", CellSource::At("/authorId")),
     ],
 };
 
-const MEMBER: View = View {
+const MEMBER: TableLayout = TableLayout {
     list: None,
     id: "/authorId",
     columns: &[
-        ("Author", Cell::Of(name)),
-        ("Name", Cell::At("/author/displayName")),
-        ("Kind", Cell::At("/author/kind")),
-        ("Answers", Cell::Of(mode)),
-        ("Joined", Cell::At("/joinedAt")),
-        ("Id", Cell::At("/authorId")),
+        ("Author", CellSource::Of(name)),
+        ("Name", CellSource::At("/author/displayName")),
+        ("Kind", CellSource::At("/author/kind")),
+        ("Answers", CellSource::Of(mode)),
+        ("Joined", CellSource::At("/joinedAt")),
+        ("Id", CellSource::At("/authorId")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(room) => {
             let target = members(desk, &room).await?;
@@ -109,19 +109,19 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Add(ask) => {
             let target = members(desk, &ask.member.room).await?;
             let author = desk.author_id(&ask.member.author.author).await?;
-            let mode = ask.mode.and_then(args::word);
-            let body = given(json!({"authorId": author, "responseMode": mode}));
+            let mode = ask.mode.and_then(common_args::word);
+            let body = only_given(json!({"authorId": author, "responseMode": mode}));
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &MEMBER)
         }
         Verb::Update(ask) => {
             let target = member(desk, &ask.member).await?;
-            let body = json!({"responseMode": args::word(ask.mode)});
+            let body = json!({"responseMode": common_args::word(ask.mode)});
             let answer = desk.patch(&target, &body, None).await?;
             desk.output.show(&answer, &MEMBER)
         }
         Verb::Halt(ask) => {
-            let Member { room, author } = &ask.member;
+            let MemberArg { room, author } = &ask.member;
             turns::halt(desk, room, Some(author), &ask.once).await
         }
         Verb::Remove(ask) => {
@@ -134,14 +134,14 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn members(desk: &Desk, room: &args::Room) -> Result<Target, Failure> {
+async fn members(desk: &CliContext, room: &common_args::RoomArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&room.room).await?;
-    Ok(Target::room(&room).then("members"))
+    Ok(RequestTarget::room(&room).push_segment("members"))
 }
 
-async fn member(desk: &Desk, ask: &Member) -> Result<Target, Failure> {
+async fn member(desk: &CliContext, ask: &MemberArg) -> Result<RequestTarget, Failure> {
     let members = members(desk, &ask.room).await?;
-    Ok(members.then(&desk.author_id(&ask.author.author).await?))
+    Ok(members.push_segment(&desk.author_id(&ask.author.author).await?))
 }
 
 fn name(member: &Value) -> String {

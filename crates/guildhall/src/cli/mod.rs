@@ -3,194 +3,194 @@
 //! but the one that says where the server is, `restore` and `--from` aside, and it decides nothing that the server decides.
 
 mod accounts;
+mod agent_tokens;
 mod agents;
-mod api;
+mod api_keys;
+mod approval_cards;
 mod approvals;
-mod args;
-mod asks;
 mod attachments;
 mod authors;
 mod backups;
-mod bodies;
 mod browser;
 mod canvas;
-mod cards;
-mod client;
+mod canvas_content;
+mod cli_context;
 mod cloud;
 mod commands;
+mod common_args;
 mod connectors;
-mod content;
-mod desk;
-mod diff;
 mod directories;
 mod doctor;
-mod documents;
 mod downloads;
 mod entries;
+mod escaped_text;
 mod events;
-mod export;
-mod failures;
+mod failure;
 mod file_reads;
 mod files;
-pub(crate) mod frames;
-mod input;
-mod keys;
-mod mcp;
+mod http_client;
+mod interactions;
+mod man_pages;
+mod mcp_servers;
 mod members;
-mod open;
-mod openapi;
-mod operations;
+mod operation_commands;
 mod output;
-mod payload;
+mod owner_link;
 mod preview;
+mod raw_request;
 mod reactions;
 mod read_cursors;
+mod request_bodies;
+mod request_body;
+mod request_target;
 mod restore;
+mod room_export;
 mod rooms;
 mod runtimes;
 mod search;
-mod server;
+mod server_discovery;
+mod server_documents;
 mod session_canvas;
 mod session_tasks;
 mod sessions;
 mod settings;
 mod signals;
+pub(crate) mod sse_frames;
 mod status;
-mod target;
-mod text;
+mod terminal_input;
 mod threads;
-mod tokens;
 mod turns;
+mod unified_diff;
 mod whoami;
 
 use std::process::ExitCode;
 
-use args::{Common, Nothing, Noun, Single};
 use clap::Subcommand;
-use desk::Desk;
-pub(crate) use doctor::Doctor;
-pub(crate) use documents::{Completions, Man};
-use failures::Failure;
-pub(crate) use restore::Restore;
+use cli_context::CliContext;
+use common_args::{CommonArgs, NoArgs, NounCommand, SingleCommand};
+pub(crate) use doctor::DoctorArgs;
+use failure::Failure;
+pub(crate) use man_pages::{CompletionsArgs, ManArgs};
+pub(crate) use restore::RestoreArgs;
 
 /// Every command that asks a server.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Shows whether the server runs, and what it is
     #[command(after_help = "Example:\n  guildhall status")]
-    Status(Single<status::Ask>),
+    Status(SingleCommand<status::StatusArgs>),
     /// Shows who the server takes you for
     #[command(
         after_help = "The first of these that is set says who you are; without any it is your user on this computer:\n  GUILDHALL_AGENT_TOKEN  an agent's token\n  GUILDHALL_API_KEY      a person's key\n  GUILDHALL_COOKIE       a sign-in\n\nExample:\n  guildhall whoami"
     )]
-    Whoami(Single<Nothing>),
+    Whoami(SingleCommand<NoArgs>),
     /// Opens the page in your browser as the owner's, by an address that counts once
     #[command(
         after_help = "Where the server cannot tell your browser from an agent (CALLER_IN_DOUBT), this settles it.\n\nExamples:\n  guildhall open\n  guildhall open --print"
     )]
-    Open(Single<open::Ask>),
-    /// Forgets every browser that was opened by `guildhall open`
+    Open(SingleCommand<owner_link::OpenArgs>),
+    /// Forgets every browser that was opened by `guildhall owner_link`
     #[command(after_help = "Example:\n  guildhall forget-browsers")]
-    ForgetBrowsers(Single<Nothing>),
+    ForgetBrowsers(SingleCommand<NoArgs>),
     /// Rooms: channels and direct messages
-    Rooms(Noun<rooms::Verb>),
+    Rooms(NounCommand<rooms::Verb>),
     /// Who belongs to a room
-    Members(Noun<members::Verb>),
+    Members(NounCommand<members::Verb>),
     /// Writes a post
     #[command(
         after_help = "Examples:\n  guildhall post ops 'the build is green'\n  git log -1 | guildhall post '#ops' -\n  guildhall post ops --thread 12 'it was the cache' --attach build.log"
     )]
-    Post(Single<entries::Post>),
+    Post(SingleCommand<entries::PostArgs>),
     /// What was written in a room
-    Entries(Noun<entries::Verb>),
+    Entries(NounCommand<entries::Verb>),
     /// Threads: entries and the replies to them
-    Threads(Noun<threads::Verb>),
+    Threads(NounCommand<threads::Verb>),
     /// What agents were asked in a room, and why they answer or not
-    Turns(Noun<turns::Verb>),
+    Turns(NounCommand<turns::Verb>),
     /// Reactions to entries
-    Reactions(Noun<reactions::Verb>),
+    Reactions(NounCommand<reactions::Verb>),
     /// Files that go along with posts
-    Attachments(Noun<attachments::Verb>),
+    Attachments(NounCommand<attachments::Verb>),
     /// Finds entries by their words, newest first
     #[command(
         after_help = "Examples:\n  guildhall search green build\n  guildhall search --room ops cache"
     )]
-    Search(Single<search::Ask>),
+    Search(SingleCommand<search::SearchArgs>),
     /// The documents of a room
-    Canvas(Noun<canvas::Verb>),
+    Canvas(NounCommand<canvas::Verb>),
     /// Addresses that show a folder or a dev server to a browser
-    Preview(Noun<preview::Verb>),
+    Preview(NounCommand<preview::Verb>),
     /// The local browser of this computer
-    Browser(Noun<browser::Verb>),
+    Browser(NounCommand<browser::Verb>),
     /// How far you have read a room
-    ReadCursor(Noun<read_cursors::Verb>),
+    ReadCursor(NounCommand<read_cursors::Verb>),
     /// Tells a room that you type or look at something
     #[command(after_help = "Example:\n  guildhall signal ops typing on")]
-    Signal(Single<signals::Ask>),
+    Signal(SingleCommand<signals::SignalArgs>),
     /// Authors: people, agents and the house itself
-    Authors(Noun<authors::Verb>),
+    Authors(NounCommand<authors::Verb>),
     /// Registered agents
-    Agents(Noun<agents::Verb>),
+    Agents(NounCommand<agents::Verb>),
     /// Tool servers of agents
-    Mcp(Noun<mcp::Verb>),
+    Mcp(NounCommand<mcp_servers::Verb>),
     /// The link to a cloud service: optional, everything else works without it
-    Cloud(Noun<cloud::Verb>),
+    Cloud(NounCommand<cloud::Verb>),
     /// Connections: accounts at services outside this computer, and what agents may do there
-    Connections(Noun<connectors::Verb>),
+    Connections(NounCommand<connectors::Verb>),
     /// Runs one exact operation with a connection; exits with 1 unless it succeeds
     #[command(
         after_help = "Examples:\n  guildhall exec ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac --arguments '{\"text\":\"hello\"}'\n  guildhall exec ada 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac --arguments-file - --json"
     )]
-    Exec(Single<connectors::Run>),
+    Exec(SingleCommand<connectors::ExecuteArgs>),
     /// Runtimes: the programs agents run on
-    Runtimes(Noun<runtimes::Verb>),
+    Runtimes(NounCommand<runtimes::Verb>),
     /// Shows what each runtime's permission modes let happen
     #[command(after_help = "Example:\n  guildhall capabilities --json")]
-    Capabilities(Single<Nothing>),
+    Capabilities(SingleCommand<NoArgs>),
     /// Shows what agents' turns used
     #[command(
         after_help = "Examples:\n  guildhall usage\n  guildhall usage --by agent --from 2026-11-01T00:00:00Z"
     )]
-    Usage(Single<runtimes::Usage>),
+    Usage(SingleCommand<runtimes::UsageArgs>),
     /// Conversations with agents
-    Sessions(Noun<sessions::Verb>),
+    Sessions(NounCommand<sessions::Verb>),
     /// What waits for a person, and deciding on it
-    Asks(Noun<asks::Verb>),
+    Asks(NounCommand<interactions::Verb>),
     /// Folders of home
-    Dir(Noun<directories::Verb>),
+    Dir(NounCommand<directories::Verb>),
     /// People's own files
-    Files(Noun<file_reads::Verb>),
+    Files(NounCommand<file_reads::Verb>),
     /// Lists what can be typed after a slash
     #[command(
         after_help = "Examples:\n  guildhall commands --cwd .\n  guildhall commands --cwd ~/work --refresh"
     )]
-    Commands(Single<commands::Ask>),
+    Commands(SingleCommand<commands::ListCommandsArgs>),
     /// Tokens with which agents speak
-    Tokens(Noun<tokens::Verb>),
+    Tokens(NounCommand<agent_tokens::Verb>),
     /// People's accounts, and signing in and out
-    Accounts(Noun<accounts::Verb>),
+    Accounts(NounCommand<accounts::Verb>),
     /// API keys with which people's programs speak
-    Keys(Noun<keys::Verb>),
+    Keys(NounCommand<api_keys::Verb>),
     /// Backups of everything the server keeps
-    Backup(Noun<backups::Verb>),
+    Backup(NounCommand<backups::Verb>),
     /// What the owner can set
-    Settings(Noun<settings::Verb>),
+    Settings(NounCommand<settings::Verb>),
     /// Follows what happens, also across restarts of the server
     #[command(
         after_help = "Examples:\n  guildhall events --jsonl\n  guildhall events --scope hall --after 120"
     )]
-    Events(Single<events::Ask>),
+    Events(SingleCommand<events::FollowArgs>),
     /// Shows the interface: every operation and its command
     #[command(after_help = "Example:\n  guildhall openapi --json > openapi.json")]
-    Openapi(Single<Nothing>),
+    Openapi(SingleCommand<NoArgs>),
     /// Prints what the server measures, as Prometheus text
     #[command(after_help = "Example:\n  guildhall metrics")]
-    Metrics(Single<Nothing>),
+    Metrics(SingleCommand<NoArgs>),
     /// Sends any request and prints the answer as it is
     #[command(
         after_help = "Example:\n  guildhall api POST /api/rooms --data '{\"kind\":\"channel\",\"title\":\"Ops\"}'"
     )]
-    Api(Single<api::Ask>),
+    Api(SingleCommand<raw_request::RawRequestArgs>),
 }
 
 /// Runs one command to its end.
@@ -200,7 +200,7 @@ pub(crate) fn run(command: Command) -> ExitCode {
 }
 
 /// Says what this computer has for a server.
-pub(crate) fn doctor(ask: Doctor) -> ExitCode {
+pub(crate) fn doctor(ask: DoctorArgs) -> ExitCode {
     let as_json = ask.printing.json || ask.printing.jsonl;
     end(wait_for(doctor::run(ask)), as_json)
 }
@@ -214,33 +214,33 @@ fn wait_for(running: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fa
 }
 
 /// Goes back to a backup, or lists those there are.
-pub(crate) fn restore(ask: &Restore) -> ExitCode {
+pub(crate) fn restore(ask: &RestoreArgs) -> ExitCode {
     let as_json = ask.printing.json || ask.printing.jsonl;
     end(restore::run(ask), as_json)
 }
 
 /// Prints the completions of `commands` for a shell.
-pub(crate) fn completions(commands: clap::Command, ask: Completions) -> ExitCode {
-    end(documents::completions(commands, ask).map(|()| 0), false)
+pub(crate) fn completions(commands: clap::Command, ask: CompletionsArgs) -> ExitCode {
+    end(man_pages::completions(commands, ask).map(|()| 0), false)
 }
 
 /// Writes the manual pages of `commands`.
-pub(crate) fn man(commands: clap::Command, ask: &Man) -> ExitCode {
-    end(documents::man(commands, ask).map(|()| 0), false)
+pub(crate) fn man(commands: clap::Command, ask: &ManArgs) -> ExitCode {
+    end(man_pages::man(commands, ask).map(|()| 0), false)
 }
 
 fn end(outcome: Result<u8, Failure>, as_json: bool) -> ExitCode {
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            output::say(&String::from_utf8_lossy(&failure.message(as_json)));
+            output::write_stderr(&String::from_utf8_lossy(&failure.message(as_json)));
             ExitCode::from(failure.code())
         }
     }
 }
 
 impl Command {
-    fn common(&self) -> &Common {
+    fn common(&self) -> &CommonArgs {
         match self {
             Self::Status(it) => &it.common,
             Self::Open(it) => &it.common,
@@ -288,13 +288,13 @@ impl Command {
 
     /// The exit code, or why it was not done.
     async fn run(self) -> Result<u8, Failure> {
-        let desk = Desk::new(self.common().clone())?;
+        let desk = CliContext::new(self.common().clone())?;
         match self {
             Self::Status(it) => return status::run(&desk, &it.ask).await,
-            Self::Api(it) => return api::run(&desk, it.ask).await,
+            Self::Api(it) => return raw_request::run(&desk, it.ask).await,
             Self::Whoami(_) => whoami::run(&desk).await?,
-            Self::Open(it) => open::run(&desk, it.ask).await?,
-            Self::ForgetBrowsers(_) => open::forget(&desk).await?,
+            Self::Open(it) => owner_link::run(&desk, it.ask).await?,
+            Self::ForgetBrowsers(_) => owner_link::forget(&desk).await?,
             Self::Rooms(it) => rooms::run(&desk, it.verb).await?,
             Self::Members(it) => members::run(&desk, it.verb).await?,
             Self::Post(it) => entries::post(&desk, it.ask).await?,
@@ -311,7 +311,7 @@ impl Command {
             Self::Signal(it) => signals::run(&desk, it.ask).await?,
             Self::Authors(it) => authors::run(&desk, it.verb).await?,
             Self::Agents(it) => agents::run(&desk, it.verb).await?,
-            Self::Mcp(it) => return mcp::run(&desk, it.verb).await,
+            Self::Mcp(it) => return mcp_servers::run(&desk, it.verb).await,
             Self::Cloud(it) => return cloud::run(&desk, it.verb).await,
             Self::Connections(it) => return connectors::run(&desk, it.verb).await,
             Self::Exec(it) => return connectors::exec(&desk, it.ask).await,
@@ -319,18 +319,18 @@ impl Command {
             Self::Capabilities(_) => runtimes::capabilities(&desk).await?,
             Self::Usage(it) => runtimes::usage(&desk, it.ask).await?,
             Self::Sessions(it) => sessions::run(&desk, it.verb).await?,
-            Self::Asks(it) => asks::run(&desk, it.verb).await?,
+            Self::Asks(it) => interactions::run(&desk, it.verb).await?,
             Self::Dir(it) => directories::run(&desk, it.verb).await?,
             Self::Files(it) => file_reads::run(&desk, it.verb).await?,
             Self::Commands(it) => commands::run(&desk, it.ask).await?,
-            Self::Tokens(it) => tokens::run(&desk, it.verb).await?,
+            Self::Tokens(it) => agent_tokens::run(&desk, it.verb).await?,
             Self::Accounts(it) => accounts::run(&desk, it.verb).await?,
-            Self::Keys(it) => keys::run(&desk, it.verb).await?,
+            Self::Keys(it) => api_keys::run(&desk, it.verb).await?,
             Self::Backup(it) => return backups::run(&desk, it.verb).await,
             Self::Settings(it) => settings::run(&desk, it.verb).await?,
             Self::Events(it) => events::run(&desk, it.ask).await?,
-            Self::Openapi(_) => openapi::run(&desk).await?,
-            Self::Metrics(_) => openapi::metrics(&desk).await?,
+            Self::Openapi(_) => server_documents::run(&desk).await?,
+            Self::Metrics(_) => server_documents::metrics(&desk).await?,
         }
         Ok(0)
     }

@@ -10,11 +10,11 @@ use std::{
 use comfy_table::Table;
 use serde_json::{Value, value::RawValue};
 
-use super::{args::Printing, client::Answer, failures::Failure, text};
+use super::{common_args::OutputArgs, escaped_text, failure::Failure, http_client::HttpResponse};
 
 /// In which form an answer is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum OutputFormat {
     /// Aligned tables.
     People,
     /// The body, byte for byte.
@@ -28,7 +28,7 @@ enum Form {
 /// Where and how answers are printed.
 #[derive(Debug)]
 pub(super) struct Output {
-    form: Form,
+    form: OutputFormat,
     /// Whether text goes out unescaped.
     is_raw: bool,
     /// Whether a person looks at standard output.
@@ -37,19 +37,19 @@ pub(super) struct Output {
 
 /// How an answer looks to people.
 #[derive(Debug)]
-pub(super) struct View {
+pub(super) struct TableLayout {
     /// The member that holds the list, `""` when the answer is the list itself; `None` when it is
     /// one object.
     pub(super) list: Option<&'static str>,
     /// JSON pointer to the id of the object or of each item.
     pub(super) id: &'static str,
     /// What is shown, with its title.
-    pub(super) columns: &'static [(&'static str, Cell)],
+    pub(super) columns: &'static [(&'static str, CellSource)],
 }
 
 /// Where a cell's text comes from.
 #[derive(Debug)]
-pub(super) enum Cell {
+pub(super) enum CellSource {
     /// The value at this JSON pointer.
     At(&'static str),
     /// What this makes of the item.
@@ -60,13 +60,13 @@ pub(super) enum Cell {
 
 impl Output {
     /// What the arguments ask for.
-    pub(super) fn new(printing: Printing) -> Self {
+    pub(super) fn new(printing: OutputArgs) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let form = match printing {
-            Printing { json: true, .. } => Form::Json,
-            Printing { jsonl: true, .. } => Form::JsonLines,
-            Printing { quiet: true, .. } => Form::Ids,
-            Printing { .. } => Form::People,
+            OutputArgs { json: true, .. } => OutputFormat::Json,
+            OutputArgs { jsonl: true, .. } => OutputFormat::JsonLines,
+            OutputArgs { quiet: true, .. } => OutputFormat::Ids,
+            OutputArgs { .. } => OutputFormat::People,
         };
         Self {
             form,
@@ -77,19 +77,19 @@ impl Output {
 
     /// Whether people read the answer.
     pub(super) fn is_for_people(&self) -> bool {
-        self.form == Form::People
+        self.form == OutputFormat::People
     }
 
     /// Whether ids are all that is wanted.
     pub(super) fn is_ids(&self) -> bool {
-        self.form == Form::Ids
+        self.form == OutputFormat::Ids
     }
 
     /// Prints an answer.
-    pub(super) fn show(&self, answer: &Answer, view: &View) -> Result<(), Failure> {
+    pub(super) fn show(&self, answer: &HttpResponse, view: &TableLayout) -> Result<(), Failure> {
         match self.form {
-            Form::Json => self.body(&answer.body),
-            Form::JsonLines => {
+            OutputFormat::Json => self.body(&answer.body),
+            OutputFormat::JsonLines => {
                 let Some(list) = view.list else {
                     return self.json_line(&String::from_utf8_lossy(&answer.body));
                 };
@@ -104,14 +104,18 @@ impl Output {
                     .map_err(|error| Failure::Unreadable(error.to_string()))?;
                 items.iter().try_for_each(|item| self.json_line(item.get()))
             }
-            Form::Ids | Form::People => {
+            OutputFormat::Ids | OutputFormat::People => {
                 self.show_with_tag(&answer.json()?, answer.etag.as_deref(), view)
             }
         }
     }
 
     /// Prints a page of a list; people are told how to see the next one.
-    pub(super) fn show_page(&self, answer: &Answer, view: &View) -> Result<(), Failure> {
+    pub(super) fn show_page(
+        &self,
+        answer: &HttpResponse,
+        view: &TableLayout,
+    ) -> Result<(), Failure> {
         self.show(answer, view)?;
         if self.is_for_people() {
             self.note_next(&answer.json()?);
@@ -127,21 +131,21 @@ impl Output {
     }
 
     /// Prints an answer that was read already, for people or as ids.
-    pub(super) fn show_value(&self, value: &Value, view: &View) -> Result<(), Failure> {
+    pub(super) fn show_value(&self, value: &Value, view: &TableLayout) -> Result<(), Failure> {
         self.show_with_tag(value, None, view)
     }
 
     /// Prints what no server answered, in every form.
-    pub(super) fn show_own(&self, value: &Value, view: &View) -> Result<(), Failure> {
+    pub(super) fn show_own(&self, value: &Value, view: &TableLayout) -> Result<(), Failure> {
         match (self.form, view.list) {
-            (Form::People | Form::Ids, _) => self.show_value(value, view),
-            (Form::JsonLines, Some(list)) => {
+            (OutputFormat::People | OutputFormat::Ids, _) => self.show_value(value, view),
+            (OutputFormat::JsonLines, Some(list)) => {
                 let items = value[list].as_array().into_iter().flatten();
                 items
                     .into_iter()
                     .try_for_each(|item| self.json_line(&item.to_string()))
             }
-            (Form::Json | Form::JsonLines, _) => self.json_line(&value.to_string()),
+            (OutputFormat::Json | OutputFormat::JsonLines, _) => self.json_line(&value.to_string()),
         }
     }
 
@@ -150,7 +154,7 @@ impl Output {
         &self,
         value: &Value,
         tag: Option<&str>,
-        view: &View,
+        view: &TableLayout,
     ) -> Result<(), Failure> {
         let one = std::slice::from_ref(value);
         let items = match view.list {
@@ -161,8 +165,8 @@ impl Output {
         if self.is_ids() {
             let ids = items.iter().filter_map(|item| item.pointer(view.id));
             return ids
-                .map(text::of)
-                .try_for_each(|id| self.line(&text::one_line(&id)));
+                .map(escaped_text::of)
+                .try_for_each(|id| self.line(&escaped_text::one_line(&id)));
         }
         let mut table = Table::new();
         table.load_style(comfy_table::presets::NOTHING);
@@ -202,7 +206,7 @@ impl Output {
     /// Prints bytes as they came; a terminal gets them escaped and with a line's end.
     pub(super) fn body(&self, body: &[u8]) -> Result<(), Failure> {
         if self.is_terminal {
-            let body = text::json(&String::from_utf8_lossy(body));
+            let body = escaped_text::json(&String::from_utf8_lossy(body));
             let end = if body.ends_with('\n') { "" } else { "\n" };
             return write(format!("{body}{end}").as_bytes());
         }
@@ -213,7 +217,7 @@ impl Output {
     pub(super) fn content(&self, content: &str) -> Result<(), Failure> {
         if self.is_terminal {
             let end = if content.ends_with('\n') { "" } else { "\n" };
-            return write(format!("{}{end}", text::lines(content)).as_bytes());
+            return write(format!("{}{end}", escaped_text::lines(content)).as_bytes());
         }
         write(content.as_bytes())
     }
@@ -221,7 +225,7 @@ impl Output {
     /// Prints one JSON text on one line.
     pub(super) fn json_line(&self, json: &str) -> Result<(), Failure> {
         if self.is_terminal {
-            return self.line(&text::json(json));
+            return self.line(&escaped_text::json(json));
         }
         self.line(json)
     }
@@ -234,29 +238,29 @@ impl Output {
     /// Tells people that something without an answer was done.
     pub(super) fn done(&self, sentence: &str) -> Result<(), Failure> {
         match self.form {
-            Form::People => self.line(&text::one_line(sentence)),
-            Form::Json | Form::JsonLines | Form::Ids => Ok(()),
+            OutputFormat::People => self.line(&escaped_text::one_line(sentence)),
+            OutputFormat::Json | OutputFormat::JsonLines | OutputFormat::Ids => Ok(()),
         }
     }
 
     /// Tells people something beside the answer, on standard error.
     pub(super) fn note(&self, note: &str) {
         if self.is_for_people() {
-            self.tell(note);
+            self.print_notice(note);
         }
     }
 
     /// Tells whoever reads something beside the answer, on standard error.
-    pub(super) fn tell(&self, note: &str) {
-        say(&format!("{}\n", text::one_line(note)));
+    pub(super) fn print_notice(&self, note: &str) {
+        write_stderr(&format!("{}\n", escaped_text::one_line(note)));
     }
 
-    /// `text` on one line, as it may be shown here.
+    /// `escaped_text` on one line, as it may be shown here.
     pub(super) fn safe_line(&self, text: &str) -> String {
         if self.is_raw {
             text.to_owned()
         } else {
-            text::one_line(text)
+            escaped_text::one_line(text)
         }
     }
 
@@ -264,15 +268,18 @@ impl Output {
         if self.is_raw {
             text.to_owned()
         } else {
-            text::lines(text)
+            escaped_text::lines(text)
         }
     }
 
-    fn cell(&self, cell: &Cell, item: &Value, tag: Option<&str>) -> String {
+    fn cell(&self, cell: &CellSource, item: &Value, tag: Option<&str>) -> String {
         let text = match cell {
-            Cell::At(pointer) => item.pointer(pointer).map(text::of).unwrap_or_default(),
-            Cell::Of(make) => make(item),
-            Cell::Tag => tag.unwrap_or_default().to_owned(),
+            CellSource::At(pointer) => item
+                .pointer(pointer)
+                .map(escaped_text::of)
+                .unwrap_or_default(),
+            CellSource::Of(make) => make(item),
+            CellSource::Tag => tag.unwrap_or_default().to_owned(),
         };
         self.safe(&text)
     }
@@ -291,7 +298,7 @@ impl Output {
 }
 
 /// Writes to standard error; there is nobody to tell when that fails.
-pub(super) fn say(text: &str) {
+pub(super) fn write_stderr(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 

@@ -7,12 +7,12 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    bodies::absolute,
-    desk::Desk,
-    downloads::Place,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    downloads::DownloadTarget,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::absolute,
+    request_target::RequestTarget,
 };
 
 /// What can be shown to a browser.
@@ -20,29 +20,29 @@ use super::{
 pub(crate) enum Verb {
     /// Shows a dev server of this computer: prints an address that counts for half an hour
     #[command(after_help = "Example:\n  guildhall preview open 5173")]
-    Open(Port),
+    Open(PortArg),
     /// Shows a folder: prints an address that counts for half an hour
     #[command(
         after_help = "Examples:\n  guildhall preview serve .\n  guildhall preview serve ~/site docs/start.html"
     )]
-    Serve(Serve),
+    Serve(ServeFolderArgs),
     /// Reads a file of a folder that is shown, by its address
     #[command(
         after_help = "Example:\n  guildhall preview read \"$(guildhall preview serve ~/site index.html -q)\" --out page.html"
     )]
-    Read(Read),
+    Read(ReadServedFileArgs),
     /// Lists the dev servers that are shown
     #[command(after_help = "Example:\n  guildhall preview list")]
     List,
     /// Stops showing a dev server, and cuts every connection through its preview
     #[command(after_help = "Example:\n  guildhall preview close 5173")]
-    Close(Port),
+    Close(PortArg),
     /// Lists the ports that programs of the server's user listen on
     #[command(after_help = "Example:\n  guildhall preview ports")]
     Ports,
     /// Says whether somebody listens on a port
     #[command(after_help = "Example:\n  guildhall preview probe 5173")]
-    Probe(Port),
+    Probe(PortArg),
     /// Lets no address made so far count any more, and closes every preview
     #[command(after_help = "Example:\n  guildhall preview revoke")]
     Revoke,
@@ -50,14 +50,14 @@ pub(crate) enum Verb {
 
 /// A dev server.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Port {
+pub(crate) struct PortArg {
     /// The port it listens on
     port: u16,
 }
 
 /// A folder and the file of it that is shown first.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Serve {
+pub(crate) struct ServeFolderArgs {
     /// The folder
     folder: PathBuf,
     /// The file to begin with, in the folder [default: its index.html]
@@ -67,50 +67,50 @@ pub(crate) struct Serve {
 
 /// An address of a folder that is shown.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Read {
+pub(crate) struct ReadServedFileArgs {
     /// The address, as `preview serve` prints it
     address: String,
     #[command(flatten)]
-    place: Place,
+    place: DownloadTarget,
 }
 
 /// Where the addresses of folders begin.
 const SERVED: &str = "/api/workbench/serve/";
 
-const SIGNED: View = View {
+const SIGNED: TableLayout = TableLayout {
     list: None,
     id: "/url",
     columns: &[],
 };
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("previews"),
     id: "/port",
     columns: &[
-        ("PORT", Cell::At("/port")),
-        ("SHOWN ON", Cell::At("/listenPort")),
-        ("OPENED", Cell::At("/openedAt")),
-        ("LAST ASKED", Cell::At("/lastRequestAt")),
-        ("CONNECTIONS", Cell::At("/openSockets")),
+        ("PORT", CellSource::At("/port")),
+        ("SHOWN ON", CellSource::At("/listenPort")),
+        ("OPENED", CellSource::At("/openedAt")),
+        ("LAST ASKED", CellSource::At("/lastRequestAt")),
+        ("CONNECTIONS", CellSource::At("/openSockets")),
     ],
 };
 
-const PORTS: View = View {
+const PORTS: TableLayout = TableLayout {
     list: Some("ports"),
     id: "/port",
     columns: &[
-        ("PORT", Cell::At("/port")),
-        ("PROGRAM", Cell::At("/process")),
+        ("PORT", CellSource::At("/port")),
+        ("PROGRAM", CellSource::At("/process")),
     ],
 };
 
-const PROBED: View = View {
+const PROBED: TableLayout = TableLayout {
     list: None,
     id: "/listening",
-    columns: &[("Listening", Cell::At("/listening"))],
+    columns: &[("Listening", CellSource::At("/listening"))],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::Open(ask) => sign(desk, &json!({"kind": "proxy", "port": ask.port})).await,
         Verb::Serve(ask) => {
@@ -120,7 +120,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Read(ask) => {
             let target = served(&ask.address)?;
-            let mut arriving = ask.place.begin()?;
+            let mut arriving = ask.place.open()?;
             let mut opened = desk.open(&target).await?;
             while let Some(bytes) = opened.next().await? {
                 arriving.write(&bytes)?;
@@ -131,28 +131,31 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             }
         }
         Verb::List => {
-            let answer = desk.get(&workbench().then("previews")).await?;
+            let answer = desk.get(&workbench().push_segment("previews")).await?;
             desk.output.show(&answer, &LIST)
         }
         Verb::Close(ask) => {
-            let target = workbench().then("previews").then(&ask.port.to_string());
+            let target = workbench()
+                .push_segment("previews")
+                .push_segment(&ask.port.to_string());
             desk.delete(&target, None).await?;
             let said = format!("The preview of port {} is closed.", ask.port);
             desk.output.done(&said)
         }
         Verb::Ports => {
-            let answer = desk.get(&workbench().then("ports")).await?;
+            let answer = desk.get(&workbench().push_segment("ports")).await?;
             desk.output.show(&answer, &PORTS)
         }
         Verb::Probe(ask) => {
             let body = json!({"port": ask.port});
             let answer = desk
-                .post_anew(&workbench().then("probe"), Some(&body))
+                .post_with_new_key(&workbench().push_segment("probe"), Some(&body))
                 .await?;
             desk.output.show(&answer, &PROBED)
         }
         Verb::Revoke => {
-            desk.post_anew(&workbench().then("revoke"), None).await?;
+            desk.post_with_new_key(&workbench().push_segment("revoke"), None)
+                .await?;
             desk.output
                 .done("No address made so far counts any more; every preview is closed.")
         }
@@ -160,9 +163,9 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 }
 
 /// Asks for an address and prints it; that there is none is no success, whatever is printed.
-async fn sign(desk: &Desk, body: &Value) -> Result<(), Failure> {
+async fn sign(desk: &CliContext, body: &Value) -> Result<(), Failure> {
     let answer = desk
-        .post_anew(&workbench().then("sign"), Some(body))
+        .post_with_new_key(&workbench().push_segment("sign"), Some(body))
         .await?;
     let signed: Value = answer.json()?;
     let Some(url) = signed["url"].as_str() else {
@@ -182,7 +185,7 @@ async fn sign(desk: &Desk, body: &Value) -> Result<(), Failure> {
 }
 
 /// What an address of a folder asks this server for.
-fn served(address: &str) -> Result<Target, Failure> {
+fn served(address: &str) -> Result<RequestTarget, Failure> {
     let rest = address.trim().split_once(SERVED).map(|(_, rest)| rest);
     let rest = rest.map(|rest| rest.split(['?', '#']).next().unwrap_or(rest));
     let is_path =
@@ -190,7 +193,7 @@ fn served(address: &str) -> Result<Target, Failure> {
     let rest = rest.filter(is_path).ok_or_else(|| {
         Failure::Usage("an address of a folder is what `preview serve` prints.".to_owned())
     })?;
-    Ok(Target::new(&format!("{SERVED}{rest}")))
+    Ok(RequestTarget::new(&format!("{SERVED}{rest}")))
 }
 
 fn why_not(unavailable: Option<&str>) -> &'static str {
@@ -202,6 +205,6 @@ fn why_not(unavailable: Option<&str>) -> &'static str {
     }
 }
 
-fn workbench() -> Target {
-    Target::new("/api/workbench")
+fn workbench() -> RequestTarget {
+    RequestTarget::new("/api/workbench")
 }

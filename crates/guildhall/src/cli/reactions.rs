@@ -4,12 +4,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 
 use super::{
-    args,
-    client::Answer,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args,
+    failure::Failure,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with reactions.
@@ -17,33 +17,33 @@ use super::{
 pub(crate) enum Verb {
     /// Reacts to an entry
     #[command(after_help = "Example:\n  guildhall reactions add ops 12 👍")]
-    Add(Reaction),
+    Add(ReactionArgs),
     /// Takes a reaction of yours back
     #[command(after_help = "Example:\n  guildhall reactions remove ops 12 👍")]
-    Remove(Reaction),
+    Remove(ReactionArgs),
 }
 
 /// A reaction.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Reaction {
+pub(crate) struct ReactionArgs {
     #[command(flatten)]
-    entry: args::Entry,
+    entry: common_args::EntryArg,
     /// One emoji
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     emoji: String,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("reactions"),
     id: "/emoji",
     columns: &[
-        ("REACTION", Cell::At("/emoji")),
-        ("WHO", Cell::At("/names")),
-        ("SINCE", Cell::At("/firstAt")),
+        ("REACTION", CellSource::At("/emoji")),
+        ("WHO", CellSource::At("/names")),
+        ("SINCE", CellSource::At("/firstAt")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     let answer = match verb {
         Verb::Add(ask) => desk.put(&target(desk, &ask).await?, None).await?,
         Verb::Remove(ask) => desk.delete(&target(desk, &ask).await?, None).await?,
@@ -51,7 +51,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     show(desk, &answer).await
 }
 
-async fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
+async fn show(desk: &CliContext, answer: &HttpResponse) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(answer, &LIST);
     }
@@ -68,10 +68,10 @@ async fn show(desk: &Desk, answer: &Answer) -> Result<(), Failure> {
     desk.output.show_value(&set, &LIST)
 }
 
-async fn target(desk: &Desk, ask: &Reaction) -> Result<Target, Failure> {
+async fn target(desk: &CliContext, ask: &ReactionArgs) -> Result<RequestTarget, Failure> {
     Ok(desk
         .entry(&ask.entry)
         .await?
-        .then("reactions")
-        .then(&ask.emoji))
+        .push_segment("reactions")
+        .push_segment(&ask.emoji))
 }

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::{
-    args,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// Above every entry: the server takes the room's newest instead. The largest whole number
@@ -20,19 +20,19 @@ const NEWEST: u64 = (1 << 53) - 1;
 pub(crate) enum Verb {
     /// Shows how far you have read a room
     #[command(after_help = "Example:\n  guildhall read-cursor show ops")]
-    Show(args::Room),
+    Show(common_args::RoomArg),
     /// Marks entries as read, all of them when no number is given, or as unread again
     #[command(
         after_help = "Examples:\n  guildhall read-cursor set ops\n  guildhall read-cursor set ops --unread-from 12"
     )]
-    Set(Set),
+    Set(SetCursorArgs),
 }
 
 /// Where the cursor goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Set {
+pub(crate) struct SetCursorArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// Read up to this entry; never moves back
     #[arg(long, value_name = "N", conflicts_with = "unread_from")]
     seq: Option<u64>,
@@ -41,18 +41,18 @@ pub(crate) struct Set {
     unread_from: Option<u64>,
 }
 
-const READ_CURSOR: View = View {
+const READ_CURSOR: TableLayout = TableLayout {
     list: None,
     id: "/roomId",
     columns: &[
-        ("Read to", Cell::At("/lastReadSeq")),
-        ("Unread", Cell::At("/unreadCount")),
-        ("Mentions", Cell::At("/mentionCount")),
-        ("Moved", Cell::At("/updatedAt")),
+        ("Read to", CellSource::At("/lastReadSeq")),
+        ("Unread", CellSource::At("/unreadCount")),
+        ("Mentions", CellSource::At("/mentionCount")),
+        ("Moved", CellSource::At("/updatedAt")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     let answer = match verb {
         Verb::Show(room) => {
             let target = target(desk, &room).await?;
@@ -70,7 +70,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     desk.output.show(&answer, &READ_CURSOR)
 }
 
-async fn target(desk: &Desk, room: &args::Room) -> Result<Target, Failure> {
+async fn target(desk: &CliContext, room: &common_args::RoomArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&room.room).await?;
-    Ok(Target::room(&room).then("read-cursor"))
+    Ok(RequestTarget::room(&room).push_segment("read-cursor"))
 }

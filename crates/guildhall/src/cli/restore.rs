@@ -11,16 +11,16 @@ use guildhall_world::data_dir::{DataDir, DataDirError, SET_ASIDE};
 use serde_json::json;
 
 use super::{
-    args::{FromFolder, Printing},
     backups::{LIST, outside},
-    failures::Failure,
+    common_args::{FromFolder, OutputArgs},
+    failure::Failure,
     output::Output,
 };
 use crate::config::data_dir_of;
 
 /// Which backup, and of which data.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Restore {
+pub(crate) struct RestoreArgs {
     /// The backup's id, or `latest`; without it the backups are listed
     #[arg(value_name = "BACKUP")]
     backup: Option<String>,
@@ -30,11 +30,11 @@ pub(crate) struct Restore {
     #[command(flatten)]
     from: FromFolder,
     #[command(flatten)]
-    pub(super) printing: Printing,
+    pub(super) printing: OutputArgs,
 }
 
 /// Lists the backups, or restores one.
-pub(super) fn run(ask: &Restore) -> Result<u8, Failure> {
+pub(super) fn run(ask: &RestoreArgs) -> Result<u8, Failure> {
     let output = Output::new(ask.printing);
     let folder =
         data_dir_of(ask.data_dir.clone()).map_err(|error| Failure::Usage(format!("{error}.")))?;

@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once, Switch},
-    bodies::{changes, given},
-    desk::{Desk, name_of, room_name},
-    events, export,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
-    turns,
+    cli_context::{CliContext, name_of, room_name},
+    common_args::{self, IdempotencyArgs, IfMatchArg, OnOff},
+    events,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::{changes, only_given},
+    request_target::RequestTarget,
+    room_export, turns,
 };
 
 /// What can be done with rooms.
@@ -19,55 +19,55 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the rooms you can see, newest activity first
     #[command(after_help = "Example:\n  guildhall rooms list --kind channel")]
-    List(List),
+    List(ListRoomsArgs),
     /// Shows a room with its members
     #[command(after_help = "Example:\n  guildhall rooms show ops")]
-    Show(args::Room),
+    Show(common_args::RoomArg),
     /// Makes a channel or a direct message
     #[command(
         after_help = "Examples:\n  guildhall rooms create Operations --slug ops\n  guildhall rooms create --dm --member ada"
     )]
-    Create(Create),
+    Create(CreateRoomArgs),
     /// Changes a room
     #[command(
         after_help = "Example:\n  guildhall rooms update ops --topic 'What runs, and why not'"
     )]
-    Update(Update),
+    Update(UpdateRoomArgs),
     /// Makes a room readable only
     #[command(after_help = "Example:\n  guildhall rooms archive ops")]
-    Archive(Archive),
+    Archive(ArchiveRoomArgs),
     /// Makes an archived room writable again
     #[command(after_help = "Example:\n  guildhall rooms restore ops")]
-    Restore(Archive),
+    Restore(ArchiveRoomArgs),
     /// Follows what happens in one room; it begins with the room as it is
     #[command(after_help = "Example:\n  guildhall rooms events ops --jsonl")]
-    Events(RoomEvents),
+    Events(RoomEventsArgs),
     /// Writes a whole room as lines of JSON, and checks that they are whole
     #[command(after_help = "Example:\n  guildhall rooms export ops --out ops.jsonl")]
-    Export(export::Ask),
+    Export(room_export::ExportArgs),
     /// Stops every agent in a room; what they write later is not taken
     #[command(after_help = "Example:\n  guildhall rooms halt ops")]
-    Halt(Halt),
+    Halt(HaltRoomArgs),
     /// Lists the sessions in which the room's turns run
     #[command(after_help = "Example:\n  guildhall rooms sessions ops")]
-    Sessions(args::Room),
+    Sessions(common_args::RoomArg),
 }
 
 /// A room whose agents shall stop.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Halt {
+pub(crate) struct HaltRoomArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// Which rooms to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListRoomsArgs {
     /// Only channels or only direct messages
     #[arg(long, value_enum)]
-    kind: Option<Kind>,
+    kind: Option<RoomKindFilter>,
     /// Archived rooms too
     #[arg(long)]
     include_archived: bool,
@@ -75,7 +75,7 @@ pub(crate) struct List {
 
 /// What kind of room.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Kind {
+enum RoomKindFilter {
     /// A channel.
     Channel,
     /// A direct message.
@@ -84,7 +84,7 @@ enum Kind {
 
 /// A new room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Create {
+pub(crate) struct CreateRoomArgs {
     /// Its title; a direct message without one follows its members' names
     title: Option<String>,
     /// Make a direct message, or find the one with exactly these members
@@ -103,31 +103,31 @@ pub(crate) struct Create {
     #[arg(long = "agent", value_name = "AGENT")]
     agents: Vec<String>,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A room and what becomes of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateRoomArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    change: Change,
+    change: RoomChangeArgs,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A room that is archived or restored.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Archive {
+pub(crate) struct ArchiveRoomArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 #[derive(Clone, Debug, Args)]
-struct Change {
+struct RoomChangeArgs {
     /// A new title; a channel's slug follows it
     #[arg(long)]
     title: Option<String>,
@@ -142,24 +142,24 @@ struct Change {
     fallback_seat: Option<String>,
     /// Whether the room's turn limits count
     #[arg(long, value_enum, value_name = "HOW")]
-    turn_limits: Option<Limits>,
+    turn_limits: Option<TurnLimitsSwitch>,
     /// 0 to 100, or `inherit`
     #[arg(long, value_name = "N", value_parser = limit)]
-    max_agent_depth: Option<Limit>,
+    max_agent_depth: Option<TurnLimitArg>,
     /// 1 to 100, or `inherit`
     #[arg(long, value_name = "N", value_parser = limit)]
-    max_turns_per_agent_per_cascade: Option<Limit>,
+    max_turns_per_agent_per_cascade: Option<TurnLimitArg>,
     /// 0 to 10,000, or `inherit`
     #[arg(long, value_name = "N", value_parser = limit)]
-    max_auto_turns_per_hour: Option<Limit>,
+    max_auto_turns_per_hour: Option<TurnLimitArg>,
     /// Whether notices go to the outside chat of a bridged room
     #[arg(long, value_enum)]
-    deliver_notices: Option<Switch>,
+    deliver_notices: Option<OnOff>,
 }
 
 /// Whether limits count.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Limits {
+enum TurnLimitsSwitch {
     /// They count.
     On,
     /// They do not.
@@ -170,73 +170,76 @@ enum Limits {
 
 /// A limit of the room's own, or the installation's.
 #[derive(Clone, Copy, Debug)]
-enum Limit {
+enum TurnLimitArg {
     Own(u32),
     Inherit,
 }
 
 /// The stream of one room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct RoomEvents {
+pub(crate) struct RoomEventsArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     #[command(flatten)]
-    position: events::Position,
+    position: events::StreamPositionArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("rooms"),
     id: "/id",
     columns: &[
-        ("ROOM", Cell::Of(room_name)),
-        ("TITLE", Cell::At("/title")),
-        ("UNREAD", Cell::At("/unreadCount")),
-        ("MENTIONS", Cell::At("/mentionCount")),
-        ("LAST ACTIVITY", Cell::At("/lastActivityAt")),
-        ("STATE", Cell::Of(state)),
-        ("ID", Cell::At("/id")),
+        ("ROOM", CellSource::Of(room_name)),
+        ("TITLE", CellSource::At("/title")),
+        ("UNREAD", CellSource::At("/unreadCount")),
+        ("MENTIONS", CellSource::At("/mentionCount")),
+        ("LAST ACTIVITY", CellSource::At("/lastActivityAt")),
+        ("STATE", CellSource::Of(state)),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const ROOM: View = View {
+const ROOM: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Room", Cell::Of(room_name)),
-        ("Title", Cell::At("/title")),
-        ("Topic", Cell::At("/topic")),
-        ("State", Cell::Of(state)),
-        ("Members", Cell::Of(members)),
-        ("Unread", Cell::At("/unreadCount")),
-        ("Mentions", Cell::At("/mentionCount")),
-        ("Ambient entries", Cell::At("/ambientMaxEntries")),
-        ("Turn limits", Cell::At("/turnLimitsEnabled")),
-        ("Agent depth", Cell::At("/maxAgentDepth")),
-        ("Turns per cascade", Cell::At("/maxTurnsPerAgentPerCascade")),
-        ("Turns per hour", Cell::At("/maxAutoTurnsPerHour")),
-        ("Created", Cell::At("/createdAt")),
-        ("Last activity", Cell::At("/lastActivityAt")),
-        ("ETag", Cell::Tag),
-        ("Id", Cell::At("/id")),
+        ("Room", CellSource::Of(room_name)),
+        ("Title", CellSource::At("/title")),
+        ("Topic", CellSource::At("/topic")),
+        ("State", CellSource::Of(state)),
+        ("Members", CellSource::Of(members)),
+        ("Unread", CellSource::At("/unreadCount")),
+        ("Mentions", CellSource::At("/mentionCount")),
+        ("Ambient entries", CellSource::At("/ambientMaxEntries")),
+        ("Turn limits", CellSource::At("/turnLimitsEnabled")),
+        ("Agent depth", CellSource::At("/maxAgentDepth")),
+        (
+            "Turns per cascade",
+            CellSource::At("/maxTurnsPerAgentPerCascade"),
+        ),
+        ("Turns per hour", CellSource::At("/maxAutoTurnsPerHour")),
+        ("Created", CellSource::At("/createdAt")),
+        ("Last activity", CellSource::At("/lastActivityAt")),
+        ("ETag", CellSource::Tag),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
-const SESSIONS: View = View {
+const SESSIONS: TableLayout = TableLayout {
     list: Some("bindings"),
     id: "/sessionId",
     columns: &[
-        ("AUTHOR", Cell::At("/authorId")),
-        ("SESSION", Cell::At("/sessionId")),
+        ("AUTHOR", CellSource::At("/authorId")),
+        ("SESSION", CellSource::At("/sessionId")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, &ask).await,
         Verb::Show(room) => {
             let id = desk.room_id(&room.room).await?;
             desk.output
-                .show(&desk.get(&Target::room(&id)).await?, &ROOM)
+                .show(&desk.get(&RequestTarget::room(&id)).await?, &ROOM)
         }
         Verb::Create(ask) => create(desk, ask).await,
         Verb::Update(ask) => {
@@ -247,26 +250,32 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         Verb::Restore(ask) => archive(desk, &ask, false).await,
         Verb::Events(ask) => {
             let id = desk.room_id(&ask.room.room).await?;
-            events::follow(desk, Target::room(&id).then("events"), ask.position).await
+            events::follow(
+                desk,
+                RequestTarget::room(&id).push_segment("events"),
+                ask.position,
+            )
+            .await
         }
-        Verb::Export(ask) => export::run(desk, ask).await,
+        Verb::Export(ask) => room_export::run(desk, ask).await,
         Verb::Halt(ask) => turns::halt(desk, &ask.room, None, &ask.once).await,
         Verb::Sessions(room) => {
-            let target = Target::room(&desk.room_id(&room.room).await?).then("sessions");
+            let target =
+                RequestTarget::room(&desk.room_id(&room.room).await?).push_segment("sessions");
             desk.output.show(&desk.get(&target).await?, &SESSIONS)
         }
     }
 }
 
-async fn list(desk: &Desk, ask: &List) -> Result<(), Failure> {
-    let target = Target::new("/api/rooms")
-        .query("kind", ask.kind.and_then(args::word))
+async fn list(desk: &CliContext, ask: &ListRoomsArgs) -> Result<(), Failure> {
+    let target = RequestTarget::new("/api/rooms")
+        .query("kind", ask.kind.and_then(common_args::word))
         .query("includeArchived", ask.include_archived.then_some(true));
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &LIST)
 }
 
-async fn create(desk: &Desk, ask: Create) -> Result<(), Failure> {
+async fn create(desk: &CliContext, ask: CreateRoomArgs) -> Result<(), Failure> {
     let mut member_ids = Vec::new();
     for member in &ask.members {
         member_ids.push(desk.author_id(member).await?);
@@ -283,19 +292,19 @@ async fn create(desk: &Desk, ask: Create) -> Result<(), Failure> {
         "memberIds": member_ids,
         "agentIds": agent_ids,
     });
-    let body = given(body);
+    let body = only_given(body);
     let answer = desk
-        .post(&Target::new("/api/rooms"), Some(&body), &ask.once)
+        .post(&RequestTarget::new("/api/rooms"), Some(&body), &ask.once)
         .await?;
     desk.output.show(&answer, &ROOM)
 }
 
-async fn change(desk: &Desk, change: Change) -> Result<Value, Failure> {
-    let mut body = given(json!({
+async fn change(desk: &CliContext, change: RoomChangeArgs) -> Result<Value, Failure> {
+    let mut body = only_given(json!({
         "title": change.title,
         "topic": change.topic,
         "ambientMaxEntries": change.ambient_max_entries,
-        "deliverNotices": change.deliver_notices.map(|switch| switch == Switch::On),
+        "deliverNotices": change.deliver_notices.map(|switch| switch == OnOff::On),
     }));
     let seat = match change.fallback_seat {
         Some(seat) if seat == "none" => Some(Value::Null),
@@ -303,14 +312,14 @@ async fn change(desk: &Desk, change: Change) -> Result<Value, Failure> {
         None => None,
     };
     let turn_limits = change.turn_limits.map(|limits| match limits {
-        Limits::On => json!(true),
-        Limits::Off => json!(false),
-        Limits::Inherit => Value::Null,
+        TurnLimitsSwitch::On => json!(true),
+        TurnLimitsSwitch::Off => json!(false),
+        TurnLimitsSwitch::Inherit => Value::Null,
     });
-    let limit = |limit: Option<Limit>| {
+    let limit = |limit: Option<TurnLimitArg>| {
         limit.map(|limit| match limit {
-            Limit::Own(number) => number.into(),
-            Limit::Inherit => Value::Null,
+            TurnLimitArg::Own(number) => number.into(),
+            TurnLimitArg::Inherit => Value::Null,
         })
     };
     // Null clears in these fields, so only they are sent when they are null.
@@ -331,29 +340,29 @@ async fn change(desk: &Desk, change: Change) -> Result<Value, Failure> {
     changes(body, "rooms update")
 }
 
-async fn archive(desk: &Desk, ask: &Archive, archived: bool) -> Result<(), Failure> {
+async fn archive(desk: &CliContext, ask: &ArchiveRoomArgs, archived: bool) -> Result<(), Failure> {
     let change = json!({"archived": archived});
     patch(desk, &ask.room, &change, &ask.if_match).await
 }
 
 async fn patch(
-    desk: &Desk,
-    room: &args::Room,
+    desk: &CliContext,
+    room: &common_args::RoomArg,
     change: &Value,
-    if_match: &IfMatch,
+    if_match: &IfMatchArg,
 ) -> Result<(), Failure> {
-    let target = Target::room(&desk.room_id(&room.room).await?);
+    let target = RequestTarget::room(&desk.room_id(&room.room).await?);
     let answer = desk.patch(&target, change, Some(if_match)).await?;
     desk.output.show(&answer, &ROOM)
 }
 
-fn limit(text: &str) -> Result<Limit, String> {
+fn limit(text: &str) -> Result<TurnLimitArg, String> {
     if text == "inherit" {
-        return Ok(Limit::Inherit);
+        return Ok(TurnLimitArg::Inherit);
     }
     let number = text.parse();
     number
-        .map(Limit::Own)
+        .map(TurnLimitArg::Own)
         .map_err(|_| "must be a whole number or `inherit`".to_owned())
 }
 

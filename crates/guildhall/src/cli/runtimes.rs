@@ -4,11 +4,11 @@ use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use super::{
-    args,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with runtimes.
@@ -19,22 +19,22 @@ pub(crate) enum Verb {
     List,
     /// Tries a runtime out: starts it and opens a session in an empty folder
     #[command(after_help = "Example:\n  guildhall runtimes check rehearsal")]
-    Check(Check),
+    Check(CheckRuntimeArgs),
 }
 
 /// A runtime to try out.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Check {
+pub(crate) struct CheckRuntimeArgs {
     /// Its type, as `runtimes list` calls it
     #[arg(value_name = "TYPE", value_parser = NonEmptyStringValueParser::new())]
     kind: String,
     #[command(flatten)]
-    once: args::Once,
+    once: common_args::IdempotencyArgs,
 }
 
 /// Which turns to sum up.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Usage {
+pub(crate) struct UsageArgs {
     /// From this moment on, as RFC 3339 [default: 30 days before the end]
     #[arg(long, value_name = "TIME")]
     from: Option<String>,
@@ -63,87 +63,92 @@ enum GroupBy {
     Room,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("runtimes"),
     id: "/type",
     columns: &[
-        ("RUNTIME", Cell::At("/type")),
-        ("NAME", Cell::At("/label")),
-        ("INSTALLED", Cell::At("/installed")),
-        ("VERSION", Cell::At("/version")),
-        ("COMMAND", Cell::At("/command")),
-        ("PROBLEM", Cell::At("/problem")),
-        ("TO INSTALL IT", Cell::Of(hint)),
+        ("RUNTIME", CellSource::At("/type")),
+        ("NAME", CellSource::At("/label")),
+        ("INSTALLED", CellSource::At("/installed")),
+        ("VERSION", CellSource::At("/version")),
+        ("COMMAND", CellSource::At("/command")),
+        ("PROBLEM", CellSource::At("/problem")),
+        ("TO INSTALL IT", CellSource::Of(hint)),
     ],
 };
 
-const RUNTIME: View = View {
+const RUNTIME: TableLayout = TableLayout {
     list: None,
     id: "/type",
     columns: &[
-        ("Runtime", Cell::At("/type")),
-        ("Name", Cell::At("/label")),
-        ("Registered", Cell::At("/registered")),
-        ("Installed", Cell::At("/installed")),
-        ("Version", Cell::At("/version")),
-        ("Command", Cell::At("/command")),
-        ("Problem", Cell::At("/problem")),
-        ("To install it", Cell::Of(hint)),
-        ("Checked", Cell::At("/checkedAt")),
+        ("Runtime", CellSource::At("/type")),
+        ("Name", CellSource::At("/label")),
+        ("Registered", CellSource::At("/registered")),
+        ("Installed", CellSource::At("/installed")),
+        ("Version", CellSource::At("/version")),
+        ("Command", CellSource::At("/command")),
+        ("Problem", CellSource::At("/problem")),
+        ("To install it", CellSource::Of(hint)),
+        ("Checked", CellSource::At("/checkedAt")),
     ],
 };
 
 /// One line for each mode of each runtime.
-const MODES: View = View {
+const MODES: TableLayout = TableLayout {
     list: Some("modes"),
     id: "/id",
     columns: &[
-        ("RUNTIME", Cell::At("/runtime")),
-        ("MODE", Cell::At("/id")),
-        ("STOPS", Cell::At("/stop")),
-        ("ASKS", Cell::At("/asks")),
-        ("REACHES", Cell::At("/reach")),
-        ("WHAT CAN HAPPEN WITHOUT A QUESTION", Cell::At("/promise")),
+        ("RUNTIME", CellSource::At("/runtime")),
+        ("MODE", CellSource::At("/id")),
+        ("STOPS", CellSource::At("/stop")),
+        ("ASKS", CellSource::At("/asks")),
+        ("REACHES", CellSource::At("/reach")),
+        (
+            "WHAT CAN HAPPEN WITHOUT A QUESTION",
+            CellSource::At("/promise"),
+        ),
     ],
 };
 
 /// For programs: the whole answer is one object.
-const CAPABILITIES: View = View {
+const CAPABILITIES: TableLayout = TableLayout {
     list: None,
     id: "/defaultRuntime",
-    columns: &[("Default runtime", Cell::At("/defaultRuntime"))],
+    columns: &[("Default runtime", CellSource::At("/defaultRuntime"))],
 };
 
-const USAGE: View = View {
+const USAGE: TableLayout = TableLayout {
     list: Some("rows"),
     id: "/key",
     columns: &[
-        ("OF", Cell::At("/key")),
-        ("TURNS", Cell::At("/turns")),
-        ("IN", Cell::At("/inputTokens")),
-        ("OUT", Cell::At("/outputTokens")),
-        ("TOKENS", Cell::At("/totalTokens")),
-        ("COST", Cell::Of(costs)),
-        ("COMPLETE", Cell::At("/complete")),
+        ("OF", CellSource::At("/key")),
+        ("TURNS", CellSource::At("/turns")),
+        ("IN", CellSource::At("/inputTokens")),
+        ("OUT", CellSource::At("/outputTokens")),
+        ("TOKENS", CellSource::At("/totalTokens")),
+        ("COST", CellSource::Of(costs)),
+        ("COMPLETE", CellSource::At("/complete")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List => {
-            let answer = desk.get(&Target::new("/api/runtimes")).await?;
+            let answer = desk.get(&RequestTarget::new("/api/runtimes")).await?;
             desk.output.show(&answer, &LIST)
         }
         Verb::Check(ask) => {
-            let target = Target::new("/api/runtimes").then(&ask.kind).then("check");
+            let target = RequestTarget::new("/api/runtimes")
+                .push_segment(&ask.kind)
+                .push_segment("check");
             let answer = desk.post(&target, None, &ask.once).await?;
             desk.output.show(&answer, &RUNTIME)
         }
     }
 }
 
-pub(super) async fn capabilities(desk: &Desk) -> Result<(), Failure> {
-    let answer = desk.get(&Target::new("/api/capabilities")).await?;
+pub(super) async fn capabilities(desk: &CliContext) -> Result<(), Failure> {
+    let answer = desk.get(&RequestTarget::new("/api/capabilities")).await?;
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &CAPABILITIES);
     }
@@ -164,11 +169,11 @@ pub(super) async fn capabilities(desk: &Desk) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(super) async fn usage(desk: &Desk, ask: Usage) -> Result<(), Failure> {
-    let target = Target::new("/api/usage")
+pub(super) async fn usage(desk: &CliContext, ask: UsageArgs) -> Result<(), Failure> {
+    let target = RequestTarget::new("/api/usage")
         .query("from", ask.from)
         .query("to", ask.to)
-        .query("groupBy", ask.by.and_then(args::word));
+        .query("groupBy", ask.by.and_then(common_args::word));
     let answer = desk.get(&target).await?;
     desk.output.show(&answer, &USAGE)
 }

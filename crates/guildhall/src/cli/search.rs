@@ -4,17 +4,16 @@ use clap::{Args, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 
 use super::{
-    args,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
-    text,
+    cli_context::CliContext,
+    common_args, escaped_text,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What to look for.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct SearchArgs {
     /// The words; all of them must be in an entry
     #[arg(required = true)]
     words: Vec<String>,
@@ -29,28 +28,28 @@ pub(crate) struct Ask {
     cursor: Option<String>,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("results"),
     id: "/entryId",
     columns: &[
-        ("WHEN", Cell::At("/createdAt")),
-        ("ROOM", Cell::At("/roomName")),
-        ("SEQ", Cell::At("/seq")),
-        ("AUTHOR", Cell::At("/authorName")),
-        ("TEXT", Cell::At("/excerpt")),
+        ("WHEN", CellSource::At("/createdAt")),
+        ("ROOM", CellSource::At("/roomName")),
+        ("SEQ", CellSource::At("/seq")),
+        ("AUTHOR", CellSource::At("/authorName")),
+        ("TEXT", CellSource::At("/excerpt")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, ask: SearchArgs) -> Result<(), Failure> {
     let room = match &ask.room {
         Some(room) => Some(desk.room_id(room).await?),
         None => None,
     };
-    let page = args::Page {
+    let page = common_args::PageArgs {
         limit: ask.limit,
         cursor: ask.cursor,
     };
-    let target = Target::new("/api/search")
+    let target = RequestTarget::new("/api/search")
         .query("q", Some(ask.words.join(" ")))
         .query("roomId", room)
         .page(page);
@@ -69,7 +68,7 @@ pub(super) async fn run(desk: &Desk, ask: Ask) -> Result<(), Failure> {
     desk.output.show_value(&page, &LIST)?;
     desk.output.note_next(&page);
     for warning in page["warnings"].as_array().into_iter().flatten() {
-        desk.output.note(&text::of(warning));
+        desk.output.note(&escaped_text::of(warning));
     }
     Ok(())
 }

@@ -4,11 +4,14 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::{
-    canvas::{self, Ask, Change, Document, Open, Place, Replace},
-    desk::Desk,
-    failures::Failure,
-    sessions::{self, Session},
-    target::Target,
+    canvas::{
+        self, CanvasOwner, ChangeDocumentArgs, DocumentArg, DocumentRequestArgs, OpenDocumentArgs,
+        ReplaceDocumentArgs,
+    },
+    cli_context::CliContext,
+    failure::Failure,
+    request_target::RequestTarget,
+    sessions::{self, SessionArg},
 };
 
 /// What can be done with a session's canvas.
@@ -16,50 +19,50 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the documents of a session, the front one first
     #[command(after_help = "Example:\n  guildhall sessions canvas list 0199…")]
-    List(Session),
+    List(SessionArg),
     /// Shows one document
     #[command(after_help = "Example:\n  guildhall sessions canvas show 0199… Plan")]
-    Show(Document<Session>),
+    Show(DocumentArg<SessionArg>),
     /// Opens a document in front of the others; the same one again brings it to the front
     #[command(
         after_help = "Examples:\n  guildhall sessions canvas open 0199… file src/main.rs\n  guildhall sessions canvas open 0199… markdown plan.md --title Plan --pin"
     )]
-    Open(Open<Session>),
+    Open(OpenDocumentArgs<SessionArg>),
     /// Replaces what a document shows
     #[command(
         after_help = "Example:\n  guildhall sessions canvas replace 0199… Plan markdown plan.md"
     )]
-    Replace(Replace<Session>),
+    Replace(ReplaceDocumentArgs<SessionArg>),
     /// Keeps a document however full the canvas is
     #[command(after_help = "Example:\n  guildhall sessions canvas pin 0199… Plan")]
-    Pin(Change<Session>),
+    Pin(ChangeDocumentArgs<SessionArg>),
     /// Lets a document go when the canvas is full
     #[command(after_help = "Example:\n  guildhall sessions canvas unpin 0199… Plan")]
-    Unpin(Change<Session>),
+    Unpin(ChangeDocumentArgs<SessionArg>),
     /// Moves a document to the front of the list
     #[command(after_help = "Example:\n  guildhall sessions canvas activate 0199… Plan")]
-    Activate(Change<Session>),
+    Activate(ChangeDocumentArgs<SessionArg>),
     /// Closes a document
     #[command(after_help = "Example:\n  guildhall sessions canvas close 0199… Plan")]
-    Close(Change<Session>),
+    Close(ChangeDocumentArgs<SessionArg>),
     /// Keeps others from changing a document for 45 seconds; repeat it to keep on
     #[command(after_help = "Example:\n  guildhall sessions canvas lock 0199… Plan")]
-    Lock(Ask<Session>),
+    Lock(DocumentRequestArgs<SessionArg>),
     /// Lets others change a document again
     #[command(after_help = "Example:\n  guildhall sessions canvas unlock 0199… Plan")]
-    Unlock(Ask<Session>),
+    Unlock(DocumentRequestArgs<SessionArg>),
     /// Reads a document's file anew, after another file took its place
     #[command(after_help = "Example:\n  guildhall sessions canvas reload 0199… Plan --json")]
-    Reload(Ask<Session>),
+    Reload(DocumentRequestArgs<SessionArg>),
 }
 
-impl Place for Session {
-    async fn canvas(&self, _desk: &Desk) -> Result<Target, Failure> {
-        Ok(sessions::target(self).then("canvas"))
+impl CanvasOwner for SessionArg {
+    async fn canvas(&self, _desk: &CliContext) -> Result<RequestTarget, Failure> {
+        Ok(sessions::target(self).push_segment("canvas"))
     }
 }
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(session) => canvas::list(desk, &session).await,
         Verb::Show(document) => canvas::get(desk, &document).await,

@@ -6,15 +6,14 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    args::{self, IfMatch, Once},
-    bodies::{absolute, changes, given},
-    desk::Desk,
-    events::{self, Position},
-    failures::Failure,
-    input,
-    output::{Cell, View},
-    session_canvas, session_tasks,
-    target::Target,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs, IfMatchArg},
+    events::{self, StreamPositionArgs},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::{absolute, changes, only_given},
+    request_target::RequestTarget,
+    session_canvas, session_tasks, terminal_input,
 };
 
 /// What can be done with sessions.
@@ -24,67 +23,67 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall sessions list\n  guildhall sessions list --state waiting --agent ada"
     )]
-    List(List),
+    List(ListSessionsArgs),
     /// Opens a session with an agent, or with the agent of a folder
     #[command(
         after_help = "Examples:\n  guildhall sessions open --agent ada\n  guildhall sessions open --cwd . --runtime rehearsal"
     )]
-    Open(Box<Open>),
+    Open(Box<OpenSessionArgs>),
     /// Shows one session
     #[command(after_help = "Example:\n  guildhall sessions show 0199…")]
-    Show(Session),
+    Show(SessionArg),
     /// Changes a session's title, mode, model or effort
     #[command(after_help = "Example:\n  guildhall sessions update 0199… --permission-mode plan")]
-    Update(Update),
+    Update(UpdateSessionArgs),
     /// Closes a session: its turn is stopped, its queue and asks go
     #[command(after_help = "Example:\n  guildhall sessions close 0199…")]
-    Close(Close),
+    Close(CloseSessionArgs),
     /// Sends a message; `-` reads it from the standard input
     #[command(
         after_help = "Examples:\n  guildhall sessions send 0199… 'run the tests'\n  cat plan.md | guildhall sessions send 0199… -"
     )]
-    Send(Send),
+    Send(SendMessageArgs),
     /// Shows what was said last, oldest first; a cursor leads to what was said before
     #[command(after_help = "Example:\n  guildhall sessions messages 0199…")]
-    Messages(Paged),
+    Messages(SessionPageArgs),
     /// Shows what a session asked and what became of it; a cursor leads to what was asked before
     #[command(after_help = "Example:\n  guildhall sessions asks 0199…")]
-    Asks(Paged),
+    Asks(SessionPageArgs),
     /// Shows what waits for its turn
     #[command(after_help = "Example:\n  guildhall sessions queue 0199…")]
-    Queue(Session),
+    Queue(SessionArg),
     /// Changes the words of a message that waits
     #[command(after_help = "Example:\n  guildhall sessions reword 0199… 019a… 'run all tests'")]
-    Reword(Reword),
+    Reword(EditQueuedArgs),
     /// Takes a message out of the queue
     #[command(after_help = "Example:\n  guildhall sessions remove 0199… 019a…")]
-    Remove(Queued),
+    Remove(QueuedMessageArg),
     /// Stops the turn that runs, and drops what waits
     #[command(after_help = "Example:\n  guildhall sessions cancel 0199… --keep-queue")]
-    Cancel(Cancel),
+    Cancel(CancelTurnArgs),
     /// Lists what the agent of a session means to do
     #[command(
         after_help = "Example:\n  guildhall sessions tasks 5b1f7c2e-8d34-4e0a-9c61-2f7d0a4be913"
     )]
-    Tasks(session_tasks::Ask),
+    Tasks(session_tasks::SessionTasksArgs),
     /// The documents of a session
     #[command(subcommand)]
     Canvas(session_canvas::Verb),
     /// Follows what happens in a session
     #[command(after_help = "Example:\n  guildhall sessions events 0199… --jsonl")]
-    Events(Events),
+    Events(SessionEventsArgs),
 }
 
 /// Which session is meant.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Session {
+pub(crate) struct SessionArg {
     /// Its id
     session: String,
 }
 
 /// Which sessions to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListSessionsArgs {
     /// idle, starting, running, waiting, cancelling, failed or closed
     #[arg(long)]
     state: Option<String>,
@@ -98,12 +97,12 @@ pub(crate) struct List {
     #[arg(long)]
     source: Option<String>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::PageArgs,
 }
 
 /// A new session.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Open {
+pub(crate) struct OpenSessionArgs {
     /// The agent
     #[arg(long, conflicts_with = "cwd", required_unless_present = "cwd")]
     agent: Option<String>,
@@ -120,34 +119,34 @@ pub(crate) struct Open {
     #[arg(long)]
     id: Option<String>,
     #[command(flatten)]
-    traits: Traits,
+    traits: SessionOptions,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A session and what becomes of it.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateSessionArgs {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     #[command(flatten)]
-    traits: Traits,
+    traits: SessionOptions,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A session that is to end.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Close {
+pub(crate) struct CloseSessionArgs {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// What can be said about a session when it is opened and later.
 #[derive(Clone, Debug, Args)]
-struct Traits {
+struct SessionOptions {
     /// Its title, 1 to 200 characters
     #[arg(long)]
     title: Option<String>,
@@ -167,161 +166,161 @@ struct Traits {
 
 /// A message and where it goes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Send {
+pub(crate) struct SendMessageArgs {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     /// Its words; `-` reads them from the standard input
     content: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A session, and which part of its list to show.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Paged {
+pub(crate) struct SessionPageArgs {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::PageArgs,
 }
 
 /// A message that waits.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Queued {
+pub(crate) struct QueuedMessageArg {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     /// The message's id
     message: String,
 }
 
 /// A message that waits, and its new words.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Reword {
+pub(crate) struct EditQueuedArgs {
     #[command(flatten)]
-    queued: Queued,
+    queued: QueuedMessageArg,
     /// Its words; `-` reads them from the standard input
     content: String,
 }
 
 /// A turn that is to stop.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Cancel {
+pub(crate) struct CancelTurnArgs {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     /// What waits stays and goes on
     #[arg(long)]
     keep_queue: bool,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// A session to follow.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Events {
+pub(crate) struct SessionEventsArgs {
     #[command(flatten)]
-    session: Session,
+    session: SessionArg,
     #[command(flatten)]
-    position: Position,
+    position: StreamPositionArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("sessions"),
     id: "/id",
     columns: &[
-        ("TITLE", Cell::At("/title")),
-        ("STATE", Cell::At("/state")),
-        ("ASKS", Cell::At("/pendingCount")),
-        ("QUEUED", Cell::At("/queuedCount")),
-        ("RUNTIME", Cell::At("/runtime")),
-        ("MODE", Cell::At("/permissionMode")),
-        ("CHANGED", Cell::At("/updatedAt")),
-        ("FOLDER", Cell::At("/cwd")),
-        ("ID", Cell::At("/id")),
+        ("TITLE", CellSource::At("/title")),
+        ("STATE", CellSource::At("/state")),
+        ("ASKS", CellSource::At("/pendingCount")),
+        ("QUEUED", CellSource::At("/queuedCount")),
+        ("RUNTIME", CellSource::At("/runtime")),
+        ("MODE", CellSource::At("/permissionMode")),
+        ("CHANGED", CellSource::At("/updatedAt")),
+        ("FOLDER", CellSource::At("/cwd")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const SESSION: View = View {
+const SESSION: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Title", Cell::At("/title")),
-        ("State", Cell::At("/state")),
-        ("Reason", Cell::At("/stateReason")),
-        ("Runtime", Cell::At("/runtime")),
-        ("Permission mode", Cell::At("/permissionMode")),
-        ("Model", Cell::At("/model")),
-        ("Effort", Cell::At("/effort")),
-        ("Folder", Cell::At("/cwd")),
-        ("Origin", Cell::At("/origin")),
-        ("Asks", Cell::At("/pendingCount")),
-        ("Queued", Cell::At("/queuedCount")),
-        ("Turns", Cell::At("/usage/turns")),
-        ("Tokens", Cell::At("/usage/totalTokens")),
-        ("Last message", Cell::At("/lastMessagePreview")),
-        ("Changed", Cell::At("/updatedAt")),
-        ("Agent", Cell::At("/agentId")),
-        ("ETag", Cell::Tag),
-        ("Id", Cell::At("/id")),
+        ("Title", CellSource::At("/title")),
+        ("State", CellSource::At("/state")),
+        ("Reason", CellSource::At("/stateReason")),
+        ("Runtime", CellSource::At("/runtime")),
+        ("Permission mode", CellSource::At("/permissionMode")),
+        ("Model", CellSource::At("/model")),
+        ("Effort", CellSource::At("/effort")),
+        ("Folder", CellSource::At("/cwd")),
+        ("Origin", CellSource::At("/origin")),
+        ("Asks", CellSource::At("/pendingCount")),
+        ("Queued", CellSource::At("/queuedCount")),
+        ("Turns", CellSource::At("/usage/turns")),
+        ("Tokens", CellSource::At("/usage/totalTokens")),
+        ("Last message", CellSource::At("/lastMessagePreview")),
+        ("Changed", CellSource::At("/updatedAt")),
+        ("Agent", CellSource::At("/agentId")),
+        ("ETag", CellSource::Tag),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
-const MESSAGES: View = View {
+const MESSAGES: TableLayout = TableLayout {
     list: Some("messages"),
     id: "/id",
     columns: &[
-        ("SEQ", Cell::At("/seq")),
-        ("ROLE", Cell::At("/role")),
-        ("STATE", Cell::At("/state")),
-        ("SAYS", Cell::Of(words)),
-        ("ID", Cell::At("/id")),
+        ("SEQ", CellSource::At("/seq")),
+        ("ROLE", CellSource::At("/role")),
+        ("STATE", CellSource::At("/state")),
+        ("SAYS", CellSource::Of(words)),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const ASKS: View = View {
+const ASKS: TableLayout = TableLayout {
     list: Some("interactions"),
     id: "/id",
     columns: &[
-        ("ASKED", Cell::At("/openedAt")),
-        ("KIND", Cell::At("/kind")),
-        ("TITLE", Cell::At("/title")),
-        ("RESULT", Cell::At("/resolution")),
-        ("OPTION", Cell::At("/reply/option/name")),
-        ("REASON", Cell::At("/reply/denyReason")),
-        ("CALL", Cell::At("/toolCallId")),
-        ("ID", Cell::At("/id")),
+        ("ASKED", CellSource::At("/openedAt")),
+        ("KIND", CellSource::At("/kind")),
+        ("TITLE", CellSource::At("/title")),
+        ("RESULT", CellSource::At("/resolution")),
+        ("OPTION", CellSource::At("/reply/option/name")),
+        ("REASON", CellSource::At("/reply/denyReason")),
+        ("CALL", CellSource::At("/toolCallId")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const QUEUE: View = View {
+const QUEUE: TableLayout = TableLayout {
     list: Some("queue"),
     id: "/id",
     columns: &[
-        ("SINCE", Cell::At("/enqueuedAt")),
-        ("TEXT", Cell::At("/content")),
-        ("ID", Cell::At("/id")),
+        ("SINCE", CellSource::At("/enqueuedAt")),
+        ("TEXT", CellSource::At("/content")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const SENT: View = View {
+const SENT: TableLayout = TableLayout {
     list: None,
     id: "/messageId",
     columns: &[
-        ("Outcome", Cell::At("/outcome")),
-        ("Place", Cell::At("/queuePosition")),
-        ("Id", Cell::At("/messageId")),
+        ("Outcome", CellSource::At("/outcome")),
+        ("Place", CellSource::At("/queuePosition")),
+        ("Id", CellSource::At("/messageId")),
     ],
 };
 
-const CANCELLED: View = View {
+const CANCELLED: TableLayout = TableLayout {
     list: None,
     id: "",
     columns: &[
-        ("Stopped", Cell::At("/ok")),
-        ("Dropped", Cell::At("/cancelledQueued")),
+        ("Stopped", CellSource::At("/ok")),
+        ("Dropped", CellSource::At("/cancelledQueued")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, ask).await,
         Verb::Open(ask) => open(desk, *ask).await,
@@ -342,20 +341,22 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Send(ask) => {
             let body = json!({ "content": text(ask.content)? });
-            let target = target(&ask.session).then("messages");
+            let target = target(&ask.session).push_segment("messages");
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &SENT)
         }
         Verb::Messages(ask) => {
-            let target = target(&ask.session).then("messages").page(ask.page);
+            let target = target(&ask.session).push_segment("messages").page(ask.page);
             desk.output.show_page(&desk.get(&target).await?, &MESSAGES)
         }
         Verb::Asks(ask) => {
-            let target = target(&ask.session).then("interactions").page(ask.page);
+            let target = target(&ask.session)
+                .push_segment("interactions")
+                .page(ask.page);
             desk.output.show_page(&desk.get(&target).await?, &ASKS)
         }
         Verb::Queue(session) => {
-            let answer = desk.get(&target(&session).then("queue")).await?;
+            let answer = desk.get(&target(&session).push_segment("queue")).await?;
             desk.output.show(&answer, &QUEUE)
         }
         Verb::Reword(ask) => {
@@ -369,26 +370,26 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Cancel(ask) => {
             let body = json!({ "keepQueue": ask.keep_queue });
-            let target = target(&ask.session).then("cancel");
+            let target = target(&ask.session).push_segment("cancel");
             let answer = desk.post(&target, Some(&body), &ask.once).await?;
             desk.output.show(&answer, &CANCELLED)
         }
         Verb::Tasks(ask) => session_tasks::run(desk, &ask).await,
         Verb::Canvas(verb) => session_canvas::run(desk, verb).await,
         Verb::Events(ask) => {
-            let target = target(&ask.session).then("events");
+            let target = target(&ask.session).push_segment("events");
             events::follow(desk, target, ask.position).await
         }
     }
 }
 
-async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+async fn list(desk: &CliContext, ask: ListSessionsArgs) -> Result<(), Failure> {
     let agent = match &ask.agent {
         Some(agent) => Some(desk.agent_id(agent).await?),
         None => None,
     };
     let cwd = ask.cwd.as_deref().map(absolute).transpose()?;
-    let target = Target::new("/api/sessions")
+    let target = RequestTarget::new("/api/sessions")
         .query("state", ask.state)
         .query("agentId", agent)
         .query("cwd", cwd)
@@ -397,7 +398,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     desk.output.show_page(&desk.get(&target).await?, &LIST)
 }
 
-async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
+async fn open(desk: &CliContext, ask: OpenSessionArgs) -> Result<(), Failure> {
     let mut body = traits(&ask.traits);
     if let Some(agent) = &ask.agent {
         body["agentId"] = desk.agent_id(agent).await?.into();
@@ -414,13 +415,13 @@ async fn open(desk: &Desk, ask: Open) -> Result<(), Failure> {
             body[name] = value.into();
         }
     }
-    let target = Target::new("/api/sessions");
+    let target = RequestTarget::new("/api/sessions");
     let answer = desk.post(&target, Some(&body), &ask.once).await?;
     desk.output.show(&answer, &SESSION)
 }
 
-fn traits(traits: &Traits) -> Value {
-    given(json!({
+fn traits(traits: &SessionOptions) -> Value {
+    only_given(json!({
         "title": traits.title,
         "permissionMode": traits.permission_mode,
         "model": traits.model,
@@ -429,19 +430,19 @@ fn traits(traits: &Traits) -> Value {
     }))
 }
 
-pub(super) fn target(session: &Session) -> Target {
-    Target::new("/api/sessions").then(&session.session)
+pub(super) fn target(session: &SessionArg) -> RequestTarget {
+    RequestTarget::new("/api/sessions").push_segment(&session.session)
 }
 
-fn queued(message: &Queued) -> Target {
+fn queued(message: &QueuedMessageArg) -> RequestTarget {
     target(&message.session)
-        .then("queue")
-        .then(&message.message)
+        .push_segment("queue")
+        .push_segment(&message.message)
 }
 
 fn text(argument: String) -> Result<String, Failure> {
     if argument == "-" {
-        return input::text_of("-".as_ref());
+        return terminal_input::text_of("-".as_ref());
     }
     Ok(argument)
 }

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Map, Value};
 
 use super::{
-    args::IfMatch,
-    client::Answer,
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::IfMatchArg,
+    failure::Failure,
+    http_client::HttpResponse,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with settings.
@@ -22,66 +22,66 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall settings set rooms.maxAgentDepth 5\n  guildhall settings set files.roots ~/work ~/notes\n  guildhall settings set server.allowedHosts '[\"hall.example\"]'"
     )]
-    Set(Set),
+    Set(SetSettingArgs),
     /// Drops what was set here: the file, the environment or the default counts again
     #[command(after_help = "Example:\n  guildhall settings reset rooms.maxAgentDepth")]
-    Reset(Reset),
+    Reset(ResetSettingArgs),
 }
 
 /// A setting and what it becomes.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Set {
+pub(crate) struct SetSettingArgs {
     #[command(flatten)]
-    key: Key,
+    key: SettingKeyArg,
     /// The value, as plain words or JSON; a list takes several, or one JSON list
     #[arg(required = true)]
     values: Vec<String>,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 /// A setting.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Reset {
+pub(crate) struct ResetSettingArgs {
     #[command(flatten)]
-    key: Key,
+    key: SettingKeyArg,
     #[command(flatten)]
-    if_match: IfMatch,
+    if_match: IfMatchArg,
 }
 
 #[derive(Clone, Debug, Args)]
-struct Key {
+struct SettingKeyArg {
     /// The setting, as `settings list` calls it
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     key: String,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("settings"),
     id: "/key",
     columns: &[
-        ("SETTING", Cell::At("/key")),
-        ("VALUE", Cell::At("/value")),
-        ("SAID BY", Cell::At("/source")),
-        ("DEFAULT", Cell::At("/default")),
-        ("COUNTS", Cell::Of(counts)),
-        ("WHAT IT IS", Cell::At("/description")),
+        ("SETTING", CellSource::At("/key")),
+        ("VALUE", CellSource::At("/value")),
+        ("SAID BY", CellSource::At("/source")),
+        ("DEFAULT", CellSource::At("/default")),
+        ("COUNTS", CellSource::Of(counts)),
+        ("WHAT IT IS", CellSource::At("/description")),
     ],
 };
 
-const SETTING: View = View {
+const SETTING: TableLayout = TableLayout {
     list: None,
     id: "/key",
     columns: &[
-        ("Setting", Cell::At("/key")),
-        ("Value", Cell::At("/value")),
-        ("Said by", Cell::At("/source")),
-        ("Default", Cell::At("/default")),
-        ("Counts", Cell::Of(counts)),
+        ("Setting", CellSource::At("/key")),
+        ("Value", CellSource::At("/value")),
+        ("Said by", CellSource::At("/source")),
+        ("Default", CellSource::At("/default")),
+        ("Counts", CellSource::Of(counts)),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List => desk.output.show(&desk.get(&target()).await?, &LIST),
         Verb::Set(ask) => {
@@ -95,14 +95,19 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-async fn change(desk: &Desk, key: String, value: Value, if_match: &IfMatch) -> Result<(), Failure> {
+async fn change(
+    desk: &CliContext,
+    key: String,
+    value: Value,
+    if_match: &IfMatchArg,
+) -> Result<(), Failure> {
     let body = Value::Object(Map::from_iter([(key.clone(), value)]));
     let answer = desk.patch(&target(), &body, Some(if_match)).await?;
     show(desk, &answer, &key)
 }
 
 /// People see the setting that was changed, programs the whole answer.
-fn show(desk: &Desk, answer: &Answer, key: &str) -> Result<(), Failure> {
+fn show(desk: &CliContext, answer: &HttpResponse, key: &str) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(answer, &LIST);
     }
@@ -118,8 +123,8 @@ fn found<'a>(settings: &'a Value, key: &str) -> Option<&'a Value> {
     settings.iter().find(|setting| setting["key"] == key)
 }
 
-fn target() -> Target {
-    Target::new("/api/settings")
+fn target() -> RequestTarget {
+    RequestTarget::new("/api/settings")
 }
 
 /// What was written, in the kind of the setting's `default`; of an unknown setting, as JSON

@@ -7,24 +7,24 @@ use http::Method;
 use serde_json::Value;
 
 use super::{
-    client::{Answer, Load},
-    desk::Desk,
-    failures::{Failure, code_of},
-    output::{Cell, View},
+    cli_context::CliContext,
+    failure::{Failure, code_of},
+    http_client::{HttpResponse, RequestParts},
+    output::{CellSource, TableLayout},
 };
 
 const STORAGE_PATH: &str = "/api/storage";
 
 /// Which of the server's own answers about itself.
 #[derive(Clone, Copy, Debug, Args)]
-pub(crate) struct Ask {
+pub(crate) struct StatusArgs {
     #[command(subcommand)]
-    part: Option<Part>,
+    part: Option<StatusPart>,
 }
 
 /// One of the answers.
 #[derive(Clone, Copy, Debug, Subcommand)]
-enum Part {
+enum StatusPart {
     /// What the server is; what programs get when they name no part
     #[command(after_help = "Example:\n  guildhall status health --json")]
     Health,
@@ -39,97 +39,100 @@ enum Part {
     Alive,
 }
 
-const STATUS: View = View {
+const STATUS: TableLayout = TableLayout {
     list: None,
     id: "/status",
     columns: &[
-        ("Status", Cell::At("/status")),
-        ("Store", Cell::At("/checks/store")),
-        ("Disk", Cell::At("/checks/disk")),
-        ("Tasks", Cell::At("/checks/tasks")),
-        ("Enclosure", Cell::Of(enclosure)),
-        ("Version", Cell::At("/version")),
-        ("Mode", Cell::At("/mode")),
-        ("Peer check", Cell::At("/peerCheck")),
-        ("Started", Cell::At("/startedAt")),
-        ("Log", Cell::At("/logId")),
+        ("Status", CellSource::At("/status")),
+        ("Store", CellSource::At("/checks/store")),
+        ("Disk", CellSource::At("/checks/disk")),
+        ("Tasks", CellSource::At("/checks/tasks")),
+        ("Enclosure", CellSource::Of(enclosure)),
+        ("Version", CellSource::At("/version")),
+        ("Mode", CellSource::At("/mode")),
+        ("Peer check", CellSource::At("/peerCheck")),
+        ("Started", CellSource::At("/startedAt")),
+        ("Log", CellSource::At("/logId")),
     ],
 };
 
-const HEALTH: View = View {
+const HEALTH: TableLayout = TableLayout {
     list: None,
     id: "/logId",
     columns: &[
-        ("Name", Cell::At("/name")),
-        ("Version", Cell::At("/version")),
-        ("Mode", Cell::At("/mode")),
-        ("Peer check", Cell::At("/peerCheck")),
-        ("Started", Cell::At("/startedAt")),
-        ("Log", Cell::At("/logId")),
+        ("Name", CellSource::At("/name")),
+        ("Version", CellSource::At("/version")),
+        ("Mode", CellSource::At("/mode")),
+        ("Peer check", CellSource::At("/peerCheck")),
+        ("Started", CellSource::At("/startedAt")),
+        ("Log", CellSource::At("/logId")),
     ],
 };
 
-const READY: View = View {
+const READY: TableLayout = TableLayout {
     list: None,
     id: "/status",
     columns: &[
-        ("Status", Cell::At("/status")),
-        ("Store", Cell::At("/checks/store")),
-        ("Disk", Cell::At("/checks/disk")),
-        ("Tasks", Cell::At("/checks/tasks")),
-        ("Enclosure", Cell::Of(enclosure)),
+        ("Status", CellSource::At("/status")),
+        ("Store", CellSource::At("/checks/store")),
+        ("Disk", CellSource::At("/checks/disk")),
+        ("Tasks", CellSource::At("/checks/tasks")),
+        ("Enclosure", CellSource::Of(enclosure)),
     ],
 };
 
-const ALIVE: View = View {
+const ALIVE: TableLayout = TableLayout {
     list: None,
     id: "/status",
-    columns: &[("Status", Cell::At("/status"))],
+    columns: &[("Status", CellSource::At("/status"))],
 };
 
-const STORAGE: View = View {
+const STORAGE: TableLayout = TableLayout {
     list: None,
     id: "/freeBytes",
     columns: &[
-        ("Free", Cell::At("/freeBytes")),
-        ("Disk", Cell::At("/diskBytes")),
-        ("Reserve given back", Cell::At("/isReserveReleased")),
-        ("Attachments checked", Cell::At("/attachmentsCheckedAt")),
-        ("Damaged attachments", Cell::Of(damaged)),
-        ("Second backup folder", Cell::Of(second_folder)),
+        ("Free", CellSource::At("/freeBytes")),
+        ("Disk", CellSource::At("/diskBytes")),
+        ("Reserve given back", CellSource::At("/isReserveReleased")),
+        (
+            "Attachments checked",
+            CellSource::At("/attachmentsCheckedAt"),
+        ),
+        ("Damaged attachments", CellSource::Of(damaged)),
+        ("Second backup folder", CellSource::Of(second_folder)),
     ],
 };
 
-const AREAS: View = View {
+const AREAS: TableLayout = TableLayout {
     list: Some("areas"),
     id: "/name",
     columns: &[
-        ("PART", Cell::At("/name")),
-        ("BYTES", Cell::At("/bytes")),
-        ("AT MOST", Cell::At("/bytesMax")),
-        ("BOUNDED BY", Cell::At("/boundedBy")),
+        ("PART", CellSource::At("/name")),
+        ("BYTES", CellSource::At("/bytes")),
+        ("AT MOST", CellSource::At("/bytesMax")),
+        ("BOUNDED BY", CellSource::At("/boundedBy")),
     ],
 };
 
 /// The exit code tells whether the server can work.
-pub(super) async fn run(desk: &Desk, ask: &Ask) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, ask: &StatusArgs) -> Result<u8, Failure> {
     let (answer, view) = match ask.part {
         None if desk.output.is_for_people() => return whole(desk).await,
-        None | Some(Part::Health) => (about(desk, "/api/health").await?.success()?, HEALTH),
-        Some(Part::Storage) if desk.output.is_for_people() => {
+        None | Some(StatusPart::Health) => (about(desk, "/api/health").await?.success()?, HEALTH),
+        Some(StatusPart::Storage) if desk.output.is_for_people() => {
             let storage = about(desk, STORAGE_PATH).await?.success()?.json()?;
             show_storage(desk, &storage)?;
             return Ok(0);
         }
-        Some(Part::Storage) => (about(desk, STORAGE_PATH).await?.success()?, STORAGE),
-        Some(Part::Alive) => (about(desk, "/healthz").await?.success()?, ALIVE),
-        Some(Part::Ready) => (readiness(desk).await?, READY),
+        Some(StatusPart::Storage) => (about(desk, STORAGE_PATH).await?.success()?, STORAGE),
+        Some(StatusPart::Alive) => (about(desk, "/healthz").await?.success()?, ALIVE),
+        Some(StatusPart::Ready) => (readiness(desk).await?, READY),
     };
     desk.output.show(&answer, &view)?;
     Ok(code_of(answer.status))
 }
 
-async fn whole(desk: &Desk) -> Result<u8, Failure> {
+async fn whole(desk: &CliContext) -> Result<u8, Failure> {
     let health: Value = about(desk, "/api/health").await?.success()?.json()?;
     let answer = readiness(desk).await?;
     let mut status: Value = answer.json()?;
@@ -144,7 +147,7 @@ async fn whole(desk: &Desk) -> Result<u8, Failure> {
     Ok(code_of(answer.status))
 }
 
-fn show_storage(desk: &Desk, storage: &Value) -> Result<(), Failure> {
+fn show_storage(desk: &CliContext, storage: &Value) -> Result<(), Failure> {
     desk.output.show_value(storage, &STORAGE)?;
     desk.output.show_value(storage, &AREAS)?;
     if storage["isPartial"] == true {
@@ -177,7 +180,7 @@ fn damaged(storage: &Value) -> String {
 }
 
 /// "Not ready" is an answer too, although its status is that of a fault.
-async fn readiness(desk: &Desk) -> Result<Answer, Failure> {
+async fn readiness(desk: &CliContext) -> Result<HttpResponse, Failure> {
     let answer = about(desk, "/readyz").await?;
     let body: Option<Value> = answer.json().ok();
     match body {
@@ -186,8 +189,10 @@ async fn readiness(desk: &Desk) -> Result<Answer, Failure> {
     }
 }
 
-async fn about(desk: &Desk, path: &str) -> Result<Answer, Failure> {
-    desk.client.ask(Method::GET, path, Load::default()).await
+async fn about(desk: &CliContext, path: &str) -> Result<HttpResponse, Failure> {
+    desk.client
+        .ask(Method::GET, path, RequestParts::default())
+        .await
 }
 
 /// What agents are not kept from; `ok` when that is nothing.

@@ -4,12 +4,12 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::{
-    args,
-    desk::Desk,
+    cli_context::CliContext,
+    common_args,
     entries::{COLUMNS, name_authors, words},
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with threads.
@@ -17,17 +17,17 @@ use super::{
 pub(crate) enum Verb {
     /// Lists the threads you wrote in, newest activity first
     #[command(after_help = "Example:\n  guildhall threads list")]
-    List(args::Page),
+    List(common_args::PageArgs),
     /// Shows an entry with the replies to it, oldest first
     #[command(after_help = "Example:\n  guildhall threads show ops 12")]
-    Show(Show),
+    Show(ShowThreadArgs),
 }
 
 /// A thread, and which of its replies.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Show {
+pub(crate) struct ShowThreadArgs {
     #[command(flatten)]
-    root: args::Entry,
+    root: common_args::EntryArg,
     /// Only replies above this number
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
@@ -36,42 +36,42 @@ pub(crate) struct Show {
     limit: Option<u32>,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("threads"),
     id: "/root/id",
     columns: &[
-        ("ROOM", Cell::At("/roomTitle")),
-        ("SEQ", Cell::At("/root/seq")),
-        ("UNREAD", Cell::At("/unreadCount")),
-        ("REPLIES", Cell::At("/replyCount")),
-        ("LAST ACTIVITY", Cell::At("/lastActivityAt")),
-        ("TEXT", Cell::Of(root_words)),
-        ("ID", Cell::At("/root/id")),
+        ("ROOM", CellSource::At("/roomTitle")),
+        ("SEQ", CellSource::At("/root/seq")),
+        ("UNREAD", CellSource::At("/unreadCount")),
+        ("REPLIES", CellSource::At("/replyCount")),
+        ("LAST ACTIVITY", CellSource::At("/lastActivityAt")),
+        ("TEXT", CellSource::Of(root_words)),
+        ("ID", CellSource::At("/root/id")),
     ],
 };
 
-const THREAD: View = View {
+const THREAD: TableLayout = TableLayout {
     list: Some("entries"),
     id: "/id",
     columns: COLUMNS,
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(page) => {
-            let target = Target::new("/api/rooms/threads").page(page);
+            let target = RequestTarget::new("/api/rooms/threads").page(page);
             desk.output.show_page(&desk.get(&target).await?, &LIST)
         }
         Verb::Show(ask) => show(desk, ask).await,
     }
 }
 
-async fn show(desk: &Desk, ask: Show) -> Result<(), Failure> {
+async fn show(desk: &CliContext, ask: ShowThreadArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.root.room.room).await?;
     let root = desk.entry_id(&room, &ask.root.entry).await?;
-    let target = Target::room(&room)
-        .then("threads")
-        .then(&root)
+    let target = RequestTarget::room(&room)
+        .push_segment("threads")
+        .push_segment(&root)
         .query("after", ask.after)
         .query("limit", ask.limit);
     let answer = desk.get(&target).await?;

@@ -4,11 +4,11 @@ use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use serde_json::Value;
 
 use super::{
-    args::{self, Once},
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with turns.
@@ -18,25 +18,25 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Examples:\n  guildhall turns list ops\n  guildhall turns list ops --entry 12\n  guildhall turns list ops --agent ada --state refused"
     )]
-    List(List),
+    List(ListTurnsArgs),
     /// Shows one turn
     #[command(
         visible_alias = "get",
         after_help = "Example:\n  guildhall turns show ops 01a1fe26-ce7a-77e6-9c51-69b26c991bbe"
     )]
-    Show(Turn),
+    Show(TurnArg),
     /// Has a refused or held turn run now
     #[command(
         after_help = "Example:\n  guildhall turns run ops 01a1fe26-ce7a-77e6-9c51-69b26c991bbe"
     )]
-    Run(Run),
+    Run(RunTurnArgs),
 }
 
 /// Which turns to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct List {
+pub(crate) struct ListTurnsArgs {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// Only those that answer this entry: its id or its number in the room
     #[arg(long, value_name = "ENTRY")]
     entry: Option<String>,
@@ -45,15 +45,15 @@ pub(crate) struct List {
     agent: Option<String>,
     /// Only in this state
     #[arg(long, value_enum)]
-    state: Option<State>,
+    state: Option<TurnStateFilter>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::PageArgs,
 }
 
 /// Where a turn stands.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
-enum State {
+enum TurnStateFilter {
     /// The agent was not meant.
     NotAddressed,
     /// A limit or the room said no.
@@ -78,9 +78,9 @@ enum State {
 
 /// A turn of a room.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Turn {
+pub(crate) struct TurnArg {
     #[command(flatten)]
-    room: args::Room,
+    room: common_args::RoomArg,
     /// The turn's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     turn: String,
@@ -88,51 +88,51 @@ pub(crate) struct Turn {
 
 /// A turn that shall run.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Run {
+pub(crate) struct RunTurnArgs {
     #[command(flatten)]
-    turn: Turn,
+    turn: TurnArg,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("turns"),
     id: "/id",
     columns: &[
-        ("AGENT", Cell::Of(agent)),
-        ("STATE", Cell::At("/state")),
-        ("RULE", Cell::Of(rule)),
-        ("POSTS", Cell::Of(posts)),
-        ("CREATED", Cell::At("/createdAt")),
-        ("ID", Cell::At("/id")),
+        ("AGENT", CellSource::Of(agent)),
+        ("STATE", CellSource::At("/state")),
+        ("RULE", CellSource::Of(rule)),
+        ("POSTS", CellSource::Of(posts)),
+        ("CREATED", CellSource::At("/createdAt")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const TURN: View = View {
+const TURN: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Agent", Cell::Of(agent)),
-        ("State", Cell::At("/state")),
-        ("Rule", Cell::Of(rule)),
-        ("Depth", Cell::At("/depth")),
-        ("Posts", Cell::Of(posts)),
-        ("Session", Cell::At("/sessionId")),
-        ("Reply", Cell::At("/replyEntryId")),
-        ("Created", Cell::At("/createdAt")),
-        ("Started", Cell::At("/startedAt")),
-        ("Ended", Cell::At("/endedAt")),
-        ("Id", Cell::At("/id")),
+        ("Agent", CellSource::Of(agent)),
+        ("State", CellSource::At("/state")),
+        ("Rule", CellSource::Of(rule)),
+        ("Depth", CellSource::At("/depth")),
+        ("Posts", CellSource::Of(posts)),
+        ("Session", CellSource::At("/sessionId")),
+        ("Reply", CellSource::At("/replyEntryId")),
+        ("Created", CellSource::At("/createdAt")),
+        ("Started", CellSource::At("/startedAt")),
+        ("Ended", CellSource::At("/endedAt")),
+        ("Id", CellSource::At("/id")),
     ],
 };
 
-const HALTED: View = View {
+const HALTED: TableLayout = TableLayout {
     list: None,
     id: "/stopped",
-    columns: &[("Turns stopped", Cell::At("/stopped"))],
+    columns: &[("Turns stopped", CellSource::At("/stopped"))],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: Verb) -> Result<(), Failure> {
     match verb {
         Verb::List(ask) => list(desk, ask).await,
         Verb::Show(ask) => {
@@ -140,7 +140,7 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
             show(desk, desk.get(&target).await?).await
         }
         Verb::Run(ask) => {
-            let target = turn(desk, &ask.turn).await?.then("run");
+            let target = turn(desk, &ask.turn).await?.push_segment("run");
             show(desk, desk.post(&target, None, &ask.once).await?).await
         }
     }
@@ -148,20 +148,20 @@ pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
 
 /// Stops every turn of a room, or of one agent there.
 pub(super) async fn halt(
-    desk: &Desk,
-    room: &args::Room,
-    agent: Option<&args::Author>,
-    once: &Once,
+    desk: &CliContext,
+    room: &common_args::RoomArg,
+    agent: Option<&common_args::AuthorArg>,
+    once: &IdempotencyArgs,
 ) -> Result<(), Failure> {
-    let mut target = Target::room(&desk.room_id(&room.room).await?).then("halt");
+    let mut target = RequestTarget::room(&desk.room_id(&room.room).await?).push_segment("halt");
     if let Some(agent) = agent {
-        target = target.then(&desk.author_id(&agent.author).await?);
+        target = target.push_segment(&desk.author_id(&agent.author).await?);
     }
     let answer = desk.post(&target, None, once).await?;
     desk.output.show(&answer, &HALTED)
 }
 
-async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
+async fn list(desk: &CliContext, ask: ListTurnsArgs) -> Result<(), Failure> {
     let room = desk.room_id(&ask.room.room).await?;
     let entry = match &ask.entry {
         Some(entry) => Some(desk.entry_id(&room, entry).await?),
@@ -171,11 +171,11 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
         Some(agent) => Some(desk.author_id(agent).await?),
         None => None,
     };
-    let target = Target::room(&room)
-        .then("turns")
+    let target = RequestTarget::room(&room)
+        .push_segment("turns")
         .query("entryId", entry)
         .query("agentAuthorId", agent)
-        .query("state", ask.state.and_then(args::word))
+        .query("state", ask.state.and_then(common_args::word))
         .page(ask.page);
     let answer = desk.get(&target).await?;
     if !desk.output.is_for_people() {
@@ -191,7 +191,7 @@ async fn list(desk: &Desk, ask: List) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn show(desk: &Desk, answer: super::client::Answer) -> Result<(), Failure> {
+async fn show(desk: &CliContext, answer: super::http_client::HttpResponse) -> Result<(), Failure> {
     if !desk.output.is_for_people() {
         return desk.output.show(&answer, &TURN);
     }
@@ -202,7 +202,7 @@ async fn show(desk: &Desk, answer: super::client::Answer) -> Result<(), Failure>
 
 /// Adds what people call the agents of these turns.
 async fn name_agents(
-    desk: &Desk,
+    desk: &CliContext,
     turns: impl IntoIterator<Item = &mut Value>,
 ) -> Result<(), Failure> {
     let names = desk.author_names().await?;
@@ -213,9 +213,11 @@ async fn name_agents(
     Ok(())
 }
 
-async fn turn(desk: &Desk, ask: &Turn) -> Result<Target, Failure> {
+async fn turn(desk: &CliContext, ask: &TurnArg) -> Result<RequestTarget, Failure> {
     let room = desk.room_id(&ask.room.room).await?;
-    Ok(Target::room(&room).then("turns").then(&ask.turn))
+    Ok(RequestTarget::room(&room)
+        .push_segment("turns")
+        .push_segment(&ask.turn))
 }
 
 fn agent(turn: &Value) -> String {

@@ -3,27 +3,27 @@
 use serde_json::Value;
 
 use super::{
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
-const WHOAMI: View = View {
+const WHOAMI: TableLayout = TableLayout {
     list: None,
     id: "/caller/authorId",
     columns: &[
-        ("Name", Cell::Of(name)),
-        ("Kind", Cell::At("/caller/kind")),
-        ("Shown by", Cell::At("/caller/credential")),
-        ("Owner here", Cell::At("/ownerHere")),
-        ("Mode", Cell::At("/mode")),
-        ("Author", Cell::At("/caller/authorId")),
+        ("Name", CellSource::Of(name)),
+        ("Kind", CellSource::At("/caller/kind")),
+        ("Shown by", CellSource::At("/caller/credential")),
+        ("Owner here", CellSource::At("/ownerHere")),
+        ("Mode", CellSource::At("/mode")),
+        ("Author", CellSource::At("/caller/authorId")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
-    let answer = desk.get(&Target::new("/api/auth/whoami")).await?;
+pub(super) async fn run(desk: &CliContext) -> Result<(), Failure> {
+    let answer = desk.get(&RequestTarget::new("/api/auth/whoami")).await?;
     desk.output.show(&answer, &WHOAMI)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use guildhall_domain::{Fault, outcome::FaultKind};
+use guildhall_domain::{Fault, errors::FaultKind};
 use guildhall_world::data_dir::DataDirError;
 
 use crate::config::ConfigError;

@@ -6,15 +6,17 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    browser_house::{BROWSER, House},
-    browser_outside::kill,
-    browser_sites::Site,
+    browser_observation::kill,
+    browser_server::{BROWSER, ServerWithChromium},
+    test_sites::TestSite,
 };
 
 #[test]
 fn a_browser_is_opened_driven_and_closed() {
-    let Some(house) = House::open() else { return };
-    let site = Site::page("<title>hello</title><input autofocus>");
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
+    let site = TestSite::page("<title>hello</title><input autofocus>");
     let url = site.url("/");
     let state = house.connected(json!({"mode": "embedded", "url": url}));
     let connection = state["connectionId"].as_str().unwrap().to_owned();
@@ -65,12 +67,14 @@ fn a_browser_is_opened_driven_and_closed() {
         (&closed["tabs"], &closed["lastError"]),
         (&json!([]), &Value::Null)
     );
-    house.until_gone();
+    house.wait_until_gone();
 }
 
 #[test]
 fn a_page_of_the_browser_is_not_the_owner() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let url = format!("{}/api/local-browser", house.server.url);
     house.connected(json!({"mode": "embedded", "url": url}));
     let state = house.until(|state| state["tabs"][0]["loading"] == false);
@@ -94,7 +98,9 @@ fn a_page_of_the_browser_is_not_the_owner() {
 
 #[test]
 fn a_killed_browser_shows_and_opens_again() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let state = house.connected(json!({"mode": "embedded"}));
     // The keeper is ours, and of one that is killed nobody knows what it leaves behind.
     let is_keeper = |pid: &u32| {
@@ -117,14 +123,17 @@ fn a_killed_browser_shows_and_opens_again() {
 
 #[test]
 fn no_browser_outlives_its_server() {
-    let Some(mut house) = House::open() else {
+    let Some(mut house) = ServerWithChromium::open() else {
         return;
     };
     let state = house.connected(json!({"mode": "embedded"}));
-    let stopped = std::mem::replace(&mut house.server, House::start(&Scratch::new("other")));
+    let stopped = std::mem::replace(
+        &mut house.server,
+        ServerWithChromium::start(&Scratch::new("other")),
+    );
     assert_eq!(stopped.stop(), Some(0));
-    house.until_gone();
-    house.server = House::start(&house.scratch);
+    house.wait_until_gone();
+    house.server = ServerWithChromium::start(&house.scratch);
     let after = house.state();
     assert_eq!(
         (&after["status"], &after["mode"]),
@@ -132,10 +141,13 @@ fn no_browser_outlives_its_server() {
     );
     assert!(after["revision"].as_u64() > state["revision"].as_u64());
     let open = house.connected(json!({"mode": "embedded"}));
-    let killed = std::mem::replace(&mut house.server, House::start(&Scratch::new("other")));
+    let killed = std::mem::replace(
+        &mut house.server,
+        ServerWithChromium::start(&Scratch::new("other")),
+    );
     killed.kill();
-    house.until_gone();
-    house.server = House::start(&house.scratch);
+    house.wait_until_gone();
+    house.server = ServerWithChromium::start(&house.scratch);
     let after = house.state();
     assert_eq!(after["status"], "disconnected");
     assert!(after["revision"].as_u64() > open["revision"].as_u64());

@@ -6,9 +6,12 @@ use std::{thread, time::Duration};
 use serde_json::{Value, json};
 
 use crate::{
-    browser_house::House,
-    browser_outside::{Heard, Viewer, number, overheard, tab_of, text, times_said, until_some},
-    browser_sites::Site,
+    browser_observation::{
+        StreamViewer, ViewerMessage, number, tab_of, text, times_said, until_some,
+        with_recorded_input,
+    },
+    browser_server::ServerWithChromium,
+    test_sites::TestSite,
 };
 
 /// A page that never looks the same for long.
@@ -25,7 +28,7 @@ const PRESSED: &str = "<title>nothing</title><body style='height:100vh'><script>
     for (const what of ['mousedown','mouseup','keydown','keyup','dblclick'])\
     addEventListener(what, () => document.title += ' ' + what);</script>";
 
-fn opened(house: &House, site: &Site, title: &str) -> String {
+fn opened(house: &ServerWithChromium, site: &TestSite, title: &str) -> String {
     house.connected(json!({"mode": "embedded", "url": site.url("/")}));
     text(&house.until_title(title)["selectedTabId"])
 }
@@ -36,11 +39,13 @@ fn typed(text: &str) -> Value {
 
 #[test]
 fn a_viewer_hears_the_state_first_and_sees_what_it_turns_to() {
-    let site = Site::page(MOVING);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(MOVING);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "moving");
-    let mut viewer = Viewer::open(&house);
-    let Heard::Words(first) = viewer.next() else {
+    let mut viewer = StreamViewer::open(&house);
+    let ViewerMessage::Words(first) = viewer.next() else {
         panic!("no words");
     };
     assert_eq!(first["type"], "state");
@@ -52,8 +57,8 @@ fn a_viewer_hears_the_state_first_and_sees_what_it_turns_to() {
     // Its number comes before its first picture.
     let view = loop {
         match viewer.next() {
-            Heard::Words(words) if words["type"] == "view" => break words,
-            Heard::Words(_) => {}
+            ViewerMessage::Words(words) if words["type"] == "view" => break words,
+            ViewerMessage::Words(_) => {}
             other => panic!("{other:?}"),
         }
     };
@@ -90,10 +95,12 @@ fn a_viewer_hears_the_state_first_and_sees_what_it_turns_to() {
 
 #[test]
 fn who_acknowledges_the_newest_picture_alone_goes_on_seeing_new_ones() {
-    let site = Site::page(MOVING);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(MOVING);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "moving");
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     viewer.view(&tab);
     for _ in 0..10 {
         // Two are on their way at most, and the word on the second counts for both.
@@ -105,10 +112,12 @@ fn who_acknowledges_the_newest_picture_alone_goes_on_seeing_new_ones() {
 
 #[test]
 fn who_never_acknowledges_has_two_pictures_and_slows_nobody() {
-    let site = Site::page(MOVING);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(MOVING);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "moving");
-    let (mut slow, mut fast) = (Viewer::open(&house), Viewer::open(&house));
+    let (mut slow, mut fast) = (StreamViewer::open(&house), StreamViewer::open(&house));
     slow.view(&tab);
     fast.view(&tab);
     for _ in 0..20 {
@@ -120,10 +129,10 @@ fn who_never_acknowledges_has_two_pictures_and_slows_nobody() {
     let mut pictures = 0;
     loop {
         match slow.next() {
-            Heard::Picture(_) => pictures += 1,
-            Heard::Words(words) if words["type"] == "inputResult" => break,
-            Heard::Words(_) => {}
-            Heard::Closed(code) => panic!("{code}"),
+            ViewerMessage::Picture(_) => pictures += 1,
+            ViewerMessage::Words(words) if words["type"] == "inputResult" => break,
+            ViewerMessage::Words(_) => {}
+            ViewerMessage::Closed(code) => panic!("{code}"),
         }
     }
     assert!((1..=2).contains(&pictures), "{pictures}");
@@ -131,20 +140,24 @@ fn who_never_acknowledges_has_two_pictures_and_slows_nobody() {
 
 #[test]
 fn the_fifth_viewer_is_refused_before_its_socket_opens() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     // Nobody needs a browser to look on.
-    let mut viewers: Vec<_> = (0..4).map(|_| Viewer::open(&house)).collect();
-    assert_eq!(Viewer::try_open(&house).err(), Some(429));
+    let mut viewers: Vec<_> = (0..4).map(|_| StreamViewer::open(&house)).collect();
+    assert_eq!(StreamViewer::try_open(&house).err(), Some(429));
     viewers.pop().unwrap().vanish();
-    until_some("a free seat", || Viewer::try_open(&house).ok());
+    until_some("a free seat", || StreamViewer::try_open(&house).ok());
 }
 
 #[test]
 fn two_viewers_have_one_film_that_ends_behind_the_last() {
-    let site = Site::page(MOVING);
-    let Some(house) = overheard() else { return };
+    let site = TestSite::page(MOVING);
+    let Some(house) = with_recorded_input() else {
+        return;
+    };
     let tab = opened(&house, &site, "moving");
-    let (mut one, mut two) = (Viewer::open(&house), Viewer::open(&house));
+    let (mut one, mut two) = (StreamViewer::open(&house), StreamViewer::open(&house));
     assert_eq!(
         times_said(&house, "Page.startScreencast"),
         0,
@@ -180,10 +193,12 @@ fn two_viewers_have_one_film_that_ends_behind_the_last() {
 
 #[test]
 fn what_is_done_in_an_old_view_or_connection_changes_nothing() {
-    let site = Site::page(FIELD);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(FIELD);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "empty");
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     let old = viewer.view(&tab);
     let other = text(&house.post("/tabs", json!({}))["selectedTabId"]);
     viewer.view(&other);
@@ -223,10 +238,12 @@ fn what_is_done_in_an_old_view_or_connection_changes_nothing() {
 
 #[test]
 fn what_was_meant_for_the_page_before_never_reaches_the_next() {
-    let site = Site::page(FIELD);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(FIELD);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "empty");
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     let old = viewer.view(&tab);
     assert_eq!(viewer.input(1, old, &typed("before"))["ok"], true);
     house.until_title("before");
@@ -239,19 +256,21 @@ fn what_was_meant_for_the_page_before_never_reaches_the_next() {
     assert_eq!(viewer.input(3, new, &typed("after"))["ok"], true);
     house.until_title("after");
     // Nobody has seen the last picture of the page before, and the film goes on.
-    let mut other = Viewer::open(&house);
+    let mut other = StreamViewer::open(&house);
     other.view(&tab);
     other.picture();
 }
 
 #[test]
 fn what_somebody_held_down_who_is_gone_is_let_go() {
-    let site = Site::page(PRESSED);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PRESSED);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "nothing");
     let down = json!([{"type": "mouseDown", "x": 50, "y": 50, "button": "left"},
         {"type": "keyDown", "key": "a", "code": "KeyA", "modifiers": 0}]);
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     let view = viewer.view(&tab);
     assert_eq!(viewer.input(1, view, &down)["ok"], true);
     house.until_title("nothing mousedown keydown");
@@ -264,10 +283,12 @@ fn what_somebody_held_down_who_is_gone_is_let_go() {
 
 #[test]
 fn two_presses_at_one_place_are_a_double_click() {
-    let site = Site::page(PRESSED);
-    let Some(house) = House::open() else { return };
+    let site = TestSite::page(PRESSED);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let tab = opened(&house, &site, "nothing");
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     let view = viewer.view(&tab);
     let press = |kind: &str, x: u64| json!({"type": kind, "x": x, "y": 50, "button": "left"});
     let apart = json!([
@@ -310,15 +331,17 @@ fn two_presses_at_one_place_are_a_double_click() {
 
 #[test]
 fn nonsense_and_what_is_too_long_end_the_stream() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let closed = |words: &str| {
-        let mut viewer = Viewer::open(&house);
+        let mut viewer = StreamViewer::open(&house);
         viewer.words("state");
         viewer.say_text(words);
         loop {
             match viewer.next() {
-                Heard::Closed(code) => return code,
-                Heard::Words(_) | Heard::Picture(_) => {}
+                ViewerMessage::Closed(code) => return code,
+                ViewerMessage::Words(_) | ViewerMessage::Picture(_) => {}
             }
         }
     };
@@ -338,22 +361,24 @@ fn nonsense_and_what_is_too_long_end_the_stream() {
     let long = json!({"type": "ack", "viewId": 1, "sequence": 1, "more": "x".repeat(64 << 10)});
     assert_eq!(closed(&long.to_string()), 1009);
     // Somebody else is none the worse for it.
-    Viewer::open(&house).words("state");
+    StreamViewer::open(&house).words("state");
 }
 
 #[test]
 fn a_stopping_server_says_goodbye_to_who_looks_on() {
-    let Some(house) = House::open() else { return };
-    let mut viewer = Viewer::open(&house);
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
+    let mut viewer = StreamViewer::open(&house);
     viewer.words("state");
     house.server.terminate();
     loop {
         match viewer.next() {
-            Heard::Closed(code) => {
+            ViewerMessage::Closed(code) => {
                 assert_eq!(code, 1001);
                 break;
             }
-            Heard::Words(_) | Heard::Picture(_) => {}
+            ViewerMessage::Words(_) | ViewerMessage::Picture(_) => {}
         }
     }
 }

@@ -6,8 +6,10 @@ use std::{fs, thread};
 use serde_json::{Value, json};
 
 use crate::{
-    bridge::{Bridge, greeting},
-    browser_shop::{Desk, Shop, bridges, call, events, reference, session, turn},
+    browser_session::{
+        BrowserSession, RecordingSite, bridges, call, events, reference, session, turn,
+    },
+    stdio_relay::{StdioRelayProcess, initialize_params},
 };
 
 const ACTING: [(&str, &str); 10] = [
@@ -46,8 +48,10 @@ const FORM: &[(&str, &str)] = &[
 
 #[test]
 fn an_agent_fills_a_form_in_a_shared_tab() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(FORM);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(FORM);
     let tab = shop.at(&format!("{}/", desk.url), "form");
     let tabs = shop.done("browser_tabs", json!({}));
     assert_eq!(
@@ -71,7 +75,7 @@ fn an_agent_fills_a_form_in_a_shared_tab() {
     shop.done("browser_hover", json!({"ref": send}));
     shop.done("browser_click", json!({"ref": send}));
     shop.done("browser_wait_for", json!({"text": "Thank you."}));
-    assert!(desk.heard("POST /sent name=Ada+Lovelace&color=g"));
+    assert!(desk.recorded_requests("POST /sent name=Ada+Lovelace&color=g"));
     // What the refs stood for is gone with its page.
     assert_eq!(
         shop.refused("browser_click", json!({"ref": send})),
@@ -115,7 +119,9 @@ fn an_agent_fills_a_form_in_a_shared_tab() {
 
 #[test]
 fn the_tools_are_there_for_the_token_of_the_sharing_session_while_it_shares() {
-    let Some(shop) = Shop::open() else { return };
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
     let (other, stranger, _) = session(&shop.house);
     let tokens = [&shop.token, &shop.process, &stranger];
     let listed = || tokens.map(|token| shop.browser_tools(token));
@@ -129,10 +135,10 @@ fn the_tools_are_there_for_the_token_of_the_sharing_session_while_it_shares() {
     refused(&shop.token);
     shop.house.connected(json!({"mode": "embedded"}));
     assert_eq!(listed(), [0, 0, 0], "nothing is shared");
-    let mut bridge = Bridge::start(&shop.house.server.url, &shop.token);
-    bridge.ask(1, "initialize", &greeting());
+    let mut bridge = StdioRelayProcess::start(&shop.house.server.url, &shop.token);
+    bridge.ask(1, "initialize", &initialize_params());
     bridge.ask(2, "tools/list", &json!({}));
-    let told = |bridge: &mut Bridge| {
+    let told = |bridge: &mut StdioRelayProcess| {
         assert_eq!(bridge.read()["method"], "notifications/tools/list_changed");
     };
     shop.share(&shop.session, None);
@@ -153,7 +159,9 @@ fn the_tools_are_there_for_the_token_of_the_sharing_session_while_it_shares() {
 
 #[test]
 fn a_client_that_does_not_look_again_has_a_new_list_on_its_next_turn() {
-    let Some(shop) = Shop::open() else { return };
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
     shop.house.connected(json!({"mode": "embedded"}));
     let list = r#"#call call_mcp {"server": "guildhall", "tool": "rooms_list", "arguments": {}}"#;
     let running = || -> Vec<u32> { bridges(&shop.house).into_iter().map(|one| one.0).collect() };
@@ -182,8 +190,10 @@ const TWO: &[(&str, &str)] = &[
 
 #[test]
 fn a_tab_that_is_not_shared_is_not_there() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(TWO);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(TWO);
     let own = shop.at(&format!("{}/own", desk.url), "own");
     let mine = format!("{}/mine", desk.url);
     shop.house.post("/tabs", json!({"url": mine}));
@@ -250,7 +260,7 @@ fn a_tab_that_is_not_shared_is_not_there() {
     assert_eq!(left["tabs"], json!([]));
     assert_eq!(shop.refused("browser_tabs", json!({})), "NOT_SHARED");
     assert_eq!(shop.house.state()["sessionId"], "");
-    assert!(!desk.heard("/stolen"));
+    assert!(!desk.recorded_requests("/stolen"));
 }
 
 const HARD: &[(&str, &str)] = &[(
@@ -261,8 +271,10 @@ const HARD: &[(&str, &str)] = &[(
 
 #[test]
 fn what_is_covered_or_behind_a_dialog_is_not_touched() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(HARD);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(HARD);
     let tab = shop.at(&format!("{}/", desk.url), "hard");
     let under = shop.reference("Under");
     let (code, body) = shop.call("browser_click", json!({"ref": under}));
@@ -296,12 +308,14 @@ const BUSY: &[(&str, &str)] = &[(
 
 #[test]
 fn what_is_not_answered_is_uncertain_and_not_done_again() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(BUSY);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(BUSY);
     shop.at(&format!("{}/", desk.url), "busy");
     let work = shop.reference("Work");
-    let mut bridge = Bridge::start(&shop.house.server.url, &shop.token);
-    bridge.ask(1, "initialize", &greeting());
+    let mut bridge = StdioRelayProcess::start(&shop.house.server.url, &shop.token);
+    bridge.ask(1, "initialize", &initialize_params());
     let click = json!({"name": "browser_click", "arguments": {"ref": work}});
     let clicked = bridge.ask(2, "tools/call", &click);
     let result = &clicked["result"]["structuredContent"];
@@ -328,8 +342,10 @@ const SECRET: &[(&str, &str)] = &[(
 #[test]
 fn what_a_person_types_into_a_password_field_stays_theirs() {
     const PASSWORD: &str = "correct-horse-7319";
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(SECRET);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(SECRET);
     let tab = shop.at(&format!("{}/", desk.url), "secret");
     shop.types(&tab, PASSWORD);
     shop.showing("typed");
@@ -373,8 +389,10 @@ const KEYS: &[(&str, &str)] = &[(
 
 #[test]
 fn a_paused_tool_does_nothing_at_all() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(KEYS);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(KEYS);
     let tab = shop.at(&format!("{}/", desk.url), "keys");
     let press = shop.reference("Press");
     shop.house.post("/pause", json!({"paused": true}));
@@ -417,8 +435,10 @@ fn titles(state: &Value) -> Vec<(String, u64)> {
 
 #[test]
 fn an_action_waits_until_the_person_let_go() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(KEYS);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(KEYS);
     let tab = shop.at(&format!("{}/", desk.url), "keys");
     // On a slow computer a person's pause may be a real one, which an action may use: then again.
     for _ in 0..20 {
@@ -450,8 +470,10 @@ fn an_action_waits_until_the_person_let_go() {
 
 #[test]
 fn who_is_held_up_too_long_is_told_that_the_person_is_active() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(KEYS);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(KEYS);
     let tab = shop.at(&format!("{}/", desk.url), "keys");
     let press = shop.reference("Press");
     shop.types(&tab, "a");
@@ -471,7 +493,9 @@ fn who_is_held_up_too_long_is_told_that_the_person_is_active() {
 
 #[test]
 fn twenty_actions_in_a_row_are_enough() {
-    let Some(shop) = Shop::open() else { return };
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
     shop.at("about:blank", "");
     let codes = (0..200).map(|_| shop.refused("browser_click", json!({"ref": "e999999"})));
     let stale = codes.take_while(|code| code == "STALE_REF").count();
@@ -494,8 +518,10 @@ const LINKS: &[(&str, &str)] = &[
 
 #[test]
 fn agents_open_the_web_and_nothing_else() {
-    let Some(shop) = Shop::open() else { return };
-    let desk = Desk::new(LINKS);
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let desk = RecordingSite::new(LINKS);
     let page = format!("{}/", desk.url);
     shop.at(&page, "links");
     for url in [
@@ -530,8 +556,10 @@ fn agents_open_the_web_and_nothing_else() {
 
 #[test]
 fn agents_open_what_is_configured() {
-    let Some(shop) = Shop::open() else { return };
-    let [desk, other] = [Desk::new(LINKS), Desk::new(LINKS)];
+    let Some(shop) = BrowserSession::open() else {
+        return;
+    };
+    let [desk, other] = [RecordingSite::new(LINKS), RecordingSite::new(LINKS)];
     shop.at(&format!("{}/", desk.url), "links");
     let only = json!({"browser.agentOrigins": [desk.url]});
     let (status, set) = shop.house.server.ask("PATCH", "/api/settings", Some(&only));
@@ -549,5 +577,5 @@ fn agents_open_what_is_configured() {
         json!({"url": format!("{}/next", desk.url)}),
     );
     assert_eq!(there["title"], "next");
-    assert!(!other.heard("GET"));
+    assert!(!other.recorded_requests("GET"));
 }

@@ -9,10 +9,12 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    browser_house::{House, is_installed},
-    browser_life::listens_nowhere,
-    browser_outside::{Heard, Viewer, below, kill_group_of, seen_below, tab_of, text, until_some},
-    browser_sites::{Page, Site},
+    browser_lifecycle::listens_nowhere,
+    browser_observation::{
+        StreamViewer, ViewerMessage, below, kill_group_of, seen_below, tab_of, text, until_some,
+    },
+    browser_server::{ServerWithChromium, is_installed},
+    test_sites::{SitePage, TestSite},
 };
 
 /// What a test here needs beside Chromium.
@@ -23,12 +25,12 @@ const FIELD: &str = "<title>hello</title><textarea style='position:fixed;inset:0
     oninput='document.title = this.value'></textarea>";
 
 /// An X server that nobody sees; it ends with its test.
-struct Display {
+struct VirtualDisplay {
     server: Child,
     name: String,
 }
 
-impl Display {
+impl VirtualDisplay {
     #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
     fn open() -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -68,8 +70,8 @@ impl Display {
         Some(Self { server, name })
     }
 
-    fn house(&self) -> Option<House> {
-        House::with(&[("DISPLAY", &self.name), ("WAYLAND_DISPLAY", "")])
+    fn house(&self) -> Option<ServerWithChromium> {
+        ServerWithChromium::with(&[("DISPLAY", &self.name), ("WAYLAND_DISPLAY", "")])
     }
 
     /// What a program of X answers.
@@ -96,7 +98,7 @@ impl Display {
     }
 }
 
-impl Drop for Display {
+impl Drop for VirtualDisplay {
     fn drop(&mut self) {
         // One that was ended already is what we want.
         let _ = self.server.kill();
@@ -110,7 +112,7 @@ fn is_over(state: &Value) -> bool {
 
 #[test]
 fn without_a_display_a_window_is_a_named_failure_and_no_process() {
-    let Some(house) = House::with(&[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]) else {
+    let Some(house) = ServerWithChromium::with(&[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]) else {
         return;
     };
     let opened = house.post("/open", json!({"mode": "window"}));
@@ -123,7 +125,7 @@ fn without_a_display_a_window_is_a_named_failure_and_no_process() {
     assert_eq!(failed["lastError"]["code"], "NO_DISPLAY");
     assert_eq!(failed["preparation"]["stage"], "failed");
     assert_eq!(below(house.server.pid()), [0; 0]);
-    let told = house.told();
+    let told = house.browser_events();
     assert_eq!((told.len(), told[0].0.as_str()), (1, "failed"), "{told:?}");
     // The same house opens one that needs none.
     house.connected(json!({"mode": "embedded"}));
@@ -131,11 +133,11 @@ fn without_a_display_a_window_is_a_named_failure_and_no_process() {
 
 #[test]
 fn a_window_is_what_a_person_uses_and_the_state_follows() {
-    let Some(display) = Display::open() else {
+    let Some(display) = VirtualDisplay::open() else {
         return;
     };
     let Some(house) = display.house() else { return };
-    let site = Site::page(FIELD);
+    let site = TestSite::page(FIELD);
     let state = house.connected(json!({"mode": "window"}));
     assert_eq!(state["mode"], "window");
     listens_nowhere(&house);
@@ -183,18 +185,18 @@ fn a_window_is_what_a_person_uses_and_the_state_follows() {
         (house.state()["control"]["holder"] == "person").then_some(())
     });
     // There are no pictures of a window.
-    let mut viewer = Viewer::open(&house);
+    let mut viewer = StreamViewer::open(&house);
     viewer.words("state");
     viewer.say(&json!({"type": "view", "tabId": tab}));
     viewer.say(&json!({"type": "input", "id": 1, "viewId": 1,
         "steps": [{"type": "text", "text": "by stream"}]}));
     loop {
         match viewer.next() {
-            Heard::Words(words) if words["type"] == "inputResult" => {
+            ViewerMessage::Words(words) if words["type"] == "inputResult" => {
                 assert_eq!(words["ok"], false);
                 break;
             }
-            Heard::Words(words) => assert_eq!(words["type"], "state"),
+            ViewerMessage::Words(words) => assert_eq!(words["type"], "state"),
             other => panic!("{other:?}"),
         }
     }
@@ -217,7 +219,7 @@ fn a_window_is_what_a_person_uses_and_the_state_follows() {
         (&json!("disconnected"), &Value::Null)
     );
     house.gone(&seen);
-    let told = house.told();
+    let told = house.browser_events();
     let (name, last) = told.last().unwrap();
     assert_eq!(
         (name.as_str(), &last["reason"]),
@@ -227,7 +229,7 @@ fn a_window_is_what_a_person_uses_and_the_state_follows() {
 
 #[test]
 fn a_display_that_ends_takes_the_window_with_it() {
-    let Some(mut display) = Display::open() else {
+    let Some(mut display) = VirtualDisplay::open() else {
         return;
     };
     let Some(house) = display.house() else { return };
@@ -241,7 +243,7 @@ fn a_display_that_ends_takes_the_window_with_it() {
 
 #[test]
 fn a_window_that_is_killed_leaves_its_lock_and_opens_again() {
-    let Some(display) = Display::open() else {
+    let Some(display) = VirtualDisplay::open() else {
         return;
     };
     let Some(house) = display.house() else { return };
@@ -262,12 +264,12 @@ fn a_window_that_is_killed_leaves_its_lock_and_opens_again() {
 
 #[test]
 fn another_mode_keeps_cookies_and_addresses_and_is_never_a_second_process() {
-    let Some(display) = Display::open() else {
+    let Some(display) = VirtualDisplay::open() else {
         return;
     };
     let Some(house) = display.house() else { return };
-    let site = Site::new(|asked| {
-        let page = Page::html(format!("<title>{}</title>", asked.path));
+    let site = TestSite::new(|asked| {
+        let page = SitePage::html(format!("<title>{}</title>", asked.path));
         match asked.path.as_str() {
             "/set" => page.with("Set-Cookie: kept=yes; Max-Age=3600; Path=/"),
             _ => page,
@@ -311,7 +313,7 @@ fn another_mode_keeps_cookies_and_addresses_and_is_never_a_second_process() {
     let cookies = cookies();
     let is_kept = cookies.iter().all(|cookie| cookie == "kept=yes");
     assert!(is_kept, "{cookies:?}");
-    let told = house.told();
+    let told = house.browser_events();
     let told: Vec<_> = told
         .iter()
         .map(|(name, data)| (name.as_str(), data["reason"].as_str().unwrap_or_default()))

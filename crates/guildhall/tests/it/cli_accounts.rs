@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 
-use crate::cli_house::{House, Outcome};
+use crate::cli_server::{CommandOutput, ServerForCli};
 
 const PASSWORD: &str = "correct horse battery";
 
 /// A house whose owner is registered.
-fn settled() -> House {
-    let house = House::with_accounts();
+fn settled() -> ServerForCli {
+    let house = ServerForCli::with_accounts();
     let registered = register(&house, &house.setup_code(), &["-q"]);
     assert_eq!(registered.code, 0, "{registered:?}");
     house
 }
 
-fn register(house: &House, code: &str, more: &[&str]) -> Outcome {
+fn register(house: &ServerForCli, code: &str, more: &[&str]) -> CommandOutput {
     let args = [
         "accounts",
         "register",
@@ -27,18 +27,18 @@ fn register(house: &House, code: &str, more: &[&str]) -> Outcome {
     house.run_with(secrets.as_bytes(), &[&args, more].concat())
 }
 
-fn login(house: &House, email: &str, password: &str) -> Outcome {
+fn login(house: &ServerForCli, email: &str, password: &str) -> CommandOutput {
     let args = ["accounts", "login", "--email", email];
     house.run_with(format!("{password}\n").as_bytes(), &args)
 }
 
-fn signed_in(house: &House, cookie: &str, input: &str, args: &[&str]) -> Outcome {
+fn signed_in(house: &ServerForCli, cookie: &str, input: &str, args: &[&str]) -> CommandOutput {
     house.run_where(("GUILDHALL_COOKIE", cookie), input.as_bytes(), args)
 }
 
 #[test]
 fn the_first_account_is_made_with_the_setup_code_and_is_the_owner() {
-    let house = House::with_accounts();
+    let house = ServerForCli::with_accounts();
     let wrong = register(&house, "WRONG", &[]);
     assert_eq!((wrong.code, &*wrong.stdout), (1, ""));
     assert!(wrong.stderr.contains("SETUP_CODE_WRONG"), "{wrong:?}");
@@ -129,7 +129,7 @@ fn another_person_is_invited_chooses_a_password_and_goes() {
 
 #[test]
 fn a_key_speaks_as_its_maker_until_it_is_revoked() {
-    for house in [settled(), House::open()] {
+    for house in [settled(), ServerForCli::open()] {
         let made = house.run(&["keys", "make", "--label", "backup"]);
         let key = made.stdout.trim().to_owned();
         assert_eq!((made.code, key.len()), (0, 47), "{made:?}");
@@ -158,7 +158,7 @@ fn a_key_speaks_as_its_maker_until_it_is_revoked() {
 
 #[test]
 fn without_accounts_there_is_nothing_to_sign_in_to() {
-    let house = House::open();
+    let house = ServerForCli::open();
     assert_eq!(house.refused(&["accounts", "list"]), "AUTH_MODE_LOCAL");
     let login = login(&house, "ada@example.org", PASSWORD);
     assert_eq!((login.code, &*login.stdout), (1, ""));

@@ -1,10 +1,10 @@
 //! Agents and their tokens, from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn an_agent_is_registered_changed_and_retired() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let made = house.json(&["agents", "add", "Ada", "--cwd", house.folder(), "--no-team"]);
     assert_eq!(made["cwd"], house.folder());
     let team = house.json(&["members", "list", "team"]);
@@ -32,7 +32,7 @@ fn an_agent_is_registered_changed_and_retired() {
 
 #[test]
 fn a_folder_is_taken_from_where_the_command_runs() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let mut command = house.command(&["agents", "add", "Ada", "--json"]);
     let output = command.current_dir(house.folder()).output().unwrap();
     let made: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -41,7 +41,7 @@ fn a_folder_is_taken_from_where_the_command_runs() {
 
 #[test]
 fn a_token_speaks_as_its_agent_until_it_is_revoked() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let minted = house.run(&["tokens", "mint", "ada", "--label", "laptop"]);
     let token = minted.stdout.trim().to_owned();
@@ -76,7 +76,7 @@ fn a_token_speaks_as_its_agent_until_it_is_revoked() {
 
 #[test]
 fn a_token_is_never_shown_again_whatever_fails() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let canary = "gha_canary-canary-canary-canary-canary-canary-";
     for args in [
         &["rooms", "list"][..],

@@ -10,7 +10,7 @@ use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    server::{Server, ask},
+    server_process::{ServerProcess, ask},
     workspace::until,
 };
 
@@ -39,7 +39,7 @@ fn done(output: &Output) -> String {
 fn a_damaged_server_is_restored_by_one_command() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
     let entries = format!("/api/rooms/{team}/entries");
@@ -73,7 +73,7 @@ fn a_damaged_server_is_restored_by_one_command() {
     assert!(done(&guildhall(&data, &["restore"])).contains(listed.trim()));
     let said = done(&guildhall(&data, &["restore", "latest"]));
     assert!(said.contains("set-aside"), "{said}");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (status, page) = server.ask("GET", &entries, None);
     assert_eq!(
         (status, &page["entries"][0]["text"]),
@@ -85,7 +85,7 @@ fn a_damaged_server_is_restored_by_one_command() {
 fn a_restore_that_does_not_come_to_its_end_says_so_and_the_same_command_goes_on() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     done(&guildhall(&data, &["backup", "now"]));
     assert_eq!(server.stop(), Some(0));
 
@@ -102,14 +102,14 @@ fn a_restore_that_does_not_come_to_its_end_says_so_and_the_same_command_goes_on(
     );
     std::fs::remove_dir(&state).unwrap();
     done(&guildhall(&data, &["restore", "latest"]));
-    assert_eq!(Server::start(&data, 0).stop(), Some(0));
+    assert_eq!(ServerProcess::start(&data, 0).stop(), Some(0));
 }
 
 #[test]
 fn a_request_that_cannot_be_read_is_named_and_a_restore_takes_its_place() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     done(&guildhall(&data, &["backup", "now"]));
     assert_eq!(server.stop(), Some(0));
 
@@ -127,14 +127,14 @@ fn a_request_that_cannot_be_read_is_named_and_a_restore_takes_its_place() {
     }
     done(&guildhall(&data, &["restore", "latest"]));
     assert!(!request.exists());
-    assert_eq!(Server::start(&data, 0).stop(), Some(0));
+    assert_eq!(ServerProcess::start(&data, 0).stop(), Some(0));
 }
 
 #[test]
 fn a_running_server_restarts_from_a_backup_and_listens_where_it_did() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
     let entries = format!("/api/rooms/{team}/entries");
@@ -176,7 +176,7 @@ fn lost_data_is_restored_from_the_second_folder_into_an_empty_data_folder() {
     let plan = scratch.path().join("plan.txt");
     std::fs::write(&plan, "the plan").unwrap();
     let from = disk.to_str().unwrap();
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let attach = ["post", "team", "before", "--attach", plan.to_str().unwrap()];
     done(&guildhall(&data, &attach));
     done(&guildhall(
@@ -220,7 +220,7 @@ fn lost_data_is_restored_from_the_second_folder_into_an_empty_data_folder() {
 
     let from = own.to_str().unwrap();
     done(&guildhall(&data, &["restore", "--from", from, "latest"]));
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
     let (_, page) = server.ask("GET", &format!("/api/rooms/{team}/entries"), None);

@@ -1,10 +1,10 @@
 //! The local browser from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 /// A house whose server is told of a browser that is not there.
-fn without_browser() -> House {
-    let mut house = House::empty();
+fn without_browser() -> ServerForCli {
+    let mut house = ServerForCli::empty();
     let missing = format!("{}/no-browser", house.folder());
     house.start_where(&[("GUILDHALL_BROWSER", &missing)]);
     house

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
-fn opened(house: &House, args: &[&str]) -> Value {
+fn opened(house: &ServerForCli, args: &[&str]) -> Value {
     let args: Vec<_> = ["canvas", "open", "team"]
         .iter()
         .chain(args)
@@ -15,7 +15,7 @@ fn opened(house: &House, args: &[&str]) -> Value {
 
 #[test]
 fn every_kind_of_document_is_opened_by_what_it_shows() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let text = house.file("plan.md", "# Plan\n\n1. begin\n");
     let data = house.file("data.json", "[1, 2]");
     let picture = house.file("p.png", "x");
@@ -68,7 +68,7 @@ fn every_kind_of_document_is_opened_by_what_it_shows() {
 
 #[test]
 fn content_comes_whole_as_json_from_a_file_or_a_pipe() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let content = r##"{"type":"markdown","content":"# Hi","title":"Hi"}"##;
     let file = house.file("content.json", content);
     let expected: Value = serde_json::from_str(content).unwrap();
@@ -95,7 +95,7 @@ fn content_comes_whole_as_json_from_a_file_or_a_pipe() {
 
 #[test]
 fn what_cannot_be_shown_is_refused_before_it_is_sent() {
-    let house = House::open();
+    let house = ServerForCli::open();
     for args in [
         &["url"][..],
         &[],
@@ -118,7 +118,7 @@ fn what_cannot_be_shown_is_refused_before_it_is_sent() {
 
 #[test]
 fn a_document_is_pinned_moved_replaced_and_closed_by_its_title() {
-    let house = House::open();
+    let house = ServerForCli::open();
     for title in ["One", "Two"] {
         let content = format!("{{\"type\":\"json\",\"data\":1,\"title\":\"{title}\"}}");
         house.done(&["canvas", "open", "team", "--content", &content]);
@@ -173,7 +173,7 @@ fn a_document_is_pinned_moved_replaced_and_closed_by_its_title() {
 
 #[test]
 fn a_lock_keeps_others_out_until_it_is_let_go() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let token = house.run(&["tokens", "mint", "ada", "--label", "x"]).stdout;
     house.done(&["canvas", "open", "team", "json", "[]", "--title", "Plan"]);
@@ -199,7 +199,7 @@ fn a_lock_keeps_others_out_until_it_is_let_go() {
 
 #[test]
 fn a_session_has_the_same_verbs_for_its_own_canvas() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let agent = house.json(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let ada = agent["id"].as_str().unwrap();
     let session = house.json(&["sessions", "open", "--agent", ada])["id"].clone();

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 /// The scripted service, connected; the connection's id.
-fn connected(house: &House) -> String {
+fn connected(house: &ServerForCli) -> String {
     let mut events = house.follow(&["events", "--jsonl"]);
     assert_eq!(events.json()["type"], "snapshot");
     let providers = house.json(&["connections", "providers", "list"]);
@@ -21,7 +21,7 @@ fn connected(house: &House) -> String {
 }
 
 /// The id of an operation that a review of the connection shows and that Ada is granted.
-fn granted(house: &House, connection: &str, slug: &str) -> String {
+fn granted(house: &ServerForCli, connection: &str, slug: &str) -> String {
     let review = house.json(&["connections", "reviews", "open", connection]);
     let mut all = review["operations"].as_array().unwrap().iter();
     let found = all.find(|one| one["operationSlug"] == slug).unwrap();
@@ -33,7 +33,7 @@ fn granted(house: &House, connection: &str, slug: &str) -> String {
 
 #[test]
 fn an_execution_exits_with_one_unless_it_succeeds() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let connection = connected(&house);
     let read = granted(&house, &connection, "list_notes");
@@ -67,7 +67,7 @@ fn an_execution_exits_with_one_unless_it_succeeds() {
 
 #[test]
 fn a_connection_is_turned_off_for_one_session() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let connection = connected(&house);
     granted(&house, &connection, "list_notes");

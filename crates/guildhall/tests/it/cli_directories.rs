@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn folders_of_home_are_listed_and_made() {
-    let mut house = House::empty();
+    let mut house = ServerForCli::empty();
     // Home holds the data folder, of which nobody hears.
     let home = std::path::PathBuf::from(house.folder());
     std::fs::create_dir_all(home.join("desk")).unwrap();
@@ -41,7 +41,7 @@ fn folders_of_home_are_listed_and_made() {
 
 #[test]
 fn files_are_printed_byte_for_byte_downloaded_and_listed() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let text = "\u{feff}one\r\ntwo 🎈\n\nlast";
     let path = house.file("notes.md", text);
     let folder = house.folder();

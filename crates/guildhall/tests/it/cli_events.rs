@@ -1,10 +1,10 @@
 //! Following what happens, from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn a_follower_hears_every_event_once_also_across_a_restart() {
-    let mut house = House::open();
+    let mut house = ServerForCli::open();
     let mut follower = house.follow(&["events", "--jsonl"]);
     let snapshot = follower.json();
     assert_eq!(snapshot["type"], "snapshot");
@@ -42,7 +42,7 @@ fn a_follower_hears_every_event_once_also_across_a_restart() {
 
 #[test]
 fn people_read_one_line_an_event() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let mut follower = house.follow(&["events", "--scope", "room:team", "--after", "0"]);
     let mut lines = Vec::new();
@@ -64,7 +64,7 @@ fn people_read_one_line_an_event() {
 
 #[test]
 fn one_room_is_followed_with_its_state_first() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["rooms", "create", "Ops"]);
     let mut follower = house.follow(&["rooms", "events", "ops", "--jsonl"]);
     assert_eq!(follower.json()["data"]["room"]["slug"], "ops");
@@ -75,7 +75,7 @@ fn one_room_is_followed_with_its_state_first() {
 
 #[test]
 fn a_follower_whose_token_dies_ends_with_a_refusal() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let token = house.run(&["tokens", "mint", "ada", "--label", "x"]).stdout;
     let mut command = house.command(&["events", "--jsonl"]);
@@ -97,7 +97,7 @@ fn a_follower_whose_token_dies_ends_with_a_refusal() {
 
 #[test]
 fn a_bad_scope_is_refused_by_the_server() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let refused = house.run(&["events", "--scope", "cellar"]);
     assert_eq!((refused.code, &*refused.stdout), (1, ""));
     assert_eq!(house.run(&["events", "--scope", "room:nowhere"]).code, 1);
@@ -105,7 +105,7 @@ fn a_bad_scope_is_refused_by_the_server() {
 
 #[test]
 fn a_follower_nobody_reads_any_more_ends_in_peace() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let mut follower = house.follow(&["api", "GET", "/api/events"]);
     assert_eq!(follower.line(), ": connected");
     let closed = follower.close();
@@ -115,7 +115,7 @@ fn a_follower_nobody_reads_any_more_ends_in_peace() {
 
 #[test]
 fn people_read_what_became_of_entries_documents_and_settings() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["post", "team", "a secret"]);
     house.done(&["reactions", "add", "team", "1", "🎉"]);
     house.done(&["entries", "redact", "team", "1", "--yes"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 /// More than one piece of what is read and sent at once.
 fn large() -> Vec<u8> {
@@ -13,7 +13,7 @@ fn large() -> Vec<u8> {
 
 #[test]
 fn files_go_along_with_a_post_and_come_back_as_they_were() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let log = house.file("build log.txt", "it is green\n");
     let data = house.file("data.bin", large());
     let args = ["post", "team", "look", "--attach", &log, "--attach", &data];
@@ -56,7 +56,7 @@ fn files_go_along_with_a_post_and_come_back_as_they_were() {
 
 #[test]
 fn an_upload_happens_whole_and_once_with_its_key() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let file = house.file("a.txt", "a");
     let upload = |key: &str| {
         let args = [
@@ -104,7 +104,7 @@ fn an_upload_happens_whole_and_once_with_its_key() {
 
 #[test]
 fn a_refused_upload_is_told_although_its_files_were_still_on_the_way() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["settings", "set", "rooms.attachmentBytesMax", "1000"]);
     let file = house.file("data.bin", large());
     for (room, code) in [("team", "PAYLOAD_TOO_LARGE"), ("nowhere", "ROOM_NOT_FOUND")] {
@@ -119,7 +119,7 @@ fn a_refused_upload_is_told_although_its_files_were_still_on_the_way() {
 
 #[test]
 fn a_failed_download_leaves_no_file() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let copy = format!("{}/copy", house.folder());
     for args in [
         ["attachments", "download", "team", "nothing", "--out", &copy],
@@ -142,7 +142,7 @@ fn a_failed_download_leaves_no_file() {
 
 #[test]
 fn a_room_is_exported_whole_to_a_file_or_a_pipe() {
-    let house = House::open();
+    let house = ServerForCli::open();
     for number in 0..40 {
         let made = house.done(&[
             "post",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::{House, digest_of};
+use crate::cli_server::{ServerForCli, digest_of};
 
 const SECRET: &str = "canary-of-the-terminal";
 
@@ -12,7 +12,7 @@ fn read(text: &str) -> Value {
 
 #[test]
 fn a_tool_server_is_added_changed_switched_and_removed() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let file = house.file("secret", format!("{SECRET}\n"));
     let token = format!("TOKEN={file}");
@@ -117,7 +117,7 @@ fn a_tool_server_is_added_changed_switched_and_removed() {
 
 #[test]
 fn what_a_folder_names_is_shown_and_imported() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let project = json!({"mcpServers": {"true": {"command": "/bin/true"}, "bad": {}}});
     house.file(".mcp.json", project.to_string());
@@ -137,7 +137,7 @@ fn what_a_folder_names_is_shown_and_imported() {
 /// Nothing is kept or started before somebody said yes to the very card that was shown.
 #[test]
 fn the_owners_command_shows_its_card_and_runs_with_a_yes_to_its_digest() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let marker = std::path::Path::new(house.folder()).join("marker");
     let script = format!("touch '{}'", marker.display());
@@ -223,7 +223,7 @@ fn the_owners_command_shows_its_card_and_runs_with_a_yes_to_its_digest() {
 
 #[test]
 fn at_a_terminal_a_y_adds_what_the_card_shows_and_anything_else_takes_it_back() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let add = ["mcp", "add", "ada", "run", "--", "/bin/true", "--flag"];
     let withdrawn = || {
@@ -260,7 +260,7 @@ fn at_a_terminal_a_y_adds_what_the_card_shows_and_anything_else_takes_it_back() 
 
 #[test]
 fn a_command_that_waits_shows_its_card_and_runs_when_somebody_says_yes() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let mut watch = house.follow(&["asks", "watch", "--jsonl", "--after", "0"]);
     let mut waits = house.follow(&[
@@ -285,7 +285,7 @@ fn a_command_that_waits_shows_its_card_and_runs_when_somebody_says_yes() {
 
 #[test]
 fn a_command_that_names_no_way_or_two_is_wrong_usage() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     for args in [
         &["mcp", "add", "ada", "x"][..],
@@ -334,7 +334,7 @@ done
 
 #[test]
 fn a_program_is_tested_in_its_agents_folder_without_the_agents_token() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let file = house.file("server.sh", SERVER);
     house.approved(&[
@@ -379,7 +379,7 @@ fn a_program_is_tested_in_its_agents_folder_without_the_agents_token() {
 
 #[test]
 fn a_program_that_ends_or_talks_nonsense_says_why_without_its_secrets() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let add = |name: &str, script: &str| {
         let file = house.file(name, script);
@@ -425,7 +425,7 @@ fn a_program_that_ends_or_talks_nonsense_says_why_without_its_secrets() {
 
 #[test]
 fn a_sign_in_is_started_asked_after_and_ended_from_the_terminal() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let address = "http://127.0.0.1:9/mcp";
     house.approved(&["mcp", "add", "ada", "web", "--address", address]);

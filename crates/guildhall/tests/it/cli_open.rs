@@ -8,16 +8,16 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{cli_house::House, cli_terminal::AtTerminal, server::ask};
+use crate::{cli_server::ServerForCli, cli_terminal::TerminalCommand, server_process::ask};
 
 /// A desktop's opener that notes the addresses that it is handed, one a line.
-struct Opener {
+struct BrowserOpenerStub {
     path: String,
     notes: String,
 }
 
-impl Opener {
-    fn new(house: &House) -> Self {
+impl BrowserOpenerStub {
+    fn new(house: &ServerForCli) -> Self {
         let notes = format!("{}/opened", house.folder());
         let name = match cfg!(target_os = "macos") {
             true => "open",
@@ -33,13 +33,13 @@ impl Opener {
     }
 
     /// What `guildhall open` shows at a terminal where this opener is, with a desktop or without.
-    fn shown(&self, house: &House, display: &str, words: &[&str]) -> String {
+    fn shown(&self, house: &ServerForCli, display: &str, words: &[&str]) -> String {
         let mut command = house.command(&[&["open"], words].concat());
         command
             .env("PATH", &self.path)
             .env("DISPLAY", display)
             .env_remove("WAYLAND_DISPLAY");
-        let (code, shown) = AtTerminal::start(command).ended();
+        let (code, shown) = TerminalCommand::start(command).ended();
         assert_eq!(code, Some(0), "{shown}");
         shown
     }
@@ -84,7 +84,7 @@ fn assert_counts_once(address: &str) {
 
 #[test]
 fn the_printed_address_counts_once() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let shown = house.done(&["open", "--print"]);
     assert!(shown.contains("Counts once, until"), "{shown}");
     assert_counts_once(&address_in(&shown));
@@ -101,8 +101,8 @@ fn the_printed_address_counts_once() {
 
 #[test]
 fn at_a_terminal_the_address_is_handed_to_the_desktop_where_there_is_one() {
-    let house = House::open();
-    let opener = Opener::new(&house);
+    let house = ServerForCli::open();
+    let opener = BrowserOpenerStub::new(&house);
     for (display, words) in [("", &[][..]), (":7", &["--print"]), (":7", &["-q"])] {
         let shown = opener.shown(&house, display, words);
         assert_counts_once(&address_in(&shown));
@@ -115,7 +115,7 @@ fn at_a_terminal_the_address_is_handed_to_the_desktop_where_there_is_one() {
 
 #[test]
 fn all_browsers_are_forgotten_at_once() {
-    let house = House::open();
+    let house = ServerForCli::open();
     assert_eq!(opened(house.done(&["open", "-q"]).trim()).0, 303);
     let told = house.done(&["forget-browsers"]);
     assert!(told.contains("forgotten"), "{told}");
@@ -126,7 +126,7 @@ fn all_browsers_are_forgotten_at_once() {
 
 #[test]
 fn programs_neither_make_such_an_address_nor_forget_browsers() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let token = house.run(&["tokens", "mint", "ada", "--label", "x"]);
     let key = house.run(&["keys", "make", "--label", "backup"]);
@@ -139,7 +139,7 @@ fn programs_neither_make_such_an_address_nor_forget_browsers() {
             assert_eq!((refused.code, &*refused.stdout), (1, ""), "{refused:?}");
             assert!(refused.stderr.contains(code), "{refused:?}");
         }
-        assert_eq!(House::empty().run(&[verb]).code, 3);
+        assert_eq!(ServerForCli::empty().run(&[verb]).code, 3);
         assert_eq!(house.run(&[verb, "now"]).code, 2);
     }
 }

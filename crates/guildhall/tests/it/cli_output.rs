@@ -4,11 +4,11 @@ use std::{io::Read, net::TcpListener};
 
 use serde_json::Value;
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn json_is_the_servers_answer_byte_for_byte() {
-    let house = House::open();
+    let house = ServerForCli::open();
     // Before there is an agent, who would answer in the middle of all that is compared.
     house.done(&["post", "team", "tab\there, \u{202e}turned\u{9b}, 漢"]);
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
@@ -80,7 +80,7 @@ fn json_is_the_servers_answer_byte_for_byte() {
 
 #[test]
 fn lists_come_one_object_a_line_as_the_server_wrote_them() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["rooms", "create", "Ops"]);
     let lines = house.done(&["rooms", "list", "--jsonl"]);
     let whole = house.body("/api/rooms");
@@ -98,7 +98,7 @@ fn lists_come_one_object_a_line_as_the_server_wrote_them() {
 
 #[test]
 fn text_from_others_does_not_steer_the_terminal() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["post", "team", "a\u{1b}[31mb\u{202e}c\u{9b}d"]);
     let shown = house.done(&["entries", "list", "team"]);
     assert!(shown.contains("a\\u{1b}[31mb\\u{202e}c\\u{9b}d"), "{shown}");
@@ -108,7 +108,7 @@ fn text_from_others_does_not_steer_the_terminal() {
 
 #[test]
 fn a_refusal_is_told_on_standard_error_alone() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let refused = house.run(&["rooms", "show", "nowhere"]);
     assert_eq!((refused.code, &*refused.stdout), (1, ""));
     let told = refused.stderr.lines().collect::<Vec<_>>();
@@ -141,7 +141,7 @@ fn a_refusal_is_told_on_standard_error_alone() {
 
 #[test]
 fn wrong_usage_is_two_and_no_server_three() {
-    let house = House::empty();
+    let house = ServerForCli::empty();
     for args in [
         &["rooms", "bogus"][..],
         &["rooms", "show"],
@@ -171,7 +171,7 @@ fn wrong_usage_is_two_and_no_server_three() {
 
 #[test]
 fn the_address_comes_before_the_data_folder_and_the_flag_before_the_environment() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let nowhere = "http://127.0.0.1:1";
     let code = |command: &mut std::process::Command| command.output().unwrap().status.code();
     let mut command = house.command(&["rooms", "list"]);
@@ -188,7 +188,7 @@ fn the_address_comes_before_the_data_folder_and_the_flag_before_the_environment(
 
 #[test]
 fn what_does_not_fit_a_post_is_refused_before_it_is_sent() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let long = vec![b'x'; 1024 * 1024 + 1];
     for input in [&long[..], &[0xff]] {
         let outcome = house.run_with(input, &["post", "team", "-"]);
@@ -208,7 +208,7 @@ fn a_post_whose_answer_is_cut_off_says_how_to_send_it_again() {
         String::from_utf8_lossy(&request[..length]).into_owned()
     });
     let room = "01920000-0000-7000-8000-000000000000";
-    let outcome = House::empty().run(&["post", room, "hello", "--url", &url]);
+    let outcome = ServerForCli::empty().run(&["post", room, "hello", "--url", &url]);
     let request = server.join().unwrap();
     assert_eq!((outcome.code, &*outcome.stdout), (3, ""));
     let key = request

@@ -12,15 +12,15 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::json;
 
-use crate::{cli_house::House, server::Server};
+use crate::{cli_server::ServerForCli, server_process::ServerProcess};
 
 /// A dev server as people start one.
-struct DevServer {
+struct DevServerProcess {
     child: Child,
     port: u16,
 }
 
-impl DevServer {
+impl DevServerProcess {
     fn of(folder: &Path) -> Self {
         let mut child = Command::new("python3")
             .args(["-u", "-m", "http.server", "0", "--bind", "127.0.0.1"])
@@ -40,7 +40,7 @@ impl DevServer {
     }
 }
 
-impl Drop for DevServer {
+impl Drop for DevServerProcess {
     fn drop(&mut self) {
         // One that ended already is what we want.
         let _ = self.child.kill();
@@ -86,7 +86,7 @@ fn look(url: &str, path: &str) -> String {
 
 #[test]
 fn a_folder_and_a_dev_server_are_shown_from_the_terminal() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let site = format!("{}/site", house.folder());
     std::fs::create_dir(&site).unwrap();
     std::fs::write(format!("{site}/index.html"), "<h1>served</h1>").unwrap();
@@ -102,7 +102,7 @@ fn a_folder_and_a_dev_server_are_shown_from_the_terminal() {
     let elsewhere = house.run(&["preview", "read", "http://localhost/app.js"]);
     assert_eq!(elsewhere.code, 2, "{elsewhere:?}");
 
-    let dev = DevServer::of(Path::new(&site));
+    let dev = DevServerProcess::of(Path::new(&site));
     let port = dev.port.to_string();
     let probed = house.json(&["preview", "probe", &port]);
     assert_eq!(probed, json!({"listening": true}));
@@ -163,7 +163,7 @@ fn no_token_of_an_address_stands_in_the_log_or_the_data_folder() {
     std::fs::write(site.join("index.html"), "x").unwrap();
     let log = scratch.path().join("log");
     let to = File::create(&log).unwrap();
-    let server = Server::start_telling(&data_dir, &["--bind", "127.0.0.1:0"], Some(to));
+    let server = ServerProcess::start_with_log(&data_dir, &["--bind", "127.0.0.1:0"], Some(to));
     let sign = |ask: serde_json::Value| {
         let (status, signed) = server.ask("POST", "/api/workbench/sign", Some(&ask));
         assert_eq!(status, 200, "{signed}");
@@ -176,7 +176,7 @@ fn no_token_of_an_address_stands_in_the_log_or_the_data_folder() {
     assert!(get(&folder, "").ends_with('x'));
     assert!(get(&format!("{folder}none"), "").starts_with("HTTP/1.1 404"));
     assert!(get(&format!("{folder}%ff"), "").starts_with("HTTP/1.1 400"));
-    let dev = DevServer::of(&site);
+    let dev = DevServerProcess::of(&site);
     let preview = sign(json!({"kind": "proxy", "port": dev.port}));
     assert!(look(&preview, "/").ends_with('x'));
     drop(dev);
@@ -206,7 +206,7 @@ fn no_token_of_an_address_stands_in_the_log_or_the_data_folder() {
 fn the_public_address_shows_no_previews_unless_it_is_this_very_listener() {
     let scratch = Scratch::new("preview-tunnel");
     let hosts = ["--allowed-host", "hall.example.org"];
-    let server = Server::start_with(&scratch.path().join("data"), 0, &hosts);
+    let server = ServerProcess::start_with(&scratch.path().join("data"), 0, &hosts);
     let sign = |host: &str| {
         let mut socket = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
         let body = r#"{"kind":"proxy","port":9}"#;

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn a_room_is_made_filled_read_changed_and_closed() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let made = house.done(&["rooms", "create", "Operations", "--slug", "ops"]);
     assert!(made.contains("#ops"), "{made}");
     assert!(house.done(&["rooms", "list"]).contains("Operations"));
@@ -66,7 +66,7 @@ fn a_room_is_made_filled_read_changed_and_closed() {
 
 #[test]
 fn a_reader_marks_read_and_unread_and_tells_what_it_does() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let token = house
         .run(&["tokens", "mint", "ada", "--label", "test"])
@@ -90,7 +90,7 @@ fn a_reader_marks_read_and_unread_and_tells_what_it_does() {
 
 #[test]
 fn a_direct_message_is_found_again() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     let first = house.done(&["rooms", "create", "--dm", "--member", "ada", "-q"]);
     let again = house.done(&["rooms", "create", "--dm", "--agent", "ada", "-q"]);
@@ -106,7 +106,7 @@ fn a_direct_message_is_found_again() {
 
 #[test]
 fn authors_are_looked_at_and_dressed() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let me = house.json(&["authors", "me"]);
     let name = me["displayName"].as_str().unwrap();
     assert_eq!(

@@ -3,11 +3,11 @@
 use guildhall_domain::files::digest;
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn a_file_is_given_what_comes_in_while_it_holds_what_is_expected() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let path = house.file("notes.md", "old");
     let folder = house.folder();
     let put = |input: &[u8], more: &[&str]| {
@@ -68,7 +68,7 @@ fn a_file_is_given_what_comes_in_while_it_holds_what_is_expected() {
 
 #[test]
 fn a_checkbox_is_checked_and_cleared() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let path = house.file("todo.md", "# Plan\n- [ ] water\n");
     let check = ["files", "check", &path, "2", "--cwd", house.folder()];
     house.done(&[&check[..], &["- [ ] water"]].concat());
@@ -89,7 +89,7 @@ fn a_checkbox_is_checked_and_cleared() {
 
 #[test]
 fn a_document_is_bound_anew_to_the_file_that_took_its_files_place() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let path = house.file("plan.md", "one");
     let opened = house.json(&["canvas", "open", "team", "file", &path, "--title", "Plan"]);
     let reload = ["canvas", "reload", "team", "Plan"];

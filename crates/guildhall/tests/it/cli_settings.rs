@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 fn setting(settings: &Value, key: &str) -> Value {
     let settings = settings["settings"].as_array().unwrap().iter();
@@ -12,7 +12,7 @@ fn setting(settings: &Value, key: &str) -> Value {
 
 #[test]
 fn a_setting_is_set_in_words_or_json_and_reset() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let key = "rooms.maxAgentDepth";
     let before = house.json(&["settings", "list"]);
     let changed = house.json(&["settings", "set", key, "5"]);
@@ -42,7 +42,7 @@ fn a_setting_is_set_in_words_or_json_and_reset() {
 
 #[test]
 fn a_setting_that_is_none_changes_nothing() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let before = house.json(&["settings", "list"]);
     for (args, code) in [
         (
@@ -68,7 +68,7 @@ fn a_setting_that_is_none_changes_nothing() {
 
 #[test]
 fn a_change_on_a_stale_tag_is_refused_and_the_current_one_is_told() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let topic = |topic: &str, tag: &str| {
         let args = [
             "rooms",
@@ -103,7 +103,7 @@ fn a_change_on_a_stale_tag_is_refused_and_the_current_one_is_told() {
 
 #[test]
 fn a_command_sent_again_with_its_key_happens_once() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let room = ["rooms", "create", "Ops", "--idempotency-key", "k-1", "-q"];
     assert_eq!(house.done(&room), house.done(&room));
     let post = |text: &str| {

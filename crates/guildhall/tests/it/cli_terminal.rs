@@ -27,14 +27,14 @@ const SIZE: Winsize = Winsize {
 };
 
 /// A command whose input, output and error are one terminal; killed when dropped.
-pub(crate) struct AtTerminal {
+pub(crate) struct TerminalCommand {
     child: Child,
     /// The end of the person.
     screen: File,
     shown: String,
 }
 
-impl AtTerminal {
+impl TerminalCommand {
     pub(crate) fn start(mut command: Command) -> Self {
         let (screen, terminal) = pair();
         let again = || terminal.try_clone().unwrap();
@@ -94,7 +94,7 @@ impl AtTerminal {
     }
 }
 
-impl Drop for AtTerminal {
+impl Drop for TerminalCommand {
     fn drop(&mut self) {
         // One that ended already is what we want.
         let _ = self.child.kill();

@@ -1,10 +1,10 @@
 //! Turns, from the terminal.
 
-use crate::cli_house::House;
+use crate::cli_server::ServerForCli;
 
 #[test]
 fn the_ledger_is_read_and_turns_are_stopped() {
-    let house = House::open();
+    let house = ServerForCli::open();
     house.done(&["agents", "add", "Ada", "--cwd", house.folder()]);
     // Nothing starts by itself, so that what is shown stands still.
     house.done(&["rooms", "update", "team", "--max-agent-depth", "0"]);

@@ -18,7 +18,7 @@ pub(crate) const PASSWORD: &str = "canary-of-the-pages";
 
 /// Where a service is kept, and how it is reached.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct CompanionFolder {
     pub(crate) data_dir: PathBuf,
     /// Under which address instances and people know it.
     pub(crate) public: String,
@@ -28,7 +28,7 @@ pub(crate) struct Place {
     pub(crate) log: Option<PathBuf>,
 }
 
-impl Place {
+impl CompanionFolder {
     fn program(&self) -> Command {
         // Built beside the server by whatever builds the workspace.
         let path = Path::new(env!("CARGO_BIN_EXE_guildhall")).with_file_name("guildhall-cloud");
@@ -45,7 +45,7 @@ impl Place {
     }
 
     /// Starts the service on a free port.
-    pub(crate) fn start(&self) -> Companion {
+    pub(crate) fn start(&self) -> CompanionProcess {
         let mut serve = self.program();
         serve
             .args(["serve", "--bind", "127.0.0.1:0"])
@@ -61,7 +61,7 @@ impl Place {
         said.read_line(&mut line).unwrap();
         let port = line.trim_end().rsplit(':').next().unwrap();
         let port = port.parse().expect("the service says where it listens");
-        Companion { child, port }
+        CompanionProcess { child, port }
     }
 
     /// Its database.
@@ -79,12 +79,12 @@ impl Place {
 }
 
 /// A running service; killed when dropped.
-pub(crate) struct Companion {
+pub(crate) struct CompanionProcess {
     child: Child,
     pub(crate) port: u16,
 }
 
-impl Companion {
+impl CompanionProcess {
     /// Kills it as the kernel would, at this very moment.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
@@ -99,7 +99,7 @@ impl Companion {
     }
 }
 
-impl Drop for Companion {
+impl Drop for CompanionProcess {
     fn drop(&mut self) {
         // One that ended already is what we want.
         let _ = self.child.kill();
@@ -108,14 +108,14 @@ impl Drop for Companion {
 }
 
 /// Somebody with an account, at the service's pages.
-pub(crate) struct Person {
+pub(crate) struct AccountHolder {
     /// What the browser shows.
     pub(crate) cookie: String,
     /// Everything that the service answered.
     pub(crate) answers: String,
 }
 
-impl Person {
+impl AccountHolder {
     /// Follows a one-time link and chooses a password.
     pub(crate) fn welcomed(port: u16, link: &str) -> Self {
         let mut person = Self {

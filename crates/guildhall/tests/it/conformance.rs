@@ -13,7 +13,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::Value;
 
-use crate::{bridge::agent, server::Server};
+use crate::{server_process::ServerProcess, stdio_relay::agent};
 
 /// The scenarios of this file.
 const RUN: [&str; 4] = [
@@ -87,7 +87,7 @@ fn pass(client: &TcpStream, to: u16, line: &str) -> io::Result<()> {
 fn our_endpoint_answers_as_the_protocol_says() {
     let scratch = Scratch::new("conformance");
     let roots = [("GUILDHALL_FILES_ROOTS", scratch.path().to_str().unwrap())];
-    let server = Server::start_in(&scratch.path().join("data"), &roots);
+    let server = ServerProcess::start_in(&scratch.path().join("data"), &roots);
     let token = agent(&server, &scratch);
     let port = relay(server.port(), format!("X-Service-Agent: {token}"));
     let url = format!("http://127.0.0.1:{port}/mcp");

@@ -13,13 +13,13 @@ use guildhall_world::{scratch::Scratch, store_state::StoreState};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::server::Server;
+use crate::server_process::ServerProcess;
 
 const PAGE: u64 = 4_096;
 /// The exit code of a server that failed.
 const FAILED: i32 = 4;
 
-fn entries(server: &Server) -> String {
+fn entries(server: &ServerProcess) -> String {
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap();
     format!("/api/rooms/{team}/entries")
@@ -29,7 +29,7 @@ fn entries(server: &Server) -> String {
 fn changes_that_are_missing_are_noticed_once_and_a_restart_takes_what_is_left() {
     let scratch = Scratch::new("missing-changes");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let entries = entries(&server);
     let post = json!({"text": "kept"});
     assert_eq!(server.ask("POST", &entries, Some(&post)).0, 201);
@@ -41,7 +41,7 @@ fn changes_that_are_missing_are_noticed_once_and_a_restart_takes_what_is_left() 
         ..known
     };
     noted.write(&data).unwrap();
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (status, ready) = server.ask("GET", "/readyz", None);
     let why = ready["checks"]["store"].as_str().unwrap();
     assert!(
@@ -54,7 +54,7 @@ fn changes_that_are_missing_are_noticed_once_and_a_restart_takes_what_is_left() 
     assert_eq!(page["entries"][0]["text"], "kept");
     assert_eq!(server.stop(), Some(0));
 
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     while server.ask("GET", "/readyz", None).0 == 503 {
         std::thread::yield_now();
     }
@@ -65,7 +65,7 @@ fn changes_that_are_missing_are_noticed_once_and_a_restart_takes_what_is_left() 
 fn a_damaged_write_ahead_log_is_copied_aside_before_it_is_emptied() {
     let scratch = Scratch::new("damaged-log");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let entries = entries(&server);
     let post = json!({"text": "kept"});
     for _ in 0..5 {
@@ -78,7 +78,7 @@ fn a_damaged_write_ahead_log_is_copied_aside_before_it_is_emptied() {
     bytes[2_000] ^= 0xff;
     fs::write(&log, &bytes).unwrap();
 
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let (_, ready) = server.ask("GET", "/readyz", None);
     let why = ready["checks"]["store"].as_str().unwrap();
     assert!(why.contains("set-aside"), "{ready}");
@@ -108,7 +108,7 @@ fn roots(database: &Path) -> Vec<(String, u32)> {
 fn a_start_that_a_torn_page_prevents_names_the_command_that_goes_back() {
     let scratch = Scratch::new("torn-pages");
     let data = scratch.path().join("data");
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     let entries = entries(&server);
     let post = json!({"text": "kept"});
     assert_eq!(server.ask("POST", &entries, Some(&post)).0, 201);

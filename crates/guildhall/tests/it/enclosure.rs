@@ -6,11 +6,11 @@ use std::{collections::BTreeMap, os::unix::net::UnixListener, path::PathBuf};
 use guildhall_testkit::until;
 use guildhall_world::{
     acp::launch,
-    enclosure::{Around, Enclosure, Starter},
-    keeper::KeeperCommand,
+    enclosure::{Enclosure, ProcessLauncher, ProtectedServer},
+    process_guard::GuardCommand,
 };
 
-use crate::enclosed::{PATIENCE, around, enclosure, keeper, open, run, shell, text};
+use crate::enclosed_scripts::{PATIENCE, around, enclosure, keeper, open, run, shell, text};
 
 const PASSING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/passing.py");
 
@@ -24,8 +24,8 @@ async fn an_agent_that_ends_or_stops_its_keeper_reaches_nobody() {
     for (name, signal, walls) in [
         ("killed", "KILL", enclosed.clone()),
         ("stopped", "STOP", enclosed),
-        ("killed bare", "KILL", Enclosure::off()),
-        ("stopped bare", "STOP", Enclosure::off()),
+        ("killed bare", "KILL", Enclosure::disabled()),
+        ("stopped bare", "STOP", Enclosure::disabled()),
     ] {
         let (is_bare, is_killed) = (walls.is_off(), signal == "KILL");
         // A child in a session of its own without any environment, whose parent is gone, or has
@@ -77,7 +77,7 @@ async fn who_starts_programs_is_asked_only_where_a_person_allows_it() {
     let _bus = UnixListener::bind(&bus).unwrap();
     let connect = format!("import socket; socket.socket(socket.AF_UNIX).connect({bus:?})");
     let script = format!("python3 -c '{connect}' 2> said; echo $? > code; true");
-    for (reached, code) in [(vec![], "1"), (vec![Starter::UserServices], "0")] {
+    for (reached, code) in [(vec![], "1"), (vec![ProcessLauncher::UserServices], "0")] {
         let enclosure = enclosure(&t).await.reaching(reached);
         let folder = run(&t, &ada, &script, enclosure).await;
         assert_eq!(
@@ -95,7 +95,7 @@ async fn who_starts_programs_is_asked_only_where_a_person_allows_it() {
 async fn without_a_required_part_no_agent_starts() {
     let t = open().await;
     // A program that says nothing of what it can hide or refuse.
-    let mute = KeeperCommand {
+    let mute = GuardCommand {
         program: "/bin/true".into(),
         args: Vec::new(),
     };
@@ -152,7 +152,7 @@ async fn a_data_folder_that_an_agent_moved_stays_hidden() {
         let state = t.folder(name);
         let data = PathBuf::from(t.folder(&format!("{name}/data")));
         std::fs::write(data.join("database"), "canary").unwrap();
-        let place = Around {
+        let place = ProtectedServer {
             data_dir: data,
             ..around(&t)
         };
@@ -164,7 +164,7 @@ async fn a_data_folder_that_an_agent_moved_stays_hidden() {
         let script = format!("mv {state} {state}.away && {again}; echo $? > moved");
         let folder = run(&t, &ada, &script, walls.clone()).await;
         assert_eq!(text(&folder, "moved"), "1\n", "{name}");
-        let folder = run(&t, &ada, &script, Enclosure::off()).await;
+        let folder = run(&t, &ada, &script, Enclosure::disabled()).await;
         assert_eq!(text(&folder, "moved"), "0\n", "{name}");
         let script = format!("ls {state}.away/data > {name}; echo $? > {name}.code");
         let folder = run(&t, &ada, &script, walls).await;

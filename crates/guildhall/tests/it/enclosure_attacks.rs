@@ -12,18 +12,18 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use guildhall_domain::ports::Reserved;
-use guildhall_testkit::{Caller, TestHall};
-use guildhall_world::{enclosure::Enclosure, reserved};
+use guildhall_domain::port_ranges::ReservedPorts;
+use guildhall_testkit::{TestCaller, TestHall};
+use guildhall_world::{enclosure::Enclosure, reserved_ports};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::enclosed::{enclosure, open, own_address, run, text};
+use crate::enclosed_scripts::{enclosure, open, own_address, run, text};
 
 const ATTACKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/attacks.py");
 
 /// What comes of an attempt without the enclosure.
-enum Bare {
+enum UnenclosedOutcome {
     /// It succeeds everywhere.
     Succeeds,
     /// It succeeds for root; of others the kernel refuses it, or some kernels do.
@@ -32,10 +32,10 @@ enum Bare {
     SaysNothing(&'static str),
 }
 
-use Bare::{SaysNothing, Succeeds, SucceedsForRoot};
+use UnenclosedOutcome::{SaysNothing, Succeeds, SucceedsForRoot};
 
 /// Each attempt with what comes of it in the enclosure, and without.
-const ATTEMPTS: &[(&str, &str, Bare)] = &[
+const ATTEMPTS: &[(&str, &str, UnenclosedOutcome)] = &[
     ("connect loopback", "EACCES", Succeeds),
     (
         "connect the usual port",
@@ -156,7 +156,7 @@ async fn each_way_out_is_closed_and_what_programs_need_is_open() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_enclosure_each_way_out_is_open() {
     let t = open().await;
-    let outcomes = outcomes(&t, Enclosure::off()).await;
+    let outcomes = outcomes(&t, Enclosure::disabled()).await;
     let is_root = rustix::process::geteuid().is_root();
     let mut wrong = Vec::new();
     for (name, _, bare) in ATTEMPTS {
@@ -175,13 +175,13 @@ async fn without_the_enclosure_each_way_out_is_open() {
 
 /// A process outside of the enclosure that stands for the server, because some attempts harm
 /// what they reach; it has a terminal.
-struct Victim {
+struct StandInServer {
     child: Child,
     /// Its path, and the device of its file system: another one may have the same paths.
     terminal: (String, u64),
 }
 
-impl Victim {
+impl StandInServer {
     fn start() -> Self {
         let script = "import os, pty, time
 _, terminal = pty.openpty()
@@ -206,7 +206,7 @@ time.sleep(600)";
     }
 }
 
-impl Drop for Victim {
+impl Drop for StandInServer {
     fn drop(&mut self) {
         // One that an attempt ended is gone already.
         let _ = self.child.kill();
@@ -215,8 +215,8 @@ impl Drop for Victim {
 }
 
 async fn outcomes(t: &TestHall, walls: Enclosure) -> BTreeMap<String, String> {
-    let ada: Caller = t.agent("ada").await;
-    let victim = Victim::start();
+    let ada: TestCaller = t.agent("ada").await;
+    let victim = StandInServer::start();
     let name = format!("guildhall-test-{}", std::process::id());
     let abstract_name = UnixAddress::from_abstract_name(&name).unwrap();
     let _abstract = UnixListener::bind_addr(&abstract_name).unwrap();
@@ -247,5 +247,7 @@ async fn outcomes(t: &TestHall, walls: Enclosure) -> BTreeMap<String, String> {
 /// A listener at a reserved port of every address of this computer.
 async fn listener_everywhere() -> TcpListener {
     let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
-    reserved::listen(any, Reserved::default()).await.unwrap()
+    reserved_ports::listen(any, ReservedPorts::default())
+        .await
+        .unwrap()
 }

@@ -4,10 +4,12 @@
 use guildhall_world::scratch::Scratch;
 use serde_json::json;
 
-use crate::{browser_house::House, browser_outside::tab_of, server::Server};
+use crate::{
+    browser_observation::tab_of, browser_server::ServerWithChromium, server_process::ServerProcess,
+};
 
 /// What a page reads at an address.
-fn read_at(house: &House, url: &str) -> String {
+fn read_at(house: &ServerWithChromium, url: &str) -> String {
     let tab = house.shown();
     house.visit(url);
     house.until_reads(&tab, |words| words.contains('{'))
@@ -15,7 +17,9 @@ fn read_at(house: &House, url: &str) -> String {
 
 #[test]
 fn a_page_reads_nothing_at_the_listener_for_agents() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     house.connected(json!({"mode": "embedded"}));
     for path in ["/api/rooms", "/api/auth/whoami"] {
         let read = read_at(&house, &format!("{}{path}", house.server.agent_url()));
@@ -26,9 +30,11 @@ fn a_page_reads_nothing_at_the_listener_for_agents() {
 /// To the other guildhall the browser would be a program of the owner like any other.
 #[test]
 fn a_page_of_one_guildhall_does_not_reach_another() {
-    let Some(house) = House::open() else { return };
+    let Some(house) = ServerWithChromium::open() else {
+        return;
+    };
     let scratch = Scratch::new("other");
-    let other = Server::start(&scratch.path().join("data"), 0);
+    let other = ServerProcess::start(&scratch.path().join("data"), 0);
     house.connected(json!({"mode": "embedded"}));
     let tab = house.shown();
     let ask = json!({"url": format!("{}/api/auth/whoami", other.url)});

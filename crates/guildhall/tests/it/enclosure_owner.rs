@@ -5,27 +5,27 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use guildhall_domain::ports::Reserved;
+use guildhall_domain::port_ranges::ReservedPorts;
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
 use crate::{
-    hostile::ENCLOSED,
-    server::{Server, ask},
-    workspace::Workspace,
+    hostile_agent::ENCLOSED,
+    server_process::{ServerProcess, ask},
+    workspace::ServerWithFolder,
 };
 
 const TUNNEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/tunnel.py");
 const TOUCH: &str = r#"#call run_command {"command":["touch","done"]}"#;
 
 /// A program of the owner that passes connections on, as `ssh -L` does.
-struct Tunnel {
+struct ForwardingProcess {
     child: Child,
     port: u16,
 }
 
-impl Tunnel {
-    fn to(server: &Server) -> Self {
+impl ForwardingProcess {
+    fn to(server: &ServerProcess) -> Self {
         let mut child = Command::new("python3")
             .args([TUNNEL, &server.port().to_string()])
             .stdout(Stdio::piped())
@@ -39,7 +39,7 @@ impl Tunnel {
     }
 }
 
-impl Drop for Tunnel {
+impl Drop for ForwardingProcess {
     fn drop(&mut self) {
         // One that ended already is what we want.
         let _ = self.child.kill();
@@ -48,7 +48,7 @@ impl Drop for Tunnel {
 }
 
 /// Who asks here is the owner, who decides on what an enclosed agent waits for.
-fn owner_decides(t: &Workspace, port: u16) {
+fn owner_decides(t: &ServerWithFolder, port: u16) {
     let (status, who) = ask(port, "GET", "/api/auth/whoami", None).unwrap();
     assert_eq!((status, &who["ownerHere"]), (200, &json!(true)), "{who}");
     let session = t.session();
@@ -64,15 +64,15 @@ fn owner_decides(t: &Workspace, port: u16) {
 
 #[test]
 fn through_a_tunnel_of_the_owner_the_owner_decides() {
-    let t = Workspace::open_configured("tunnel", ENCLOSED);
-    let tunnel = Tunnel::to(&t.server);
+    let t = ServerWithFolder::open_configured("tunnel", ENCLOSED);
+    let tunnel = ForwardingProcess::to(&t.server);
     owner_decides(&t, tunnel.port);
 }
 
 #[test]
 fn at_each_of_two_guildhalls_the_owner_decides() {
-    let one = Workspace::open_configured("first", ENCLOSED);
-    let other = Workspace::open_configured("second", ENCLOSED);
+    let one = ServerWithFolder::open_configured("first", ENCLOSED);
+    let other = ServerWithFolder::open_configured("second", ENCLOSED);
     for t in [&one, &other] {
         owner_decides(t, t.server.port());
     }
@@ -103,5 +103,5 @@ fn the_listener_for_agents_has_no_reserved_port() {
     let told: Value = serde_json::from_slice(&told).unwrap();
     let url = told["agentUrl"].as_str().unwrap();
     let port = url.rsplit(':').next().unwrap().parse().unwrap();
-    assert!(!Reserved::default().contains(port), "{url}");
+    assert!(!ReservedPorts::default().contains(port), "{url}");
 }

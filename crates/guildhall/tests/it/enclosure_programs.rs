@@ -1,14 +1,14 @@
 //! What programs need that agents run: enclosed below a real keeper, each must succeed.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use guildhall_world::{
-    chromium::{self, Places},
+    chromium::{self, SearchPaths},
     enclosure::Enclosure,
 };
 
 use crate::{
-    browser_house::is_installed,
-    enclosed::{enclosure, open, run, said_by, text},
+    browser_server::is_installed,
+    enclosed_scripts::{enclosure, open, run, run_script, text},
 };
 
 const TRACING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/enclosure/tracing.py");
@@ -30,7 +30,7 @@ const DEV_SERVER: &str = "
 async fn enclosed(script: &str) -> String {
     let t = open().await;
     let ada = t.agent("ada").await;
-    let said = said_by(&t, &ada, script).await;
+    let said = run_script(&t, &ada, script).await;
     t.close().await;
     said
 }
@@ -127,9 +127,9 @@ async fn namespaces_with_mounts_can_be_nested() {
 
 /// The command of a Chromium that shows a page in words; as root its own sandbox never works.
 fn chromium() -> String {
-    let found = chromium::executable(&Places {
+    let found = chromium::executable(&SearchPaths {
         path: std::env::var_os("PATH"),
-        ..Places::default()
+        ..SearchPaths::default()
     });
     let sandbox = match chromium::can_be_sandboxed() {
         true => "",
@@ -162,7 +162,7 @@ async fn a_chromium_of_the_agent_shows_its_own_dev_server() {
 }
 
 /// Whether a Chromium of the agent shows what the main listener says to everybody.
-async fn shows_the_main_listener(t: &TestHall, agent: &Caller, walls: Enclosure) -> bool {
+async fn shows_the_main_listener(t: &TestHall, agent: &TestCaller, walls: Enclosure) -> bool {
     let script = format!(
         "mkdir -p home; HOME=$PWD/home {} $URL/healthz > seen 2> problems; true",
         chromium()
@@ -180,6 +180,6 @@ async fn a_chromium_of_the_agent_reaches_no_port_of_ours() {
     let ada = t.agent("ada").await;
     let walls = enclosure(&t).await;
     assert!(!shows_the_main_listener(&t, &ada, walls).await);
-    assert!(shows_the_main_listener(&t, &ada, Enclosure::off()).await);
+    assert!(shows_the_main_listener(&t, &ada, Enclosure::disabled()).await);
     t.close().await;
 }

@@ -9,12 +9,12 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
-    hostile::{
+    hostile_agent::{
         BARE, ENCLOSED,
-        stage::{Stage, local_token, text},
+        attack_targets::{AttackTargets, local_token, text},
     },
-    intruder,
-    workspace::Workspace,
+    hostile_program,
+    workspace::ServerWithFolder,
 };
 
 const TABLE: &str = include_str!("../../../http/tests/authority.tsv");
@@ -45,7 +45,7 @@ const SHOWN: &[&[&str]] = &[
     &["X-Service-Approval: gap_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
 ];
 
-struct Operation {
+struct OwnerOperation {
     method: &'static str,
     path: &'static str,
     /// What the owner is answered, with a body that is wrong where there is one.
@@ -56,7 +56,7 @@ struct Operation {
 
 /// The operations that only people may ask for. Signing in and registering are open, but make
 /// a person of whoever asks, so no process of an agent may.
-fn operations() -> Vec<Operation> {
+fn operations() -> Vec<OwnerOperation> {
     let rows = TABLE.lines().filter(|line| !line.starts_with('#'));
     let operation = |line: &'static str| {
         let cells: Vec<&str> = line.split('\t').collect();
@@ -66,7 +66,7 @@ fn operations() -> Vec<Operation> {
         // The table agrees: an agent is refused there, and there alone.
         let is_refused = cells[LIVE_AGENT].starts_with("403") && gate != "url-token";
         assert_eq!(is_refused, is_for_people_alone, "{line}");
-        (is_for_people_alone || is_open).then_some(Operation {
+        (is_for_people_alone || is_open).then_some(OwnerOperation {
             method,
             path,
             to_owner: cells[OWNER],
@@ -77,7 +77,7 @@ fn operations() -> Vec<Operation> {
 }
 
 /// The path of an operation with ids of what there is.
-fn address(path: &str, stage: &Stage<'_>) -> String {
+fn address(path: &str, stage: &AttackTargets<'_>) -> String {
     let kind = match path.split('/').nth(2) {
         Some("agents") => "agent",
         Some("sessions") => "session",
@@ -104,8 +104,8 @@ fn address(path: &str, stage: &Stage<'_>) -> String {
     parts.join("/")
 }
 
-fn requests(operations: &[Operation], stage: &Stage<'_>) -> Vec<Value> {
-    let request = |operation: &Operation| {
+fn requests(operations: &[OwnerOperation], stage: &AttackTargets<'_>) -> Vec<Value> {
+    let request = |operation: &OwnerOperation| {
         let path = address(operation.path, stage);
         json!({"name": format!("{} {}", operation.method, operation.path),
             "method": operation.method, "path": path, "body": {}})
@@ -114,17 +114,17 @@ fn requests(operations: &[Operation], stage: &Stage<'_>) -> Vec<Value> {
 }
 
 /// What an agent could change by them, as a person sees it.
-fn picture(stage: &Stage<'_>) -> Value {
+fn picture(stage: &AttackTargets<'_>) -> Value {
     let room = format!("/api/rooms/{}", stage.ids["room"]);
     let paths = ["", "/members", "/entries", "/turns"];
     let room = paths.map(|tail| stage.get(&format!("{room}{tail}")));
-    json!([stage.picture(), room])
+    json!([stage.protected_state(), room])
 }
 
 /// Tries all operations at the listener of this address, and answers how many requests were made.
 #[expect(clippy::print_stdout, reason = "what was tried is listed")]
-fn try_all(t: &Workspace, url: &str, signed_in: &str, allowed: &[u16]) {
-    let mut stage = Stage::set(t, url);
+fn try_all(t: &ServerWithFolder, url: &str, signed_in: &str, allowed: &[u16]) {
+    let mut stage = AttackTargets::set(t, url);
     let room = &stage.get("/api/rooms")["rooms"][0];
     stage.ids.insert("room", text(room, "id"));
     let author = stage.get(&format!("/api/agents/{}", stage.ids["agent"]));
@@ -134,12 +134,12 @@ fn try_all(t: &Workspace, url: &str, signed_in: &str, allowed: &[u16]) {
     orders["signed_in"] = json!(signed_in);
     orders["requests"] = json!(requests(&operations, &stage));
     orders["shown"] = json!(SHOWN);
-    intruder::instruct(&t.folder, &orders);
+    hostile_program::instruct(&t.folder, &orders);
     let before = picture(&stage);
-    let run = json!({"command": intruder::command_to_show()});
+    let run = json!({"command": hostile_program::command_to_show()});
     t.send(&stage.own, &[&format!("#call run_command {run}")]);
     t.turn_ended(&stage.own, 1);
-    let found = intruder::found(&t.folder);
+    let found = hostile_program::found(&t.folder);
     let found = found.unwrap_or_else(|| panic!("{:#?}", t.messages(&stage.own).last()));
     assert_eq!(found.len(), operations.len() * SHOWN.len());
     let is_allowed = |one: &&Value| {
@@ -160,13 +160,13 @@ const NOBODY: &str = "guildhall_0=none";
 
 #[test]
 fn no_operation_for_people_is_an_agents_at_the_main_listener() {
-    let t = Workspace::open_configured("operations", BARE);
+    let t = ServerWithFolder::open_configured("operations", BARE);
     try_all(&t, &t.server.url, NOBODY, &[401, 403]);
 }
 
 #[test]
 fn no_operation_for_people_is_an_agents_where_people_sign_in() {
-    let mut t = Workspace::open_configured(
+    let mut t = ServerWithFolder::open_configured(
         "operations-login",
         &format!("{BARE}[auth]\nmode = \"login\"\n"),
     );
@@ -181,7 +181,7 @@ fn no_operation_for_people_is_an_agents_where_people_sign_in() {
 #[test]
 fn no_operation_for_people_is_at_the_listener_for_agents_enclosed_or_not() {
     for (name, configuration) in [("enclosed", ENCLOSED), ("bare", BARE)] {
-        let t = Workspace::open_configured(&format!("operations-{name}"), configuration);
+        let t = ServerWithFolder::open_configured(&format!("operations-{name}"), configuration);
         try_all(&t, &t.server.agent_url(), NOBODY, &[401, 403, 404, 405]);
     }
 }
@@ -190,7 +190,7 @@ fn no_operation_for_people_is_at_the_listener_for_agents_enclosed_or_not() {
 /// Only those are sent that change nothing with a body that is wrong, and no id that there is.
 #[test]
 fn the_same_operations_are_not_refused_to_the_owner() {
-    let t = Workspace::open_configured("operations-owner", BARE);
+    let t = ServerWithFolder::open_configured("operations-owner", BARE);
     let nothing = json!(["no", "object"]);
     let mut wrong = Vec::new();
     let mut count = 0;

@@ -4,14 +4,14 @@
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::ServerProcess;
 
-fn post(server: &Server, team: &str, text: &str) -> (u16, Value) {
+fn post(server: &ServerProcess, team: &str, text: &str) -> (u16, Value) {
     let path = format!("/api/rooms/{team}/entries");
     server.ask("POST", &path, Some(&json!({"text": text})))
 }
 
-fn texts(server: &Server, team: &str) -> Vec<String> {
+fn texts(server: &ServerProcess, team: &str) -> Vec<String> {
     let (status, page) = server.ask("GET", &format!("/api/rooms/{team}/entries"), None);
     assert_eq!(status, 200, "{page}");
     let entries = page["entries"].as_array().unwrap().iter();
@@ -25,7 +25,7 @@ fn texts(server: &Server, team: &str) -> Vec<String> {
 fn a_commit_the_disk_fails_is_a_503_and_the_store_takes_changes_again_once_it_was_verified() {
     let scratch = Scratch::new("io-errors");
     let data = scratch.path().join("data");
-    let server = Server::start_outliving_failed_writes(&data);
+    let server = ServerProcess::start_outliving_failed_writes(&data);
     let (_, rooms) = server.ask("GET", "/api/rooms", None);
     let team = rooms["rooms"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(post(&server, &team, "before").0, 201);
@@ -43,6 +43,6 @@ fn a_commit_the_disk_fails_is_a_503_and_the_store_takes_changes_again_once_it_wa
     assert_eq!(status, 201, "{entry}");
     assert_eq!(texts(&server, &team), ["before", "later"]);
     server.kill();
-    let server = Server::start(&data, 0);
+    let server = ServerProcess::start(&data, 0);
     assert_eq!(texts(&server, &team), ["before", "later"]);
 }

@@ -10,7 +10,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::ServerProcess;
 
 const PASSWORD: &str = "canary-of-the-password";
 
@@ -35,7 +35,7 @@ fn run(data_dir: &Path, key: Option<&str>, args: &[&str]) -> (i32, String, Strin
     )
 }
 
-fn discovered(server: &Server) -> Value {
+fn discovered(server: &ServerProcess) -> Value {
     let file = server.discovery_file();
     let mode = std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
@@ -48,7 +48,7 @@ fn the_owner_is_made_with_the_code_of_the_terminal_and_programs_here_speak_as_th
     let data_dir = scratch.path().join("data");
     let log = scratch.path().join("log");
     let args = ["--bind", "127.0.0.1:0", "--auth", "login"];
-    let server = Server::start_telling(&data_dir, &args, Some(File::create(&log).unwrap()));
+    let server = ServerProcess::start_with_log(&data_dir, &args, Some(File::create(&log).unwrap()));
     let said = server.hello.iter().find(|line| line.contains("setup"));
     let code = said.unwrap().rsplit(' ').next().unwrap().to_owned();
     let announced = discovered(&server);
@@ -89,7 +89,7 @@ fn the_owner_is_made_with_the_code_of_the_terminal_and_programs_here_speak_as_th
     let login = json!({"email": "ada@example.org", "password": "canary-of-a-slip"});
     assert_eq!(server.ask("POST", "/api/auth/login", Some(&login)).0, 401);
 
-    let again = Server::start_telling(&scratch.path().join("other"), &args, None);
+    let again = ServerProcess::start_with_log(&scratch.path().join("other"), &args, None);
     assert_ne!(discovered(&again)["localToken"], token.as_str());
     assert_eq!(server.stop(), Some(0));
     let log = std::fs::read_to_string(log).unwrap();
@@ -104,7 +104,7 @@ fn with_accounts_the_server_may_listen_for_other_computers_and_says_what_that_me
     let scratch = Scratch::new("login");
     let data_dir = scratch.path().join("data");
     let args = ["--bind", "0.0.0.0:0", "--auth", "login"];
-    let server = Server::start_telling(&data_dir, &args, None);
+    let server = ServerProcess::start_with_log(&data_dir, &args, None);
     let says = |words: &str| server.hello.iter().any(|line| line.contains(words));
     assert!(
         says("plain http") && says("server.allowedHosts"),

@@ -6,8 +6,8 @@ use std::{fs, path::PathBuf, time::Duration};
 use serde_json::{Value, json};
 
 #[cfg(target_os = "linux")]
-use crate::server::ask_as;
-use crate::workspace::{Workspace, until};
+use crate::server_process::ask_as;
+use crate::workspace::{ServerWithFolder, until};
 
 const CANARY: &str = "canary-of-the-gateway";
 
@@ -50,16 +50,16 @@ pub(crate) fn node() -> PathBuf {
 }
 
 /// A workspace with a session of the scripted agent, which asks nobody.
-struct Bench {
-    t: Workspace,
+struct SessionInWorkspace {
+    t: ServerWithFolder,
     agent: String,
     session: String,
     turns: usize,
 }
 
-impl Bench {
+impl SessionInWorkspace {
     fn open(what: &str) -> Self {
-        let t = Workspace::open(what);
+        let t = ServerWithFolder::open(what);
         t.write("server.js", SERVER);
         let session = t.unattended();
         let agent = t.look(&session)["agentId"].as_str().unwrap().to_owned();
@@ -142,7 +142,7 @@ impl Bench {
 
 #[test]
 fn a_server_that_a_person_adds_is_used_on_the_next_turn_and_goes_when_it_is_removed() {
-    let mut bench = Bench::open("gateway-next-turn");
+    let mut bench = SessionInWorkspace::open("gateway-next-turn");
     let unknown = bench.call("notes", "echo", &json!({"text": "one"}));
     assert!(
         unknown.contains("there is no tool server notes"),
@@ -177,7 +177,7 @@ fn a_server_that_a_person_adds_is_used_on_the_next_turn_and_goes_when_it_is_remo
 
 #[test]
 fn a_server_that_an_agent_asks_for_is_used_once_a_person_said_yes() {
-    let mut bench = Bench::open("gateway-asked");
+    let mut bench = SessionInWorkspace::open("gateway-asked");
     let ask = json!({"name": "notes", "connection": bench.connection(), "approvalToken": null});
     bench.begin("guildhall", "mcp_add_server", &ask);
     let mut pending = Value::Null;
@@ -200,7 +200,7 @@ fn a_server_that_an_agent_asks_for_is_used_once_a_person_said_yes() {
 
 #[test]
 fn another_script_is_not_started_and_a_call_under_way_ends_with_its_server() {
-    let mut bench = Bench::open("gateway-cut");
+    let mut bench = SessionInWorkspace::open("gateway-cut");
     bench.add("notes");
     bench.call("notes", "echo", &json!({"text": "one"}));
     // Switched off in the middle of a call.
@@ -247,7 +247,7 @@ fn another_script_is_not_started_and_a_call_under_way_ends_with_its_server() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_servers_question_ends_with_the_turn_and_is_not_waited_for_any_more() {
-    let mut bench = Bench::open("gateway-question");
+    let mut bench = SessionInWorkspace::open("gateway-question");
     bench.add("notes");
     bench.call("notes", "echo", &json!({"text": "one"}));
     // The agent asks a person, and its server does in the same turn.
@@ -306,7 +306,7 @@ pub(crate) fn bridge_token(url: &str, server: &str) -> String {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_servers_secrets_are_in_no_argument_and_in_no_environment_but_its_own() {
-    let mut bench = Bench::open("gateway-secrets");
+    let mut bench = SessionInWorkspace::open("gateway-secrets");
     bench.add("notes");
     bench.begin("notes", "echo", &json!({"hold": true}));
     until("the call", Duration::from_secs(60), || {

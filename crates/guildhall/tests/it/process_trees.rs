@@ -8,11 +8,11 @@ use std::{
 };
 
 use guildhall_domain::ids::AgentId;
-use guildhall_testkit::{Caller, Options, TestHall};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall};
 use guildhall_world::{
-    acp::{Ended, Launch, launch},
+    acp::{AgentExit, AgentLaunch, launch},
     enclosure::Enclosure,
-    keeper::KeeperCommand,
+    process_guard::GuardCommand,
 };
 use serde_json::Value;
 
@@ -21,17 +21,17 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const BINARY: &str = env!("CARGO_BIN_EXE_guildhall");
 
 async fn open() -> TestHall {
-    TestHall::open_with(Options {
+    TestHall::open_with(HallOptions {
         asks_kernel: true,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await
 }
 
 /// Starts a shell as this agent, or as nobody, in a folder of its own; `$G` is our binary.
-fn shell(t: &TestHall, agent: Option<&Caller>, script: &str) -> Launch {
+fn shell(t: &TestHall, agent: Option<&TestCaller>, script: &str) -> AgentLaunch {
     let url = format!("http://127.0.0.1:{}", t.port());
-    Launch {
+    AgentLaunch {
         program: "sh".into(),
         args: vec!["-c".to_owned(), script.to_owned()],
         cwd: t.folder("out").into(),
@@ -40,17 +40,17 @@ fn shell(t: &TestHall, agent: Option<&Caller>, script: &str) -> Launch {
             ("G".to_owned(), BINARY.to_owned()),
             ("GUILDHALL_URL".to_owned(), url),
         ],
-        keeper: KeeperCommand {
+        keeper: GuardCommand {
             program: BINARY.into(),
-            args: KeeperCommand::own().args,
+            args: GuardCommand::own().args,
         },
-        enclosure: Enclosure::off(),
+        enclosure: Enclosure::disabled(),
         agent: agent.map(|agent| AgentId::parse(agent.agent()).unwrap()),
         trees: t.hall().process_trees().clone(),
     }
 }
 
-async fn run(launch_: Launch) -> Ended {
+async fn run(launch_: AgentLaunch) -> AgentExit {
     let (_link, _heard, running) = launch(launch_).await.unwrap();
     tokio::time::timeout(PATIENCE, running)
         .await

@@ -3,20 +3,20 @@
 
 use serde_json::{Value, json};
 
-use crate::workspace::Workspace;
+use crate::workspace::ServerWithFolder;
 
 const EDIT: &str = r#"#call edit_file {"path":"notes.md","old":"red","new":"green"}"#;
 
 /// A room, and what a person does there.
-pub(crate) struct Room {
-    pub(crate) t: Workspace,
+pub(crate) struct RoomWithAgents {
+    pub(crate) t: ServerWithFolder,
     pub(crate) id: String,
 }
 
-impl Room {
+impl RoomWithAgents {
     /// An empty room; the agents work in the workspace's folder.
     pub(crate) fn open(what: &str) -> Self {
-        let t = Workspace::open(what);
+        let t = ServerWithFolder::open(what);
         t.write("notes.md", "red\n");
         let ask = json!({"kind": "channel", "title": "Ops"});
         let id = text(&done(&t, "POST", "/api/rooms", &ask)["id"]);
@@ -119,7 +119,7 @@ fn text(value: &Value) -> String {
 }
 
 /// A request that succeeds.
-fn done(t: &Workspace, method: &str, path: &str, body: &Value) -> Value {
+fn done(t: &ServerWithFolder, method: &str, path: &str, body: &Value) -> Value {
     let (status, answer) = t.server.ask(method, path, Some(body));
     assert!(status < 300, "{method} {path}: {status} {answer}");
     answer
@@ -127,7 +127,7 @@ fn done(t: &Workspace, method: &str, path: &str, body: &Value) -> Value {
 
 #[test]
 fn a_post_that_names_an_agent_is_answered_in_its_thread() {
-    let room = Room::open("named");
+    let room = RoomWithAgents::open("named");
     let ada = room.agent("ada", "mention-only");
     let root = room.post(&["#say Nobody is meant."]);
     assert_eq!(root["turns"][0]["state"], "not_addressed");
@@ -154,7 +154,7 @@ fn a_post_that_names_an_agent_is_answered_in_its_thread() {
 
 #[test]
 fn a_rooms_session_goes_over_to_the_mode_that_its_agent_has_now_and_tells_of_it() {
-    let room = Room::open("follows");
+    let room = RoomWithAgents::open("follows");
     room.agent("ada", "always");
     let first = room.post(&["#say Before."]);
     let first = room.stands(&first["turns"][0]["id"], "answered");
@@ -176,7 +176,7 @@ fn a_rooms_session_goes_over_to_the_mode_that_its_agent_has_now_and_tells_of_it(
 
 #[test]
 fn an_empty_reply_is_silence() {
-    let room = Room::open("silence");
+    let room = RoomWithAgents::open("silence");
     room.agent("ada", "always");
     let posted = room.post(&["#think Nothing to say."]);
     room.stands(&posted["turns"][0]["id"], "silent");
@@ -185,7 +185,7 @@ fn an_empty_reply_is_silence() {
 
 #[test]
 fn two_agents_that_always_answer_stop_at_the_exact_count() {
-    let room = Room::open("cascade");
+    let room = RoomWithAgents::open("cascade");
     room.agent("ada", "always");
     done(
         &room.t,
@@ -216,7 +216,7 @@ fn two_agents_that_always_answer_stop_at_the_exact_count() {
 
 #[test]
 fn after_a_halt_no_output_of_a_turn_reaches_the_room_and_the_next_one_runs() {
-    let room = Room::open("halt");
+    let room = RoomWithAgents::open("halt");
     room.agent("ada", "always");
     let posted = room.post(&["#late", "#say Half.", "#slow 600000", "#say Whole."]);
     let turn = room.stands(&posted["turns"][0]["id"], "running");
@@ -241,7 +241,7 @@ fn after_a_halt_no_output_of_a_turn_reaches_the_room_and_the_next_one_runs() {
 
 #[test]
 fn a_halt_of_one_turn_leaves_what_a_person_wrote_to_the_session() {
-    let room = Room::open("halt-one");
+    let room = RoomWithAgents::open("halt-one");
     room.agent("ada", "always");
     let posted = room.post(&["#slow 600000"]);
     let turn = room.stands(&posted["turns"][0]["id"], "running");
@@ -256,7 +256,7 @@ fn a_halt_of_one_turn_leaves_what_a_person_wrote_to_the_session() {
 
 #[test]
 fn a_turn_ends_with_its_session_and_with_its_message() {
-    let room = Room::open("closed");
+    let room = RoomWithAgents::open("closed");
     room.agent("ada", "always");
     let posted = room.post(&["#slow 600000"]);
     let turn = room.stands(&posted["turns"][0]["id"], "running");
@@ -294,7 +294,7 @@ fn a_turn_ends_with_its_session_and_with_its_message() {
 
 #[test]
 fn an_ask_has_the_turn_wait_and_a_yes_has_it_go_on() {
-    let room = Room::open("asks");
+    let room = RoomWithAgents::open("asks");
     room.agent("ada", "always");
     let posted = room.post(&[EDIT, "#say Done."]);
     let turn = room.stands(&posted["turns"][0]["id"], "waiting");
@@ -311,7 +311,7 @@ fn an_ask_has_the_turn_wait_and_a_yes_has_it_go_on() {
 
 #[test]
 fn why_somebody_said_no_is_told_in_a_turn_of_the_room() {
-    let room = Room::open("tell");
+    let room = RoomWithAgents::open("tell");
     room.agent("ada", "always");
     let posted = room.post(&[EDIT, "#say Pity."]);
     let turn = room.stands(&posted["turns"][0]["id"], "waiting");
@@ -334,7 +334,7 @@ fn why_somebody_said_no_is_told_in_a_turn_of_the_room() {
 
 #[test]
 fn a_killed_server_fails_the_turn_and_a_yes_to_its_ask_opens_another_one() {
-    let room = Room::open("killed");
+    let room = RoomWithAgents::open("killed");
     room.agent("ada", "always");
     let posted = room.post(&[EDIT, "#say Done."]);
     let before = room.stands(&posted["turns"][0]["id"], "waiting");
@@ -369,7 +369,7 @@ fn a_killed_server_fails_the_turn_and_a_yes_to_its_ask_opens_another_one() {
 
 #[test]
 fn a_yes_while_the_agent_works_for_the_room_again_waits_for_that_turn() {
-    let room = Room::open("busy");
+    let room = RoomWithAgents::open("busy");
     room.agent("ada", "always");
     let posted = room.post(&[EDIT]);
     let before = room.stands(&posted["turns"][0]["id"], "waiting");
@@ -392,7 +392,7 @@ fn a_yes_while_the_agent_works_for_the_room_again_waits_for_that_turn() {
 
 #[test]
 fn a_yes_to_a_call_of_which_nothing_is_known_reaches_no_other_one() {
-    let room = Room::open("opaque");
+    let room = RoomWithAgents::open("opaque");
     let t = &room.t;
     let session = t.session();
     t.send(&session, &["#partial opaque", EDIT]);
@@ -418,7 +418,7 @@ fn a_yes_to_a_call_of_which_nothing_is_known_reaches_no_other_one() {
 
 #[test]
 fn a_no_to_an_agent_that_is_gone_starts_nothing_and_is_told_with_the_next_message() {
-    let room = Room::open("gone");
+    let room = RoomWithAgents::open("gone");
     let session = room.t.session();
     room.t.send(&session, &[EDIT]);
     let ask = room.t.ask(&session);
@@ -439,7 +439,7 @@ fn a_no_to_an_agent_that_is_gone_starts_nothing_and_is_told_with_the_next_messag
 
 #[test]
 fn a_cancel_ends_what_was_granted_also_while_nothing_runs() {
-    let room = Room::open("grant");
+    let room = RoomWithAgents::open("grant");
     let session = room.t.session();
     // The agent is gone with its session's folder, so that the yes is not used.
     room.t.send(&session, &[EDIT]);

@@ -8,7 +8,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::{cli_house::House, workspace::Workspace};
+use crate::{cli_server::ServerForCli, workspace::ServerWithFolder};
 
 fn of<'a>(list: &'a Value, kind: &str) -> &'a Value {
     let mut all = list["runtimes"].as_array().unwrap().iter();
@@ -17,7 +17,7 @@ fn of<'a>(list: &'a Value, kind: &str) -> &'a Value {
 
 #[test]
 fn the_scripted_runtime_is_tried_out_and_says_what_it_can_do() {
-    let t = Workspace::open("check");
+    let t = ServerWithFolder::open("check");
     let ask = |method, path| t.server.ask(method, path, None);
     let (status, before) = ask("GET", "/api/capabilities");
     assert_eq!(status, 200);
@@ -60,7 +60,7 @@ fn a_program_that_is_no_agent_is_a_problem_and_no_failure() {
         std::os::unix::fs::symlink(target, bin.path().join(command)).unwrap();
     }
     let path = bin.path().to_str().unwrap();
-    let t = Workspace::open_with("no-agents", &[("PATH", path)]);
+    let t = ServerWithFolder::open_with("no-agents", &[("PATH", path)]);
     for kind in ["codex", "vibe", "gemini"] {
         let check = format!("/api/runtimes/{kind}/check");
         let (status, checked) = t.server.ask("POST", &check, None);
@@ -102,7 +102,7 @@ fn what_is_wrong_with_a_runtime_of_the_configuration_stops_the_start_by_its_key(
 
 #[test]
 fn runtimes_capabilities_and_usage_are_shown_at_the_terminal() {
-    let house = House::open();
+    let house = ServerForCli::open();
     let list = house.done(&["runtimes", "list"]);
     assert!(list.contains("Rehearsal (scripted)"), "{list}");
     let checked = house.json(&["runtimes", "check", "rehearsal"]);

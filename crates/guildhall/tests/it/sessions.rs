@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::workspace::Workspace;
+use crate::workspace::ServerWithFolder;
 
 const EDIT: &str = r#"#call edit_file {"path":"notes.md","old":"red","new":"green"}"#;
 
 #[test]
 fn a_newcomer_talks_to_the_scripted_agent_approves_an_edit_and_sees_the_plan() {
-    let t = Workspace::open("newcomer");
+    let t = ServerWithFolder::open("newcomer");
     t.write("notes.md", "red\n");
     let session = t.session();
     let sent = t.send(
@@ -48,7 +48,7 @@ fn a_newcomer_talks_to_the_scripted_agent_approves_an_edit_and_sees_the_plan() {
 
 #[test]
 fn after_a_no_the_file_is_as_it_was_and_the_call_is_denied() {
-    let t = Workspace::open("deny");
+    let t = ServerWithFolder::open("deny");
     t.write("notes.md", "red\n");
     let session = t.session();
     t.send(&session, &[EDIT]);
@@ -68,7 +68,7 @@ fn after_a_no_the_file_is_as_it_was_and_the_call_is_denied() {
 #[test]
 fn a_cancelled_turn_withdraws_its_ask_and_drops_or_keeps_the_queue_as_asked() {
     for keep in [false, true] {
-        let t = Workspace::open("cancel");
+        let t = ServerWithFolder::open("cancel");
         t.write("notes.md", "red\n");
         let session = t.session();
         t.send(&session, &[EDIT]);
@@ -100,7 +100,7 @@ fn a_cancelled_turn_withdraws_its_ask_and_drops_or_keeps_the_queue_as_asked() {
 
 #[test]
 fn a_killed_server_loses_no_ask_no_turn_and_no_message() {
-    let t = Workspace::open("crash");
+    let t = ServerWithFolder::open("crash");
     t.write("notes.md", "red\n");
     let (asking, talking) = (t.session(), other_session(&t));
     t.send(&asking, &[EDIT]);
@@ -110,7 +110,7 @@ fn a_killed_server_loses_no_ask_no_turn_and_no_message() {
     for text in ["#say Two.", "#say Three.", "#say Four."] {
         t.send(&talking, &[text]);
     }
-    let approvals = |t: &Workspace| t.server.ask("GET", "/api/approvals", None);
+    let approvals = |t: &ServerWithFolder| t.server.ask("GET", "/api/approvals", None);
     let (status, listed) = approvals(&t);
     assert_eq!(
         (status, &listed["approvals"][0]["digest"]),
@@ -163,7 +163,7 @@ fn a_killed_server_loses_no_ask_no_turn_and_no_message() {
 
 #[test]
 fn another_call_than_the_approved_one_opens_a_new_card() {
-    let t = Workspace::open("another-call");
+    let t = ServerWithFolder::open("another-call");
     t.write("notes.md", "red\n");
     let session = t.session();
     t.send(&session, &[EDIT]);
@@ -186,7 +186,7 @@ fn another_call_than_the_approved_one_opens_a_new_card() {
 
 #[test]
 fn pieces_of_text_join_without_a_gap_at_whatever_event_a_reader_comes_back() {
-    let t = Workspace::open("pieces");
+    let t = ServerWithFolder::open("pieces");
     let session = t.session();
     let words = "word ".repeat(60);
     t.send(
@@ -231,7 +231,7 @@ fn join(text: &mut String, piece: &Value) {
 
 #[test]
 fn a_broken_agent_ends_in_a_named_state_and_blocks_no_other() {
-    let t = Workspace::open("broken");
+    let t = ServerWithFolder::open("broken");
     let healthy = other_session(&t);
     for broken in ["#crash", "#garbage 200", "#longline 20", "#flood 20"] {
         let session = t.session();
@@ -255,7 +255,7 @@ fn a_broken_agent_ends_in_a_named_state_and_blocks_no_other() {
 
 #[test]
 fn what_turns_used_sums_up_and_survives_a_restart() {
-    let t = Workspace::open("usage");
+    let t = ServerWithFolder::open("usage");
     let session = t.session();
     t.send(&session, &["#usage 10 5 0.25"]);
     t.turn_ended(&session, 1);
@@ -279,7 +279,7 @@ fn what_turns_used_sums_up_and_survives_a_restart() {
     assert_eq!(t.look(&session)["usage"], usage);
 }
 
-fn calls(t: &Workspace, session: &str) -> Vec<Value> {
+fn calls(t: &ServerWithFolder, session: &str) -> Vec<Value> {
     let messages = t.messages(session);
     let parts = messages
         .iter()
@@ -291,7 +291,7 @@ fn calls(t: &Workspace, session: &str) -> Vec<Value> {
 }
 
 /// A session of another agent, in a folder of its own.
-fn other_session(t: &Workspace) -> String {
+fn other_session(t: &ServerWithFolder) -> String {
     let folder = t.folder.parent().unwrap().join("other");
     std::fs::create_dir_all(&folder).unwrap();
     let body = json!({"cwd": folder, "runtime": "rehearsal"});

@@ -7,7 +7,7 @@ use guildhall_testkit::{decompress, unpack};
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::ServerProcess;
 
 /// What the rooms of a listing are called, by their ids.
 fn rooms(listed: &Value) -> Vec<Value> {
@@ -30,7 +30,7 @@ fn a_server_starts_on_what_an_earlier_guildhall_left() {
         let data = scratch.path().join("data");
         unpack(&fixture.join("data"), &data);
 
-        let mut server = Server::start_with(&data, 0, &["--auth", "login"]);
+        let mut server = ServerProcess::start_with(&data, 0, &["--auth", "login"]);
         let key = facts["api_key"].as_str().expect("a key");
         server.authorization = Some(format!("Bearer {key}"));
         let (status, ready) = server.ask("GET", "/readyz", None);

@@ -3,11 +3,11 @@
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use crate::server_process::ServerProcess;
 
 const WHOAMI: &str = "/api/auth/whoami";
 
-fn told(server: &Server, lines: &str) -> (u16, Value) {
+fn told(server: &ServerProcess, lines: &str) -> (u16, Value) {
     server.ask_with(lines, "GET", WHOAMI, None)
 }
 
@@ -17,7 +17,7 @@ fn whom_a_trusted_proxy_speaks_for_is_not_the_owner_at_this_computer() {
     let args = ["--trusted-proxy", "127.0.0.1,10.0.0.0/8"];
     let named = ["--allowed-host", "hall.example"];
     let args = [&args[..], &named].concat();
-    let server = Server::start_with(&scratch.path().join("data"), 0, &args);
+    let server = ServerProcess::start_with(&scratch.path().join("data"), 0, &args);
     assert_eq!(told(&server, "").1["caller"]["kind"], "owner");
     for lines in [
         "X-Forwarded-For: 192.0.2.7\r\n",
@@ -40,7 +40,7 @@ fn guesses_through_a_trusted_proxy_count_where_it_says_they_come_from() {
     let scratch = Scratch::new("proxies");
     let args = ["--bind", "127.0.0.1:0", "--auth", "login"];
     let args = [&args[..], &["--trusted-proxy", "127.0.0.1"]].concat();
-    let server = Server::start_telling(&scratch.path().join("data"), &args, None);
+    let server = ServerProcess::start_with_log(&scratch.path().join("data"), &args, None);
     let guess = |from: &str, code: &str| {
         let ask = json!({"email": "ada@example.org", "password": "long enough a password",
             "displayName": "Ada", "setupCode": code});
@@ -60,7 +60,7 @@ fn guesses_through_a_trusted_proxy_count_where_it_says_they_come_from() {
 #[test]
 fn a_proxy_that_nobody_named_is_believed_nothing() {
     let scratch = Scratch::new("proxies");
-    let server = Server::start(&scratch.path().join("data"), 0);
+    let server = ServerProcess::start(&scratch.path().join("data"), 0);
     let lines = "X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Host: other.example\r\n";
     assert_eq!(told(&server, lines).1["caller"]["kind"], "owner");
 }

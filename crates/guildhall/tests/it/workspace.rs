@@ -12,7 +12,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::{Value, json};
 
-use crate::server::{Server, line_of};
+use crate::server_process::{ServerProcess, line_of};
 
 /// How long an event may be waited for before the test fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -20,8 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ANY: &str = "127.0.0.1:0";
 
 /// A server, its data, and a folder for agents.
-pub(crate) struct Workspace {
-    pub(crate) server: Server,
+pub(crate) struct ServerWithFolder {
+    pub(crate) server: ServerProcess,
     /// Where agents work.
     pub(crate) folder: PathBuf,
     /// The home of server and agents.
@@ -31,7 +31,7 @@ pub(crate) struct Workspace {
     pub(crate) scratch: Scratch,
 }
 
-impl Workspace {
+impl ServerWithFolder {
     /// Starts a server whose agents may work in a folder of their own.
     pub(crate) fn open(what: &str) -> Self {
         Self::open_with(what, &[])
@@ -279,15 +279,15 @@ impl Workspace {
     }
 }
 
-fn start_bare(scratch: &Scratch, env: &[(String, String)]) -> Server {
+fn start_bare(scratch: &Scratch, env: &[(String, String)]) -> ServerProcess {
     let env: Vec<_> = env
         .iter()
         .map(|(name, value)| (&**name, &**value))
         .collect();
-    Server::start_bare(&scratch.path().join("data"), &env)
+    ServerProcess::start_bare(&scratch.path().join("data"), &env)
 }
 
-fn start(scratch: &Scratch, home: &Path, bind: &str, env: &[(&str, &str)]) -> Server {
+fn start(scratch: &Scratch, home: &Path, bind: &str, env: &[(&str, &str)]) -> ServerProcess {
     let data = scratch.path().join("data");
     let home = home.to_str().unwrap();
     let env = [
@@ -298,7 +298,7 @@ fn start(scratch: &Scratch, home: &Path, bind: &str, env: &[(&str, &str)]) -> Se
         env,
     ]
     .concat();
-    Server::start_as(&data, &["--bind", bind], &env, None)
+    ServerProcess::start_as(&data, &["--bind", bind], &env, None)
 }
 
 /// Waits until something is so, by looking again and again.

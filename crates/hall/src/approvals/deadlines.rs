@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use guildhall_domain::{Error, Moment, Result, approvals::ApprovalTrigger, limits};
+use guildhall_domain::{Error, Result, Timestamp, approvals::ApprovalTrigger, limits};
 use guildhall_store::{Tx, approvals};
 use tokio::time::MissedTickBehavior;
 
-use super::rows;
+use super::approval_rows;
 use crate::Hall;
 
 /// How often the chore looks. Source: contract 4.5.
@@ -24,9 +24,9 @@ impl Hall {
     pub async fn end_due_approvals(&self) -> Result<()> {
         let now = self.now();
         while self.store().write(move |tx| end_due(tx, now)).await? {
-            self.inner.holds.tell();
+            self.inner.holds.wake_all();
         }
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         let before = now.plus_seconds(-limits::APPROVAL_KEPT_AFTER_END_S);
         let batch = limits::APPROVALS_BATCH;
         let drop_some = move |tx: &mut Tx<'_>| approvals::drop_over(tx, before, batch);
@@ -36,10 +36,10 @@ impl Hall {
 }
 
 /// Ends a batch of what is due; answers whether there may be more.
-fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<bool> {
+fn end_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<bool> {
     let due = approvals::expired(tx, now, limits::APPROVALS_BATCH)?;
     for approval in &due {
-        rows::step(tx, approval, ApprovalTrigger::Expire, None, "", now)?;
+        approval_rows::apply(tx, approval, ApprovalTrigger::Expire, None, "", now)?;
     }
     Ok(due.len() >= limits::APPROVALS_BATCH as usize)
 }

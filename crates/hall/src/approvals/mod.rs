@@ -2,35 +2,35 @@
 //! deed. Here are the list of all kinds, and what is decided on the kinds
 //! that no session asks.
 
-mod access;
+mod access_requests;
+mod approval_rows;
 mod deadlines;
-mod holds;
+mod held_requests;
 mod permits;
 #[cfg(test)]
 pub(crate) mod permits_tests;
-mod rows;
 
 use guildhall_domain::{
     Refusal, Result,
-    approvals::{Approval, ApprovalTrigger, ApprovalsAsk, Requester, Sight},
+    approvals::{Approval, ApprovalTrigger, ApprovalVisibility, ApprovalsQuery, Requester},
     callers::{AnyCaller, Caller, Gate, OwnerDecider},
+    errors::ResourceKind,
+    field_validation::FieldValidator,
     ids::ApprovalId,
     limits,
-    outcome::Thing,
-    text::Check,
 };
-use guildhall_store::{Rx, Seen, Tx, approvals};
+use guildhall_store::{ReadSnapshot, ReadTx, Tx, approvals};
 
-pub use guildhall_domain::approvals::Wanted;
-pub use permits::{Approved, Listening, Permit, Presented};
+pub use guildhall_domain::approvals::ApprovalRequest;
+pub use permits::{ClientPresence, GrantedApproval, Permit, PresentedApproval};
 pub(crate) use {
-    access::{Access, ask_access, settle_access},
+    access_requests::{AccessApprovalRequest, request_access, resolve_access},
+    approval_rows::{RepinRequest, ask_repin, withdraw, withdraw_about},
     deadlines::start,
-    holds::Holds,
-    rows::{Repin, ask_again, withdraw, withdraw_about},
+    held_requests::HeldRequests,
 };
 
-use crate::{Hall, callers, repeats::Once};
+use crate::{Hall, callers, idempotency::IdempotentWrite};
 
 /// A page of approvals.
 #[derive(Clone, Debug)]
@@ -52,9 +52,9 @@ impl Hall {
     pub async fn approvals(
         &self,
         by: &AnyCaller,
-        ask: ApprovalsAsk,
-    ) -> Result<Seen<ApprovalsPage>> {
-        let (sight, now) = (Sight::of(by.caller()), self.now());
+        ask: ApprovalsQuery,
+    ) -> Result<ReadSnapshot<ApprovalsPage>> {
+        let (sight, now) = (ApprovalVisibility::of(by.caller()), self.now());
         let limit = ask.limit as usize;
         let found = self
             .store()
@@ -75,10 +75,10 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`, also for one that the caller may not see.
-    pub async fn approval(&self, by: &AnyCaller, id: ApprovalId) -> Result<Seen<Approval>> {
+    pub async fn approval(&self, by: &AnyCaller, id: ApprovalId) -> Result<ReadSnapshot<Approval>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
-            .read(move |db| Ok(in_sight(db, &by, id)?.approval.shown(now)))
+            .read(move |db| Ok(visible(db, &by, id)?.approval.shown(now)))
             .await
     }
 
@@ -94,7 +94,7 @@ impl Hall {
         by: &OwnerDecider,
         id: ApprovalId,
         digest: String,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
     ) -> Result<Approval> {
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_digest {
@@ -104,7 +104,7 @@ impl Hall {
         self.decide(by, once, move |tx, by| {
             let approval = existing(tx, id)?;
             approval.may_be_granted(&digest, now)?;
-            rows::step(
+            approval_rows::apply(
                 tx,
                 &approval,
                 ApprovalTrigger::Grant,
@@ -128,18 +128,18 @@ impl Hall {
         by: &OwnerDecider,
         id: ApprovalId,
         reason: String,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
     ) -> Result<Approval> {
         let reason = reason.trim().to_owned();
-        let mut check = Check::new();
+        let mut check = FieldValidator::new();
         check.chars("reason", &reason, 0, limits::DENY_REASON_CHARS_MAX);
-        check.done()?;
+        check.finish()?;
         let now = self.now();
         self.decide(by, once, move |tx, by| {
             let approval = existing(tx, id)?;
             approval.must_be_pending(now)?;
             let trigger = ApprovalTrigger::Deny;
-            rows::step(tx, &approval, trigger, Some(by.author), &reason, now)?;
+            approval_rows::apply(tx, &approval, trigger, Some(by.author), &reason, now)?;
             existing(tx, id)
         })
         .await
@@ -156,27 +156,27 @@ impl Hall {
         &self,
         by: &AnyCaller,
         id: ApprovalId,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
     ) -> Result<Approval> {
         let (by, now) = (*by.caller(), self.now());
         let withdrawn = self
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    callers::require(tx, &by, now)?;
-                    let found = in_sight(tx, &by, id)?;
+                    callers::require_live_credential(tx, &by, now)?;
+                    let found = visible(tx, &by, id)?;
                     let is_own = found.requester == Some(Requester::of(&by));
                     if !is_own && found.approval.session_route().is_none() {
-                        return Err(Refusal::NotFound(Thing::Approval).into());
+                        return Err(Refusal::NotFound(ResourceKind::Approval).into());
                     }
                     found.approval.must_be_pending(now)?;
                     let trigger = ApprovalTrigger::Withdraw;
-                    rows::step(tx, &found.approval, trigger, Some(by.author), "", now)?;
+                    approval_rows::apply(tx, &found.approval, trigger, Some(by.author), "", now)?;
                     existing(tx, id)
                 })
             })
             .await?;
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         Ok(withdrawn)
     }
 
@@ -184,7 +184,7 @@ impl Hall {
     async fn decide(
         &self,
         by: &OwnerDecider,
-        once: Once<Approval>,
+        once: IdempotentWrite<Approval>,
         decide: impl FnOnce(&mut Tx<'_>, &Caller) -> Result<Approval> + Send + 'static,
     ) -> Result<Approval> {
         let (by, now) = (*by.caller(), self.now());
@@ -192,25 +192,25 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    callers::require(tx, &by, now)?;
+                    callers::require_live_credential(tx, &by, now)?;
                     decide(tx, &by)
                 })
             })
             .await?;
-        self.inner.holds.tell();
+        self.inner.holds.wake_all();
         Ok(decided)
     }
 }
 
 /// The approval with this id, as far as the caller may see it.
-fn in_sight(db: &Rx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::Stored> {
-    let sight = Sight::of(by);
+fn visible(db: &ReadTx<'_>, by: &Caller, id: ApprovalId) -> Result<approvals::ApprovalRow> {
+    let sight = ApprovalVisibility::of(by);
     let found = approvals::by_id(db, id)?
         .filter(|found| sight.shows(found.requester, found.approval.agent_id));
-    found.ok_or_else(|| Refusal::NotFound(Thing::Approval).into())
+    found.ok_or_else(|| Refusal::NotFound(ResourceKind::Approval).into())
 }
 
-fn existing(db: &Rx<'_>, id: ApprovalId) -> Result<Approval> {
+fn existing(db: &ReadTx<'_>, id: ApprovalId) -> Result<Approval> {
     let found = approvals::by_id(db, id)?.map(|found| found.approval);
-    found.ok_or_else(|| Refusal::NotFound(Thing::Approval).into())
+    found.ok_or_else(|| Refusal::NotFound(ResourceKind::Approval).into())
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     approvals::{
-        self as rules, Approval, ApprovalKind, ApprovalState, ApprovalToken, ApprovalTrigger,
-        Denial, Known, Presentation, Reason, Requester, Required, Verdict, Wanted,
+        self as rules, Approval, ApprovalKind, ApprovalRequest, ApprovalRequiredReason,
+        ApprovalRequirement, ApprovalState, ApprovalToken, ApprovalTrigger, Denial, GatingDecision,
+        GatingFacts, PresentedToken, Requester,
     },
     callers::Caller,
     ids::ApprovalId,
@@ -14,37 +15,37 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Tx,
-    approvals::{self, New},
+    approvals::{self, NewApproval},
 };
 use guildhall_world::{
-    digests::{Action, Digests},
-    tokens,
+    digests::{ApprovalAction, ApprovalDigests},
+    secret_tokens,
 };
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until},
 };
 
-use super::rows;
+use super::approval_rows;
 use crate::{Hall, callers};
 
 /// What a gated request brings along; without `Debug`, because a token is never logged.
 #[derive(Clone, Default)]
-pub struct Presented {
+pub struct PresentedApproval {
     /// The token of an approval, from the header or the argument.
     pub token: Option<String>,
     /// Seconds the request may be held, at most [`limits::APPROVAL_HOLD_MAX_S`]; `None` for
     /// [`limits::APPROVAL_HOLD_DEFAULT_S`].
     pub wait: Option<u32>,
     /// Whether somebody still waits for the answer.
-    pub listening: Listening,
+    pub listening: ClientPresence,
 }
 
 /// Whether somebody still waits for an answer; always, unless it is told otherwise.
 #[derive(Clone, Debug, Default)]
-pub struct Listening(Option<watch::Receiver<()>>);
+pub struct ClientPresence(Option<watch::Receiver<()>>);
 
-impl Listening {
+impl ClientPresence {
     /// As long as the sender of `line` lives.
     pub fn on(line: watch::Receiver<()>) -> Self {
         Self(Some(line))
@@ -72,12 +73,12 @@ pub enum Permit {
     /// It needs no card: who asked for it decided it by asking.
     Asked,
     /// A person approved the request.
-    Approved(Approved),
+    Approved(GrantedApproval),
 }
 
 /// A granted approval on its way to be used.
 #[derive(Debug)]
-pub struct Approved {
+pub struct GrantedApproval {
     id: ApprovalId,
     /// Whose credential must still count when it is used: a request is held for minutes.
     by: Caller,
@@ -99,8 +100,8 @@ impl Hall {
     pub async fn permit(
         &self,
         by: &Caller,
-        wanted: Wanted,
-        presented: Presented,
+        wanted: ApprovalRequest,
+        presented: PresentedApproval,
     ) -> Result<Permit> {
         if !wanted.capability.needs_card(by) {
             return Ok(Permit::Asked);
@@ -114,11 +115,11 @@ impl Hall {
             .await?;
         let hold_s = presented.wait.unwrap_or(limits::APPROVAL_HOLD_DEFAULT_S);
         match judged {
-            Judged::Run(id) => Ok(Permit::Approved(Approved { id, by })),
-            Judged::Denied(denial) => Err(Refusal::ApprovalDenied(denial).into()),
-            Judged::TooMany(seconds) => Err(Refusal::TooManyApprovals(seconds).into()),
-            Judged::Answer(required) => Err(Refusal::ApprovalRequired(required).into()),
-            Judged::Wait(required) => {
+            GatingOutcome::Run(id) => Ok(Permit::Approved(GrantedApproval { id, by })),
+            GatingOutcome::Denied(denial) => Err(Refusal::ApprovalDenied(denial).into()),
+            GatingOutcome::TooMany(seconds) => Err(Refusal::TooManyApprovals(seconds).into()),
+            GatingOutcome::Answer(required) => Err(Refusal::ApprovalRequired(required).into()),
+            GatingOutcome::Wait(required) => {
                 let hold = hold_s.min(limits::APPROVAL_HOLD_MAX_S);
                 self.hold(by, *required, hold, presented.listening).await
             }
@@ -130,20 +131,20 @@ impl Hall {
     async fn hold(
         &self,
         by: Caller,
-        mut required: Required,
+        mut required: ApprovalRequirement,
         seconds: u32,
-        mut listening: Listening,
+        mut listening: ClientPresence,
     ) -> Result<Permit> {
         let place = self.inner.holds.enter(Requester::of(&by));
         if seconds == 0 || place.is_none() {
             return Err(Refusal::ApprovalRequired(Box::new(required)).into());
         }
         if !required.reason.is_of_token() {
-            required.reason = Reason::AwaitingDecision;
+            required.reason = ApprovalRequiredReason::AwaitingDecision;
         }
         let id = required.approval.id;
         let end = Instant::now() + Duration::from_secs(seconds.into());
-        let mut bell = self.inner.holds.listen();
+        let mut bell = self.inner.holds.subscribe();
         let mut stopping = self.tasks().stopping();
         loop {
             // It listens before it looks, so that no decision falls between.
@@ -152,7 +153,7 @@ impl Hall {
             let approval = found.value.shown(self.now());
             match approval.state {
                 ApprovalState::Pending => {}
-                ApprovalState::Granted => return Ok(Permit::Approved(Approved { id, by })),
+                ApprovalState::Granted => return Ok(Permit::Approved(GrantedApproval { id, by })),
                 ApprovalState::Denied => {
                     return Err(Refusal::ApprovalDenied(Denial::of(approval)).into());
                 }
@@ -179,48 +180,48 @@ impl Permit {
     /// # Errors
     /// `ApprovalExpired`, `ApprovalNotPending` when it counts no more;
     /// `AgentIdentityUnverified`, `AuthRequired` when the requester's credential does not.
-    pub fn spend(self, tx: &mut Tx<'_>, now: Moment) -> Result<()> {
+    pub fn spend(self, tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
         match self {
             Self::Asked => Ok(()),
-            Self::Approved(Approved { id, by }) => {
-                callers::require(tx, &by, now)?;
+            Self::Approved(GrantedApproval { id, by }) => {
+                callers::require_live_credential(tx, &by, now)?;
                 let approval = super::existing(tx, id)?;
                 approval.may_be_used(now)?;
                 let trigger = ApprovalTrigger::Spend;
-                rows::step(tx, &approval, trigger, Some(by.author), "", now)
+                approval_rows::apply(tx, &approval, trigger, Some(by.author), "", now)
             }
         }
     }
 }
 
 /// What became of a gated request, with what its requester is told.
-enum Judged {
+enum GatingOutcome {
     Run(ApprovalId),
     Denied(Denial),
     TooMany(u64),
-    Answer(Box<Required>),
-    Wait(Box<Required>),
+    Answer(Box<ApprovalRequirement>),
+    Wait(Box<ApprovalRequirement>),
 }
 
 /// Judges a gated request, and asks a person where that is what becomes of it.
 fn judge(
     tx: &mut Tx<'_>,
-    digests: &Digests,
+    digests: &ApprovalDigests,
     by: &Caller,
-    wanted: Wanted,
+    wanted: ApprovalRequest,
     token: Option<&str>,
-    now: Moment,
-) -> Result<Judged> {
-    callers::require(tx, by, now)?;
+    now: Timestamp,
+) -> Result<GatingOutcome> {
+    callers::require_live_credential(tx, by, now)?;
     let requester = Requester::of(by);
-    let digest = digests.of(&Action {
-        capability: wanted.capability.word(),
+    let digest = digests.of(&ApprovalAction {
+        capability: wanted.capability.as_str(),
         agent: wanted.agent_id,
         input: &wanted.input,
         pin: &wanted.pin,
     })?;
     let (pending, first_expiry) = approvals::pending_of(tx, requester, now)?;
-    let known = Known {
+    let known = GatingFacts {
         presented: presentation(tx, requester, token)?,
         open: approvals::open_for(tx, requester, &digest)?,
         denied: approvals::denied_for(tx, requester, &digest)?,
@@ -228,57 +229,60 @@ fn judge(
         pending,
     };
     let digest = known.digest.clone();
-    let answer = |approval: Approval, reason: Reason| -> Result<Box<Required>> {
-        Ok(Box::new(Required {
-            token: digests.approval_token(approval.id)?,
-            approval,
-            reason,
-        }))
-    };
-    Ok(match rules::judge(known, now) {
-        Verdict::Run(id) => Judged::Run(id),
-        Verdict::Denied(denial) => Judged::Denied(denial),
-        Verdict::Wait(approval, reason) => Judged::Wait(answer(*approval, reason)?),
-        Verdict::Answer(approval, reason) => Judged::Answer(answer(*approval, reason)?),
-        Verdict::TooMany => {
-            let left_ms = first_expiry.map_or(0, |end| end.as_millis() - now.as_millis());
-            Judged::TooMany(left_ms.unsigned_abs().div_ceil(1_000).max(1))
+    let answer =
+        |approval: Approval, reason: ApprovalRequiredReason| -> Result<Box<ApprovalRequirement>> {
+            Ok(Box::new(ApprovalRequirement {
+                token: digests.approval_token(approval.id)?,
+                approval,
+                reason,
+            }))
+        };
+    Ok(match rules::decide(known, now) {
+        GatingDecision::Run(id) => GatingOutcome::Run(id),
+        GatingDecision::Denied(denial) => GatingOutcome::Denied(denial),
+        GatingDecision::Wait(approval, reason) => GatingOutcome::Wait(answer(*approval, reason)?),
+        GatingDecision::Answer(approval, reason) => {
+            GatingOutcome::Answer(answer(*approval, reason)?)
         }
-        Verdict::Ask(reason) => {
+        GatingDecision::TooMany => {
+            let left_ms = first_expiry.map_or(0, |end| end.as_millis() - now.as_millis());
+            GatingOutcome::TooMany(left_ms.unsigned_abs().div_ceil(1_000).max(1))
+        }
+        GatingDecision::Ask(reason) => {
             let id = Hall::new_id(ApprovalId::from_bytes);
             let token = digests.approval_token(id)?;
-            let new = asked(id, (requester, &token), by, wanted, digest, now);
-            let approval = rows::open(tx, &new, Some(by.author), now)?;
-            Judged::Wait(answer(approval, reason)?)
+            let new = new_approval(id, (requester, &token), by, wanted, digest, now);
+            let approval = approval_rows::open(tx, &new, Some(by.author), now)?;
+            GatingOutcome::Wait(answer(approval, reason)?)
         }
     })
 }
 
-fn presentation(tx: &Tx<'_>, requester: Requester, token: Option<&str>) -> Result<Presentation> {
+fn presentation(tx: &Tx<'_>, requester: Requester, token: Option<&str>) -> Result<PresentedToken> {
     let Some(token) = token else {
-        return Ok(Presentation::None);
+        return Ok(PresentedToken::None);
     };
     // Looked up by its digest, so that time tells nothing of the token.
-    let found = approvals::of_token(tx, requester, &tokens::digest(token))?;
-    Ok(found.map_or(Presentation::Unknown, |found| {
-        Presentation::Of(Box::new(found))
+    let found = approvals::of_token(tx, requester, &secret_tokens::digest(token))?;
+    Ok(found.map_or(PresentedToken::Unknown, |found| {
+        PresentedToken::Of(Box::new(found))
     }))
 }
 
-fn asked(
+fn new_approval(
     id: ApprovalId,
     (requester, token): (Requester, &ApprovalToken),
     by: &Caller,
-    wanted: Wanted,
+    wanted: ApprovalRequest,
     digest: String,
-    now: Moment,
-) -> New {
-    New {
+    now: Timestamp,
+) -> NewApproval {
+    NewApproval {
         id,
         kind: ApprovalKind::Capability,
         capability: wanted.capability,
         requested_by: by.author,
-        requester: Some((requester, tokens::digest(token.reveal()))),
+        requester: Some((requester, secret_tokens::digest(token.reveal()))),
         agent_id: wanted.agent_id,
         session_id: wanted.session_id,
         digest,

@@ -1,32 +1,34 @@
 //! Permits over a real store: asking, holding, deciding, spending, across restarts.
 
-pub(crate) mod stage;
+pub(crate) mod hall_with_agent;
 
 use std::sync::Arc;
 
 use guildhall_domain::{
     Refusal,
-    approvals::{Approval, ApprovalState, Capability, Denial, Reason, Required},
+    approvals::{
+        Approval, ApprovalRequiredReason, ApprovalRequirement, ApprovalState, Capability, Denial,
+    },
     callers::{AnyCaller, Caller, Credential, Gate, Owner},
-    ids::KeyId,
+    ids::ApiKeyId,
 };
 use serde_json::{Value, json};
 
-use super::{Listening, Permit, Presented, Wanted, rows};
-use crate::repeats::Once;
-use stage::{Stage, approved, begin, owner, refusal, required, wanted};
+use super::{ApprovalRequest, ClientPresence, Permit, PresentedApproval, approval_rows};
+use crate::idempotency::IdempotentWrite;
+use hall_with_agent::{HallWithAgent, approved, begin, owner, refusal, required, wanted};
 
 #[tokio::test]
 async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_not() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let me = owner(&t.hall).await;
     let ask = |by: Caller, capability: Capability, token: Option<String>| {
-        let presented = Presented {
+        let presented = PresentedApproval {
             token,
             wait: Some(0),
-            ..Presented::default()
+            ..PresentedApproval::default()
         };
-        let wanted = Wanted {
+        let wanted = ApprovalRequest {
             capability,
             ..wanted(None, json!(1))
         };
@@ -45,12 +47,12 @@ async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_no
         Capability::McpImport,
     ] {
         let asked = required(ask(me, capability, None).await);
-        assert_eq!(asked.reason, Reason::NoApproval);
+        assert_eq!(asked.reason, ApprovalRequiredReason::NoApproval);
         assert_eq!(asked.approval.requested_by.id, me.author);
         let waits = required(ask(me, capability, None).await);
         assert_eq!(
             (waits.approval.id, waits.reason),
-            (asked.approval.id, Reason::AwaitingDecision)
+            (asked.approval.id, ApprovalRequiredReason::AwaitingDecision)
         );
         t.grant(&asked.approval).await.unwrap();
         let token = asked.token.reveal().to_owned();
@@ -62,7 +64,7 @@ async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_no
         let permit = approved(ask(elsewhere, capability, Some(token.clone())).await);
         t.spend(permit).await.unwrap();
         let again = required(ask(me, capability, Some(token)).await);
-        assert_eq!(again.reason, Reason::AlreadyUsed);
+        assert_eq!(again.reason, ApprovalRequiredReason::AlreadyUsed);
     }
 }
 
@@ -70,12 +72,12 @@ async fn what_is_to_run_here_waits_for_a_card_whoever_asks_and_what_ends_does_no
 /// neither is one who left too many open.
 #[tokio::test]
 async fn a_person_takes_back_hears_a_no_and_leaves_no_more_open_than_others() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let me = owner(&t.hall).await;
     let ask = |input: Value| {
-        let presented = Presented {
+        let presented = PresentedApproval {
             wait: Some(0),
-            ..Presented::default()
+            ..PresentedApproval::default()
         };
         let hall = t.hall.clone();
         async move { hall.permit(&me, wanted(None, input), presented).await }
@@ -84,11 +86,11 @@ async fn a_person_takes_back_hears_a_no_and_leaves_no_more_open_than_others() {
     let first = required(ask(json!(0)).await);
     let back = t
         .hall
-        .withdraw_approval(&by, first.approval.id, Once::without_key())
+        .withdraw_approval(&by, first.approval.id, IdempotentWrite::without_key())
         .await;
     assert_eq!(back.unwrap().state, ApprovalState::Withdrawn);
     let second = required(ask(json!(0)).await);
-    assert_eq!(second.reason, Reason::NoApproval);
+    assert_eq!(second.reason, ApprovalRequiredReason::NoApproval);
     t.deny(&second.approval, "no").await.unwrap();
     assert_eq!(
         refusal(ask(json!(0)).await),
@@ -106,15 +108,15 @@ async fn a_person_takes_back_hears_a_no_and_leaves_no_more_open_than_others() {
 
 #[tokio::test]
 async fn a_granted_request_runs_once_with_its_token_and_never_without() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let before = t.seq().await;
     let asked = t.required(json!({"a": 1}), None).await;
-    assert_eq!(asked.reason, Reason::NoApproval);
+    assert_eq!(asked.reason, ApprovalRequiredReason::NoApproval);
     assert_eq!(asked.approval.requested_by.agent_ref, Some(t.id()));
     let token = asked.token.reveal().to_owned();
     let again = t.required(json!({"a": 1}), None).await;
-    let expected = Required {
-        reason: Reason::AwaitingDecision,
+    let expected = ApprovalRequirement {
+        reason: ApprovalRequiredReason::AwaitingDecision,
         ..asked.clone()
     };
     assert_eq!(again, expected, "the same row and token");
@@ -122,7 +124,7 @@ async fn a_granted_request_runs_once_with_its_token_and_never_without() {
     let unused = t.required(json!({"a": 1}), None).await;
     assert_eq!(
         (unused.reason, unused.token.reveal()),
-        (Reason::GrantedUnused, &*token)
+        (ApprovalRequiredReason::GrantedUnused, &*token)
     );
     let (one, other) = (
         approved(t.ask(json!({"a": 1}), Some(&token)).await),
@@ -139,13 +141,13 @@ async fn a_granted_request_runs_once_with_its_token_and_never_without() {
     ];
     assert_eq!(t.told_since(before).await, told);
     let anew = t.required(json!({"a": 1}), Some(&token)).await;
-    assert_eq!(anew.reason, Reason::AlreadyUsed);
+    assert_eq!(anew.reason, ApprovalRequiredReason::AlreadyUsed);
     assert_ne!(anew.approval.id, asked.approval.id);
 }
 
 #[tokio::test]
 async fn what_differs_in_one_byte_does_not_run_on_an_approval() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let input = json!({"env": {"KEY": "secret"}, "args": ["a"], "enabled": true});
     let asked = t.required(input.clone(), None).await;
     t.grant(&asked.approval).await.unwrap();
@@ -158,29 +160,36 @@ async fn what_differs_in_one_byte_does_not_run_on_an_approval() {
         json!({"env": {"KEY": "secret"}, "args": ["a"]}),
     ] {
         let answer = t.required(other.clone(), token).await;
-        assert_eq!(answer.reason, Reason::WrongAction, "{other}");
+        assert_eq!(
+            answer.reason,
+            ApprovalRequiredReason::WrongAction,
+            "{other}"
+        );
         assert_ne!(answer.approval.digest, asked.approval.digest, "{other}");
     }
-    let presented = || Presented {
+    let presented = || PresentedApproval {
         token: token.map(str::to_owned),
         wait: Some(0),
-        ..Presented::default()
+        ..PresentedApproval::default()
     };
     // Nor another deed, another pin, another agent, or another requester.
     for change in [
-        |wanted: &mut Wanted| wanted.capability = Capability::McpUpdate,
-        |wanted: &mut Wanted| wanted.pin = json!({"sha256": "0"}),
-        |wanted: &mut Wanted| wanted.agent_id = None,
+        |wanted: &mut ApprovalRequest| wanted.capability = Capability::McpUpdate,
+        |wanted: &mut ApprovalRequest| wanted.pin = json!({"sha256": "0"}),
+        |wanted: &mut ApprovalRequest| wanted.agent_id = None,
     ] {
         let mut wanted = wanted(Some(t.id()), input.clone());
         change(&mut wanted);
         let answer = t.hall.permit(&t.agent, wanted, presented()).await;
-        assert_eq!(required(answer).reason, Reason::WrongAction);
+        assert_eq!(required(answer).reason, ApprovalRequiredReason::WrongAction);
     }
     let bob = t.registered("bob").await;
     let same = wanted(Some(t.id()), input.clone());
     let answer = t.hall.permit(&bob, same, presented()).await;
-    assert_eq!(required(answer).reason, Reason::UnknownToken);
+    assert_eq!(
+        required(answer).reason,
+        ApprovalRequiredReason::UnknownToken
+    );
     // What is shown says nothing of it.
     let shown = format!("{:?}", t.pending().await);
     assert!(!shown.contains("secret"), "{shown}");
@@ -189,7 +198,7 @@ async fn what_differs_in_one_byte_does_not_run_on_an_approval() {
 
 #[tokio::test]
 async fn a_no_is_told_and_remembered_and_then_asked_anew() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let asked = t.required(json!(1), None).await;
     t.deny(&asked.approval, "  not today \n").await.unwrap();
     let no = Refusal::ApprovalDenied(Denial {
@@ -210,17 +219,22 @@ async fn a_no_is_told_and_remembered_and_then_asked_anew() {
         no,
         "its token says so for good"
     );
-    assert_eq!(t.required(json!(1), None).await.reason, Reason::NoApproval);
+    assert_eq!(
+        t.required(json!(1), None).await.reason,
+        ApprovalRequiredReason::NoApproval
+    );
 }
 
 #[tokio::test]
 async fn a_request_is_held_until_a_person_decides() {
-    let t = Arc::new(Stage::set().await);
+    let t = Arc::new(HallWithAgent::set().await);
     let hold = |input: Value| {
         let t = Arc::clone(&t);
         begin(async move {
             let wanted = wanted(Some(t.id()), input);
-            t.hall.permit(&t.agent, wanted, Presented::default()).await
+            t.hall
+                .permit(&t.agent, wanted, PresentedApproval::default())
+                .await
         })
     };
     let (yes, again, no) = (hold(json!(1)), hold(json!(1)), hold(json!(2)));
@@ -244,13 +258,13 @@ async fn a_request_is_held_until_a_person_decides() {
 
 #[tokio::test]
 async fn a_hold_ends_with_its_time_its_client_the_ask_and_the_server() {
-    let t = Arc::new(Stage::set().await);
+    let t = Arc::new(HallWithAgent::set().await);
     let (line, listening) = tokio::sync::watch::channel(());
-    let hold = |input: i32, wait: u32, listening: Listening| {
+    let hold = |input: i32, wait: u32, listening: ClientPresence| {
         let t = Arc::clone(&t);
         begin(async move {
             let wanted = wanted(Some(t.id()), json!(input));
-            let presented = Presented {
+            let presented = PresentedApproval {
                 token: None,
                 wait: Some(wait),
                 listening,
@@ -258,9 +272,12 @@ async fn a_hold_ends_with_its_time_its_client_the_ask_and_the_server() {
             t.hall.permit(&t.agent, wanted, presented).await
         })
     };
-    let short = hold(1, 1, Listening::default());
-    assert_eq!(required(short.await).reason, Reason::AwaitingDecision);
-    let lost = hold(2, 600, Listening::on(listening));
+    let short = hold(1, 1, ClientPresence::default());
+    assert_eq!(
+        required(short.await).reason,
+        ApprovalRequiredReason::AwaitingDecision
+    );
+    let lost = hold(2, 600, ClientPresence::on(listening));
     t.held(1).await;
     drop(line);
     let left = required(lost.await);
@@ -269,30 +286,33 @@ async fn a_hold_ends_with_its_time_its_client_the_ask_and_the_server() {
         ApprovalState::Pending,
         "it stays as it is"
     );
-    let withdrawn = hold(2, 600, Listening::default());
+    let withdrawn = hold(2, 600, ClientPresence::default());
     t.held(1).await;
     let by = AnyCaller::admit(t.agent).unwrap();
-    let once = Once::without_key();
+    let once = IdempotentWrite::without_key();
     t.hall
         .withdraw_approval(&by, left.approval.id, once)
         .await
         .unwrap();
     let over = Refusal::ApprovalNotPending(ApprovalState::Withdrawn);
     assert_eq!(refusal(withdrawn.await), over);
-    let expired = hold(3, 600, Listening::default());
+    let expired = hold(3, 600, ClientPresence::default());
     t.held(1).await;
     t.clock.advance(7_200);
     t.hall.end_due_approvals().await.unwrap();
     assert_eq!(refusal(expired.await), Refusal::ApprovalExpired);
-    let stopped = hold(4, 600, Listening::default());
+    let stopped = hold(4, 600, ClientPresence::default());
     t.held(1).await;
     t.hall.tasks().stop();
-    assert_eq!(required(stopped.await).reason, Reason::AwaitingDecision);
+    assert_eq!(
+        required(stopped.await).reason,
+        ApprovalRequiredReason::AwaitingDecision
+    );
 }
 
 #[tokio::test]
 async fn a_requester_has_twenty_that_wait_and_twenty_that_are_held() {
-    let t = Arc::new(Stage::set().await);
+    let t = Arc::new(HallWithAgent::set().await);
     t.required(json!(0), None).await;
     t.clock.advance(10);
     for n in 1..20 {
@@ -306,32 +326,44 @@ async fn a_requester_has_twenty_that_wait_and_twenty_that_are_held() {
     );
     assert_eq!(
         t.required(json!(0), None).await.reason,
-        Reason::AwaitingDecision
+        ApprovalRequiredReason::AwaitingDecision
     );
     let holds: Vec<_> = (0..20)
         .map(|_| {
             let t = Arc::clone(&t);
             begin(async move {
                 let wanted = wanted(Some(t.id()), json!(0));
-                t.hall.permit(&t.agent, wanted, Presented::default()).await
+                t.hall
+                    .permit(&t.agent, wanted, PresentedApproval::default())
+                    .await
             })
         })
         .collect();
     t.held(20).await;
     let wanted = wanted(Some(t.id()), json!(0));
-    let answer = t.hall.permit(&t.agent, wanted, Presented::default()).await;
-    assert_eq!(required(answer).reason, Reason::AwaitingDecision, "at once");
+    let answer = t
+        .hall
+        .permit(&t.agent, wanted, PresentedApproval::default())
+        .await;
+    assert_eq!(
+        required(answer).reason,
+        ApprovalRequiredReason::AwaitingDecision,
+        "at once"
+    );
     t.hall.tasks().stop();
     for hold in holds {
         required(hold.await);
     }
     t.clock.advance(7_190);
-    assert_eq!(t.required(json!(20), None).await.reason, Reason::NoApproval);
+    assert_eq!(
+        t.required(json!(20), None).await.reason,
+        ApprovalRequiredReason::NoApproval
+    );
 }
 
 #[tokio::test]
 async fn past_its_time_an_approval_is_over_before_and_after_it_is_written() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let (pending, granted) = (
         t.required(json!(1), None).await,
         t.required(json!(2), None).await,
@@ -359,7 +391,7 @@ async fn past_its_time_an_approval_is_over_before_and_after_it_is_written() {
     assert_eq!(t.told_since(before).await, ["approval_expired"; 2]);
     assert_eq!(t.state(&granted.approval).await, ApprovalState::Expired);
     let anew = t.required(json!(2), token).await;
-    assert_eq!(anew.reason, Reason::Expired);
+    assert_eq!(anew.reason, ApprovalRequiredReason::Expired);
     // Thirty days after the end it is forgotten.
     let gone = |approval: &Approval| {
         let (id, hall) = (approval.id, t.hall.clone());
@@ -381,7 +413,7 @@ async fn past_its_time_an_approval_is_over_before_and_after_it_is_written() {
 
 #[tokio::test]
 async fn approvals_and_tokens_outlive_the_server() {
-    let mut t = Stage::set().await;
+    let mut t = HallWithAgent::set().await;
     let asked = t.required(json!(1), None).await;
     t.required(json!(2), None).await;
     let before = t.pending().await;
@@ -400,13 +432,13 @@ async fn approvals_and_tokens_outlive_the_server() {
     t.restart().await;
     assert_eq!(
         t.required(json!(1), Some(&token)).await.reason,
-        Reason::AlreadyUsed
+        ApprovalRequiredReason::AlreadyUsed
     );
 }
 
 #[tokio::test]
 async fn a_dead_credential_uses_nothing_and_a_retired_agent_asks_nothing_more() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let (kept, asked) = (
         t.required(json!(1), None).await,
         t.required(json!(2), None).await,
@@ -414,12 +446,12 @@ async fn a_dead_credential_uses_nothing_and_a_retired_agent_asks_nothing_more() 
     t.grant(&asked.approval).await.unwrap();
     let permit = approved(t.ask(json!(2), Some(asked.token.reveal())).await);
     let key = Caller {
-        credential: Credential::ApiKey(KeyId::from_bytes([9; 16])),
+        credential: Credential::ApiKey(ApiKeyId::from_bytes([9; 16])),
         ..owner(&t.hall).await
     };
-    let presented = Presented {
+    let presented = PresentedApproval {
         wait: Some(0),
-        ..Presented::default()
+        ..PresentedApproval::default()
     };
     let answer = t.hall.permit(&key, wanted(None, json!(1)), presented).await;
     assert_eq!(refusal(answer), Refusal::AuthRequired, "no such key");
@@ -438,11 +470,11 @@ async fn a_dead_credential_uses_nothing_and_a_retired_agent_asks_nothing_more() 
 
 #[tokio::test]
 async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
-    let t = Stage::set().await;
+    let t = HallWithAgent::set().await;
     let ask = |digest: char| {
         let (agent_id, now, hall) = (t.id(), t.clock.now(), t.hall.clone());
         async move {
-            let repin = rows::Repin {
+            let repin = approval_rows::RepinRequest {
                 agent_id,
                 digest: digest.to_string().repeat(64),
                 summary: "files changed".to_owned(),
@@ -450,7 +482,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
                 why: Vec::new(),
             };
             hall.store()
-                .write(move |tx| rows::ask_again(tx, repin, now))
+                .write(move |tx| approval_rows::ask_repin(tx, repin, now))
                 .await
                 .unwrap()
         }
@@ -459,7 +491,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
     let own = AnyCaller::admit(t.agent).unwrap();
     let shown = t.hall.approval(&own, granted).await.unwrap().value;
     assert_eq!(shown.requested_by.display_name, "guildhall");
-    let once = Once::without_key();
+    let once = IdempotentWrite::without_key();
     let not_its = t.hall.withdraw_approval(&own, granted, once).await;
     assert!(
         matches!(refusal(not_its), Refusal::NotFound(_)),
@@ -481,7 +513,7 @@ async fn a_repin_is_asked_by_the_house_and_used_as_it_is_granted() {
         let withdraw = t
             .hall
             .store()
-            .write(move |tx| rows::withdraw(tx, changed, None, now));
+            .write(move |tx| approval_rows::withdraw(tx, changed, None, now));
         withdraw.await.unwrap();
         assert_eq!(t.told_since(before).await, expected, "what is over stays");
     }

@@ -8,13 +8,13 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     backups::{self as rules, Backup},
     callers::Owner,
-    outcome::FaultKind,
+    errors::FaultKind,
     settings::{BACKUP_BYTES_MAX, BACKUP_FOLDER, SettingsPatch},
 };
-use guildhall_store::{Rx, authors, settings};
+use guildhall_store::{ReadTx, authors, settings};
 use guildhall_world::backups::{
     BackupFiles,
     second_folder::{self, GoOn, SecondFolder},
@@ -36,7 +36,7 @@ pub struct SecondBackupFolder {
     /// Whether the job copies there, or is about to.
     pub is_copying: bool,
     /// When the job last came to an end; `None` before the first time since the start.
-    pub at: Option<Moment>,
+    pub at: Option<Timestamp>,
     /// Why the backups are not all there; `None` when they are.
     pub problem: Option<String>,
 }
@@ -62,7 +62,7 @@ struct CopyingState {
 #[derive(Clone, Debug)]
 struct CopyOutcome {
     folder: String,
-    at: Moment,
+    at: Timestamp,
     problem: Option<String>,
 }
 
@@ -104,7 +104,7 @@ impl Hall {
     ///
     /// # Errors
     /// A fault when the engine cannot read.
-    pub(crate) fn own_backup_folder(db: &Rx<'_>) -> Result<Option<PathBuf>> {
+    pub(crate) fn own_backup_folder(db: &ReadTx<'_>) -> Result<Option<PathBuf>> {
         let around = settings::get(db, &BACKUP_FOLDER)?.value;
         if around.text().is_empty() {
             return Ok(None);
@@ -205,7 +205,7 @@ fn folder_in(patch: &SettingsPatch) -> Option<PathBuf> {
 fn copy_missing(
     here: &BackupFiles,
     there: &BackupFiles,
-    now: Moment,
+    now: Timestamp,
     bytes_max: u64,
     go_on: GoOn<'_>,
 ) -> Result<(), String> {
@@ -216,7 +216,7 @@ fn copy_missing(
     let is_missing = |backup: &&Backup| !all.iter().any(|other| other.id == backup.id);
     let missing: Vec<Backup> = all_here.iter().filter(is_missing).cloned().collect();
     all.extend(missing.iter().cloned());
-    let kept = rules::kept(&all, now, bytes_max);
+    let kept = rules::backups_to_keep(&all, now, bytes_max);
     let mut problem = None;
     for backup in missing.iter().filter(|backup| kept.contains(&backup.id)) {
         let Err(fault) = copy_one(here, there, backup, go_on) else {

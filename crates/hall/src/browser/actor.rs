@@ -6,11 +6,11 @@
 //! [`limits::BROWSER_STATE_COALESCE_MS`] and at once for who is answered. It is reserved ahead in
 //! the store, so that a page that changes all the time is no write each time.
 
-mod answering;
-mod hearing;
-mod living;
-mod turns;
-mod typists;
+mod agent_turns;
+mod chromium_events;
+mod input_handling;
+mod process_lifecycle;
+mod request_handling;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -24,30 +24,31 @@ use futures_util::{
     stream::FuturesUnordered,
 };
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     browser::{
-        CloseReason, Control, Denied, Effect, Event, Holder, Machine, Mode, Rate, State, Status,
-        Tabs, Ticket, Told, Viewport,
+        ActionRateLimiter, ActionTicket, BrowserState, BrowserStatus, CloseReason, ControlHolder,
+        DisplayMode, LogEvent, MachineEffect, MachineEvent, MouseControl, StateMachine, Tabs,
+        ToolDenial, Viewport,
     },
-    ids::{AuthorId, ConnectionId, TabId},
+    ids::{AuthorId, BrowserConnectionId, TabId},
     limits,
 };
-use guildhall_store::browser::{self as rows, Kept};
-use guildhall_world::chromium::{Chromium, Ended, Happening, Happenings};
+use guildhall_store::browser::{self as rows, BrowserRow};
+use guildhall_world::chromium::{BrowserEvent, Chromium, ChromiumExit, EventReceiver};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, sleep_until},
 };
 
 use super::{
-    LocalBrowser,
-    agents::Acting,
-    asks::Ask,
-    cinema::{Cinema, ViewerId},
-    film::Film,
-    jobs::{self, Done},
-    starting::{self, Begun},
-    typing::Typing,
+    BrowserConfig,
+    actor_requests::ActorRequest,
+    agent_access::WaitingActions,
+    input_queue::InputQueues,
+    jobs::{self, JobOutcome},
+    launch::{self, LaunchOutcome},
+    screencast::{Screencast, ViewerId},
+    screencast_capture::ScreencastCapture,
 };
 use crate::Hall;
 
@@ -57,17 +58,17 @@ const CLOSE_GRACE: Duration = Duration::from_secs(limits::BROWSER_CLOSE_GRACE_S)
 const REVISIONS_AHEAD: u64 = 100;
 
 /// What the actor is made of.
-pub(crate) struct Beginning {
-    pub(super) asked: mpsc::Receiver<Ask>,
+pub(crate) struct ActorChannels {
+    pub(super) asked: mpsc::Receiver<ActorRequest>,
     pub(super) left: mpsc::UnboundedReceiver<ViewerId>,
-    pub(super) told: watch::Sender<Arc<State>>,
-    pub(super) kept: Kept,
+    pub(super) told: watch::Sender<Arc<BrowserState>>,
+    pub(super) kept: BrowserRow,
 }
 
 /// What everybody is shown before anything happened.
-pub(super) fn first_state(how: &LocalBrowser, kept: Kept) -> State {
-    let machine = Machine::new(kept.mode);
-    State {
+pub(super) fn first_state(how: &BrowserConfig, kept: BrowserRow) -> BrowserState {
+    let machine = StateMachine::new(kept.mode);
+    BrowserState {
         mode: machine.mode(),
         status: machine.status(),
         preparation: machine.preparation(),
@@ -77,7 +78,7 @@ pub(super) fn first_state(how: &LocalBrowser, kept: Kept) -> State {
         tabs: Vec::new(),
         selected_tab_id: None,
         revision: kept.revision + 1,
-        holder: Holder::None,
+        holder: ControlHolder::None,
         held_since: None,
         viewport: Viewport::default(),
         sandboxed: !how.is_unsandboxed,
@@ -86,19 +87,19 @@ pub(super) fn first_state(how: &LocalBrowser, kept: Kept) -> State {
 }
 
 /// A process, until nothing of it lives any more.
-struct Process {
-    id: ConnectionId,
+struct BrowserProcess {
+    id: BrowserConnectionId,
     chromium: Chromium,
-    happenings: Happenings,
+    happenings: EventReceiver,
     /// Whether nothing happens any more.
     is_silent: bool,
     /// How it ended, once it has.
-    ended: oneshot::Receiver<Ended>,
+    ended: oneshot::Receiver<ChromiumExit>,
 }
 
 /// When the actor has to look again.
 #[derive(Default)]
-struct Alarms {
+struct Timers {
     flush: Option<Instant>,
     launch: Option<Instant>,
     kill: Option<Instant>,
@@ -109,74 +110,74 @@ struct Alarms {
 
 /// Until when a tab's dialog and its request for a password wait.
 #[derive(Clone, Copy, Default)]
-struct Questions {
+struct PromptDeadlines {
     dialog: Option<Instant>,
     auth: Option<Instant>,
 }
 
 pub(crate) struct Actor {
     hall: Hall,
-    asked: mpsc::Receiver<Ask>,
+    asked: mpsc::Receiver<ActorRequest>,
     left: mpsc::UnboundedReceiver<ViewerId>,
-    told: watch::Sender<Arc<State>>,
-    kept: Kept,
-    machine: Machine,
+    told: watch::Sender<Arc<BrowserState>>,
+    kept: BrowserRow,
+    machine: StateMachine,
     tabs: Tabs,
-    questions: BTreeMap<TabId, Questions>,
+    questions: BTreeMap<TabId, PromptDeadlines>,
     viewport: Viewport,
-    process: Option<Process>,
+    process: Option<BrowserProcess>,
     /// A start, once the process before has ended.
-    is_start_due: Option<Mode>,
-    beginning: Option<BoxFuture<'static, Begun>>,
-    jobs: FuturesUnordered<BoxFuture<'static, Done>>,
+    is_start_due: Option<DisplayMode>,
+    beginning: Option<BoxFuture<'static, LaunchOutcome>>,
+    jobs: FuturesUnordered<BoxFuture<'static, JobOutcome>>,
     /// What follows from what was done just now.
-    due: VecDeque<Event>,
-    typing: Typing,
-    cinema: Cinema,
-    film: Film,
-    control: Control,
-    rate: Rate,
-    acting: Acting,
+    due: VecDeque<MachineEvent>,
+    typing: InputQueues,
+    cinema: Screencast,
+    film: ScreencastCapture,
+    control: MouseControl,
+    rate: ActionRateLimiter,
+    acting: WaitingActions,
     /// Where turns of agents say that they are over; as many as there are.
-    turns_over: mpsc::UnboundedSender<Ticket>,
-    turns_done: mpsc::UnboundedReceiver<Ticket>,
+    turns_over: mpsc::UnboundedSender<ActionTicket>,
+    turns_done: mpsc::UnboundedReceiver<ActionTicket>,
     /// Who has the mouse, and since when.
-    held: (Holder, Option<Moment>),
-    alarms: Alarms,
+    held: (ControlHolder, Option<Timestamp>),
+    alarms: Timers,
     begun: Instant,
     is_stopping: bool,
 }
 
 /// What a process says.
-enum Heard {
-    Happening(Happening),
+enum ProcessEvent {
+    Happening(BrowserEvent),
     /// Nothing more: its pipe is closed, and its end is near.
     Silence,
     /// It has ended; `None` when nobody knows how.
-    Ended(Option<Ended>),
+    Ended(Option<ChromiumExit>),
 }
 
 /// What the actor woke for.
-enum Woken {
+enum WakeReason {
     Stop,
-    Ask(Ask),
+    Ask(ActorRequest),
     Left(ViewerId),
-    Process(Heard),
-    Begun(Begun),
-    Done(Done),
-    TurnOver(Ticket),
+    Process(ProcessEvent),
+    Begun(LaunchOutcome),
+    Done(JobOutcome),
+    TurnOver(ActionTicket),
     Alarm,
 }
 
 impl Actor {
-    pub(super) fn new(hall: Hall, beginning: Beginning) -> Self {
+    pub(super) fn new(hall: Hall, beginning: ActorChannels) -> Self {
         let (turns_over, turns_done) = mpsc::unbounded_channel();
         Self {
             hall,
             asked: beginning.asked,
             left: beginning.left,
             told: beginning.told,
-            machine: Machine::new(beginning.kept.mode),
+            machine: StateMachine::new(beginning.kept.mode),
             kept: beginning.kept,
             tabs: Tabs::default(),
             questions: BTreeMap::new(),
@@ -186,16 +187,16 @@ impl Actor {
             beginning: None,
             jobs: FuturesUnordered::new(),
             due: VecDeque::new(),
-            typing: Typing::default(),
-            cinema: Cinema::default(),
-            film: Film::default(),
-            control: Control::default(),
-            rate: Rate::default(),
-            acting: Acting::default(),
+            typing: InputQueues::default(),
+            cinema: Screencast::default(),
+            film: ScreencastCapture::default(),
+            control: MouseControl::default(),
+            rate: ActionRateLimiter::default(),
+            acting: WaitingActions::default(),
             turns_over,
             turns_done,
-            held: (Holder::None, None),
-            alarms: Alarms::default(),
+            held: (ControlHolder::None, None),
+            alarms: Timers::default(),
             begun: Instant::now(),
             is_stopping: false,
         }
@@ -207,14 +208,14 @@ impl Actor {
             let alarm = self.next_alarm();
             let woken = tokio::select! {
                 // An error means that the supervisor is gone, which is a stop as well.
-                _ = stopping.wait_for(|stop| *stop), if !self.is_stopping => Woken::Stop,
-                Some(ask) = self.asked.recv(), if !self.is_stopping => Woken::Ask(ask),
-                Some(viewer) = self.left.recv() => Woken::Left(viewer),
-                heard = hear(&mut self.process) => Woken::Process(heard),
-                begun = begin(&mut self.beginning) => Woken::Begun(begun),
-                Some(done) = self.jobs.next() => Woken::Done(done),
-                Some(ticket) = self.turns_done.recv() => Woken::TurnOver(ticket),
-                () = ring(alarm) => Woken::Alarm,
+                _ = stopping.wait_for(|stop| *stop), if !self.is_stopping => WakeReason::Stop,
+                Some(ask) = self.asked.recv(), if !self.is_stopping => WakeReason::Ask(ask),
+                Some(viewer) = self.left.recv() => WakeReason::Left(viewer),
+                heard = next_process_event(&mut self.process) => WakeReason::Process(heard),
+                begun = begin(&mut self.beginning) => WakeReason::Begun(begun),
+                Some(done) = self.jobs.next() => WakeReason::Done(done),
+                Some(ticket) = self.turns_done.recv() => WakeReason::TurnOver(ticket),
+                () = sleep_until_alarm(alarm) => WakeReason::Alarm,
             };
             self.wake(woken).await;
             self.follow_up().await;
@@ -222,26 +223,27 @@ impl Actor {
         self.end().await;
     }
 
-    async fn wake(&mut self, woken: Woken) {
+    async fn wake(&mut self, woken: WakeReason) {
         match woken {
-            Woken::Stop => {
+            WakeReason::Stop => {
                 self.is_stopping = true;
                 // Who asks from now on is told that the server stops.
                 self.asked.close();
-                self.due.push_back(Event::Close(CloseReason::Shutdown));
+                self.due
+                    .push_back(MachineEvent::Close(CloseReason::Shutdown));
             }
-            Woken::Ask(ask) => self.answer(ask).await,
-            Woken::Left(viewer) => self.leave(viewer),
-            Woken::Process(Heard::Happening(happening)) => self.hear(happening),
-            Woken::Process(Heard::Silence) => self.fell_silent(),
-            Woken::Process(Heard::Ended(ended)) => self.ended(ended.as_ref()),
-            Woken::Begun(begun) => self.begun(begun),
-            Woken::Done(done) => self.done(done),
-            Woken::TurnOver(ticket) => {
+            WakeReason::Ask(ask) => self.handle(ask).await,
+            WakeReason::Left(viewer) => self.leave(viewer),
+            WakeReason::Process(ProcessEvent::Happening(happening)) => self.handle_event(happening),
+            WakeReason::Process(ProcessEvent::Silence) => self.pipe_closed(),
+            WakeReason::Process(ProcessEvent::Ended(ended)) => self.ended(ended.as_ref()),
+            WakeReason::Begun(begun) => self.launched(begun),
+            WakeReason::Done(done) => self.job_done(done),
+            WakeReason::TurnOver(ticket) => {
                 let next = self.control.done(ticket, self.begun.elapsed());
                 self.give_turns(next);
             }
-            Woken::Alarm => self.look_around().await,
+            WakeReason::Alarm => self.run_timers().await,
         }
     }
 
@@ -252,10 +254,10 @@ impl Actor {
                 tracing::error!(?error, "an event of the local browser could not be taken");
             }
         }
-        self.begin();
-        self.direct();
-        let is_lonely = self.machine.status() == Status::Connected
-            && self.machine.mode() == Mode::Embedded
+        self.launch();
+        self.update_capture();
+        let is_lonely = self.machine.status() == BrowserStatus::Connected
+            && self.machine.mode() == DisplayMode::Embedded
             && self.machine.session().is_none()
             && self.cinema.is_empty();
         match is_lonely {
@@ -264,7 +266,7 @@ impl Actor {
         }
         let holder = self.control.holder();
         if holder != self.held.0 {
-            let since = (holder != Holder::None).then(|| self.hall.now());
+            let since = (holder != ControlHolder::None).then(|| self.hall.now());
             self.held = (holder, since);
         }
         self.alarms.flush = self
@@ -279,12 +281,12 @@ impl Actor {
 
     /// Takes one step, durable where it is told of; what `must` happen has happened, whether or
     /// not it can be kept.
-    async fn step(&mut self, event: Event, by: Option<AuthorId>, must: bool) -> Result<()> {
+    async fn step(&mut self, event: MachineEvent, by: Option<AuthorId>, must: bool) -> Result<()> {
         let (next, effects) = self.machine.next(event, self.hall.now())?;
-        let told: Vec<Told> = effects
+        let told: Vec<LogEvent> = effects
             .iter()
             .filter_map(|effect| match effect {
-                Effect::Tell(told) => Some(told.clone()),
+                MachineEffect::Tell(told) => Some(told.clone()),
                 _ => None,
             })
             .collect();
@@ -303,22 +305,27 @@ impl Actor {
         if self.machine.connection().is_none() {
             self.forget_tabs();
         }
-        if self.machine.status() != Status::Connecting {
+        if self.machine.status() != BrowserStatus::Connecting {
             self.alarms.launch = None;
         }
         Ok(())
     }
 
     /// Keeps what outlives the server, with its events, in one transaction.
-    async fn keep(&mut self, mode: Mode, told: &[Told], by: Option<AuthorId>) -> Result<()> {
-        let mut kept = Kept { mode, ..self.kept };
+    async fn keep(
+        &mut self,
+        mode: DisplayMode,
+        told: &[LogEvent],
+        by: Option<AuthorId>,
+    ) -> Result<()> {
+        let mut kept = BrowserRow { mode, ..self.kept };
         for told in told {
             match *told {
-                Told::Opened(connection, _) => kept.connection = Some(connection),
-                Told::Closed(..) | Told::Failed(_) => kept.connection = None,
-                Told::Shared(session, connection) => kept.shared = Some((session, connection)),
-                Told::Unshared(..) => kept.shared = None,
-                Told::Connected(..) | Told::Paused(..) => {}
+                LogEvent::Opened(connection, _) => kept.connection = Some(connection),
+                LogEvent::Closed(..) | LogEvent::Failed(_) => kept.connection = None,
+                LogEvent::Shared(session, connection) => kept.shared = Some((session, connection)),
+                LogEvent::Unshared(..) => kept.shared = None,
+                LogEvent::Connected(..) | LogEvent::Paused(..) => {}
             }
         }
         let now = self.hall.now();
@@ -340,58 +347,58 @@ impl Actor {
         Ok(())
     }
 
-    fn carry_out(&mut self, effect: Effect) {
+    fn carry_out(&mut self, effect: MachineEffect) {
         match effect {
-            Effect::Start(mode) => self.is_start_due = Some(mode),
-            Effect::StopStarting => {
+            MachineEffect::Start(mode) => self.is_start_due = Some(mode),
+            MachineEffect::StopStarting => {
                 self.is_start_due = None;
                 self.beginning = None;
             }
             // Nothing can be fetched yet, whether or not it might be.
-            Effect::Prepare { download: _ } => {
-                self.beginning = Some(starting::prepare(self.hall.clone()).boxed());
+            MachineEffect::Prepare { download: _ } => {
+                self.beginning = Some(launch::prepare(self.hall.clone()).boxed());
             }
-            Effect::StopPreparing => self.beginning = None,
-            Effect::Close => {
+            MachineEffect::StopPreparing => self.beginning = None,
+            MachineEffect::Close => {
                 self.alarms.kill = Some(Instant::now() + CLOSE_GRACE);
-                self.have(|chromium| jobs::close(chromium).boxed());
+                self.spawn_job(|chromium| jobs::close(chromium).boxed());
             }
-            Effect::Kill => {
+            MachineEffect::Kill => {
                 if let Some(process) = &self.process {
                     process.chromium.kill();
                 }
             }
-            Effect::Open(tabs) => {
+            MachineEffect::Open(tabs) => {
                 let blank = match self.tabs.all() {
                     [only] if matches!(only.page.url.as_str(), "" | "about:blank") => Some(only.id),
                     _ => None,
                 };
-                self.have(|chromium| jobs::open(chromium, blank, tabs).boxed());
+                self.spawn_job(|chromium| jobs::open(chromium, blank, tabs).boxed());
             }
-            Effect::Share(tab) => {
+            MachineEffect::Share(tab) => {
                 if self.tabs.share(tab).is_err() {
-                    self.due.push_back(Event::SharedTabsGone);
+                    self.due.push_back(MachineEvent::SharedTabsGone);
                 }
-                self.guard();
+                self.set_url_guard();
             }
-            Effect::Unshare => {
+            MachineEffect::Unshare => {
                 self.tabs.unshare();
-                self.guard();
-                self.refuse_waiting(Denied::NotShared);
+                self.set_url_guard();
+                self.refuse_waiting(ToolDenial::NotShared);
             }
-            Effect::Tell(_) => {}
+            MachineEffect::Tell(_) => {}
         }
     }
 
     /// Has something done beside, by the process there is.
-    fn have(&mut self, job: impl FnOnce(Chromium) -> BoxFuture<'static, Done>) {
+    fn spawn_job(&mut self, job: impl FnOnce(Chromium) -> BoxFuture<'static, JobOutcome>) {
         if let Some(process) = &self.process {
             self.jobs.push(job(process.chromium.clone()));
         }
     }
 
     /// In a window the documents of shared tabs alone are checked.
-    fn guard(&self) {
+    fn set_url_guard(&self) {
         if let Some(process) = self.process.as_ref().filter(|_| self.is_window()) {
             for tab in self.tabs.all() {
                 process.chromium.guard(tab.id, tab.shared);
@@ -400,12 +407,12 @@ impl Actor {
     }
 
     fn is_window(&self) -> bool {
-        self.machine.mode() == Mode::Window
+        self.machine.mode() == DisplayMode::Window
     }
 
     /// What everybody may see now, under the revision that was told last.
-    fn state(&self) -> State {
-        State {
+    fn state(&self) -> BrowserState {
+        BrowserState {
             mode: self.machine.mode(),
             status: self.machine.status(),
             preparation: self.machine.preparation(),
@@ -424,7 +431,7 @@ impl Actor {
     }
 
     /// Has everybody see what is different now.
-    async fn flush(&mut self) -> Arc<State> {
+    async fn flush(&mut self) -> Arc<BrowserState> {
         self.alarms.flush = None;
         let state = self.state();
         let known = Arc::clone(&self.told.borrow());
@@ -435,13 +442,13 @@ impl Actor {
         if revision > self.kept.revision {
             self.reserve(revision + REVISIONS_AHEAD).await;
         }
-        let state = Arc::new(State { revision, ..state });
+        let state = Arc::new(BrowserState { revision, ..state });
         self.told.send_replace(Arc::clone(&state));
         state
     }
 
     async fn reserve(&mut self, revision: u64) {
-        let kept = Kept {
+        let kept = BrowserRow {
             revision,
             ..self.kept
         };
@@ -466,11 +473,11 @@ impl Actor {
     }
 }
 
-async fn hear(process: &mut Option<Process>) -> Heard {
+async fn next_process_event(process: &mut Option<BrowserProcess>) -> ProcessEvent {
     let Some(process) = process else {
         return pending().await;
     };
-    let Process {
+    let BrowserProcess {
         happenings,
         is_silent,
         ended,
@@ -481,10 +488,10 @@ async fn hear(process: &mut Option<Process>) -> Heard {
             return pending().await;
         }
         match happenings.next().await {
-            Some(happening) => Heard::Happening(happening),
+            Some(happening) => ProcessEvent::Happening(happening),
             None => {
                 *is_silent = true;
-                Heard::Silence
+                ProcessEvent::Silence
             }
         }
     };
@@ -492,18 +499,18 @@ async fn hear(process: &mut Option<Process>) -> Heard {
         // Its end is told behind everything that happened before.
         biased;
         happening = happening => happening,
-        ended = ended => Heard::Ended(ended.ok()),
+        ended = ended => ProcessEvent::Ended(ended.ok()),
     }
 }
 
-async fn begin(beginning: &mut Option<BoxFuture<'static, Begun>>) -> Begun {
+async fn begin(beginning: &mut Option<BoxFuture<'static, LaunchOutcome>>) -> LaunchOutcome {
     match beginning {
         Some(beginning) => beginning.await,
         None => pending().await,
     }
 }
 
-async fn ring(alarm: Option<Instant>) {
+async fn sleep_until_alarm(alarm: Option<Instant>) {
     match alarm {
         Some(at) => sleep_until(at).await,
         None => pending().await,

@@ -5,32 +5,35 @@
 //! `domain::browser`, Chromium itself `world::chromium`. Source: contract chapter 7.
 
 mod actor;
-mod agents;
-mod asks;
-mod cinema;
-mod driving;
-mod film;
+mod actor_requests;
+mod agent_access;
+mod agent_tools;
+mod input_queue;
 mod jobs;
-mod starting;
-mod tools;
-mod typing;
+mod launch;
+mod screencast;
+mod screencast_capture;
+mod tab_control;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
-    browser::{Address, CloseReason, Mode, State, Status, UnshareReason, told},
+    Error, Fault, Refusal, Result, Timestamp,
+    browser::{
+        BrowserAddress, BrowserState, BrowserStatus, CloseReason, DisplayMode, UnshareReason,
+        event_payloads,
+    },
     callers::OwnerHere,
+    errors::ResourceKind,
     events::Event,
     ids::{SessionId, TabId},
     limits,
-    outcome::Thing,
     sessions::SessionState,
     settings::BROWSER_ENABLED,
 };
 use guildhall_store::{
     Tx,
-    browser::{self as rows, Kept},
+    browser::{self as rows, BrowserRow},
     sessions,
 };
 use guildhall_world::chromium::BrowserError;
@@ -39,20 +42,20 @@ use tokio::{
     time::timeout,
 };
 
-pub use cinema::{Picture, Said};
-pub use driving::{Typist, Viewer};
 /// A way along a tab's history.
-pub use guildhall_world::chromium::Way;
+pub use guildhall_world::chromium::HistoryNavigation;
+pub use screencast::{ViewerFrame, ViewerUpdate};
+pub use tab_control::{Viewer, ViewerInput};
 
 use crate::Hall;
-use asks::{Ask, Deed};
+use actor_requests::{ActorRequest, BrowserAction};
 
 /// Asks that wait for the actor; one more is refused as overload.
 const ASKS_MAX: usize = 256;
 
 /// How the browser of this house is started and kept.
 #[derive(Clone, Debug)]
-pub struct LocalBrowser {
+pub struct BrowserConfig {
     /// The executable, when the configuration names one: no other counts then.
     pub executable: Option<PathBuf>,
     /// Whether Chromium's own sandbox is switched off, because a person said so.
@@ -64,7 +67,7 @@ pub struct LocalBrowser {
     pub idle: Duration,
 }
 
-impl Default for LocalBrowser {
+impl Default for BrowserConfig {
     fn default() -> Self {
         Self {
             executable: None,
@@ -76,22 +79,22 @@ impl Default for LocalBrowser {
 }
 
 /// The way to the actor, and what it says.
-pub(crate) struct Browser {
-    how: LocalBrowser,
-    asks: mpsc::Sender<Ask>,
+pub(crate) struct BrowserHandle {
+    how: BrowserConfig,
+    asks: mpsc::Sender<ActorRequest>,
     /// Viewers that leave: at most as many as there are, so it needs no bound.
-    leaves: mpsc::UnboundedSender<cinema::ViewerId>,
-    state: watch::Receiver<Arc<State>>,
-    listed: tools::Listed,
+    leaves: mpsc::UnboundedSender<screencast::ViewerId>,
+    state: watch::Receiver<Arc<BrowserState>>,
+    listed: agent_tools::BrowserToolListings,
 }
 
-impl Browser {
+impl BrowserHandle {
     /// The way, and what the actor is made of.
-    pub(crate) fn new(how: LocalBrowser, kept: Kept) -> (Self, actor::Beginning) {
+    pub(crate) fn new(how: BrowserConfig, kept: BrowserRow) -> (Self, actor::ActorChannels) {
         let (asks, asked) = mpsc::channel(ASKS_MAX);
         let (leaves, left) = mpsc::unbounded_channel();
         let (told, state) = watch::channel(Arc::new(actor::first_state(&how, kept)));
-        let beginning = actor::Beginning {
+        let beginning = actor::ActorChannels {
             asked,
             left,
             told,
@@ -102,7 +105,7 @@ impl Browser {
             asks,
             leaves,
             state,
-            listed: tools::Listed::default(),
+            listed: agent_tools::BrowserToolListings::default(),
         };
         (browser, beginning)
     }
@@ -112,24 +115,24 @@ impl Browser {
 #[derive(Clone, Debug)]
 pub struct OpenBrowser {
     /// Where it shall be shown.
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// The chat a tab shall be shared with.
     pub session: Option<SessionId>,
     /// What shall be opened.
-    pub url: Option<Address>,
+    pub url: Option<BrowserAddress>,
 }
 
 /// Where a tab shall go.
 #[derive(Clone, Debug)]
 pub enum Destination {
     /// To an address.
-    To(Address),
+    To(BrowserAddress),
     /// Along its history, or nowhere.
-    Along(Way),
+    Along(HistoryNavigation),
 }
 
 /// Starts the actor.
-pub(crate) fn start(hall: &Hall, beginning: actor::Beginning) {
+pub(crate) fn start(hall: &Hall, beginning: actor::ActorChannels) {
     let actor = actor::Actor::new(hall.clone(), beginning);
     hall.tasks().spawn("local browser", hall.now(), actor.run());
 }
@@ -140,25 +143,25 @@ pub(crate) fn start(hall: &Hall, beginning: actor::Beginning) {
 /// A fault when the store refuses it.
 ///
 /// Source: contract 7.11, "On start after an unclean end".
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Kept> {
-    let kept = rows::kept(tx)?;
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<BrowserRow> {
+    let kept = rows::load(tx)?;
     if let Some(connection_id) = kept.connection {
         let reason = CloseReason::Shutdown;
-        let closed = told::Closed {
+        let closed = event_payloads::Closed {
             connection_id,
             reason,
         };
         tx.append(now, None, &Event::BrowserClosed(closed))?;
     }
     if let Some((session_id, connection_id)) = kept.shared {
-        let unshared = told::Unshared {
+        let unshared = event_payloads::Unshared {
             session_id,
             connection_id,
             reason: UnshareReason::Restart,
         };
         tx.append(now, None, &Event::BrowserUnshared(unshared))?;
     }
-    let left = Kept {
+    let left = BrowserRow {
         connection: None,
         shared: None,
         ..kept
@@ -171,12 +174,12 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Kept> {
 
 impl Hall {
     /// What the browser is now. Starts nothing.
-    pub fn browser(&self, _by: &OwnerHere) -> Arc<State> {
+    pub fn browser(&self, _by: &OwnerHere) -> Arc<BrowserState> {
         Arc::clone(&self.inner.browser.state.borrow())
     }
 
     /// What the browser is, and each time it is something else.
-    pub(crate) fn browser_states(&self) -> watch::Receiver<Arc<State>> {
+    pub(crate) fn browser_states(&self) -> watch::Receiver<Arc<BrowserState>> {
         self.inner.browser.state.clone()
     }
 
@@ -193,20 +196,20 @@ impl Hall {
         by: &OwnerHere,
         ask: OpenBrowser,
         wait: Option<Duration>,
-    ) -> Result<Arc<State>> {
-        self.may_use_browser().await?;
+    ) -> Result<Arc<BrowserState>> {
+        self.require_enabled().await?;
         if let Some(session) = ask.session {
-            self.can_share_with(session).await?;
+            self.require_sharable(session).await?;
         }
-        let state = self.have_done(by, Deed::Open(ask)).await?;
+        let state = self.perform(by, BrowserAction::Open(ask)).await?;
         let Some(wait) = wait else {
             return Ok(state);
         };
         let (mut states, mut stopping) = (self.browser_states(), self.tasks().stopping());
-        let is_over = |state: &Arc<State>| match state.status {
-            Status::Connected | Status::Failed => true,
-            Status::Disconnected => !state.preparation.stage.is_on_its_way(),
-            Status::Connecting | Status::Closing => false,
+        let is_over = |state: &Arc<BrowserState>| match state.status {
+            BrowserStatus::Connected | BrowserStatus::Failed => true,
+            BrowserStatus::Disconnected => !state.preparation.stage.is_on_its_way(),
+            BrowserStatus::Connecting | BrowserStatus::Closing => false,
         };
         // Neither sender goes before the actor does, which is an end as well.
         let _ = timeout(wait, async {
@@ -223,9 +226,13 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::BrowserDisabled`], [`Refusal::BrowserBusy`].
-    pub async fn prepare_browser(&self, by: &OwnerHere, download: bool) -> Result<Arc<State>> {
-        self.may_use_browser().await?;
-        self.have_done(by, Deed::Prepare { download }).await
+    pub async fn prepare_browser(
+        &self,
+        by: &OwnerHere,
+        download: bool,
+    ) -> Result<Arc<BrowserState>> {
+        self.require_enabled().await?;
+        self.perform(by, BrowserAction::Prepare { download }).await
     }
 
     /// Closes the browser, or gives up opening or fetching it; also when it is switched off, for
@@ -233,8 +240,8 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::Overloaded`], [`Refusal::ShuttingDown`].
-    pub async fn close_browser(&self, by: &OwnerHere) -> Result<Arc<State>> {
-        self.have_done(by, Deed::Close).await
+    pub async fn close_browser(&self, by: &OwnerHere) -> Result<Arc<BrowserState>> {
+        self.perform(by, BrowserAction::Close).await
     }
 
     /// Shares a tab with a session, the one that is shown unless one is named; without a session
@@ -248,21 +255,22 @@ impl Hall {
         by: &OwnerHere,
         session: Option<SessionId>,
         tab: Option<TabId>,
-    ) -> Result<Arc<State>> {
-        self.may_use_browser().await?;
+    ) -> Result<Arc<BrowserState>> {
+        self.require_enabled().await?;
         if let Some(session) = session {
-            self.can_share_with(session).await?;
+            self.require_sharable(session).await?;
         }
-        self.have_done(by, Deed::Share { session, tab }).await
+        self.perform(by, BrowserAction::Share { session, tab })
+            .await
     }
 
     /// Refuses agents' tools, or lets them on.
     ///
     /// # Errors
     /// [`Refusal::BrowserDisabled`], [`Refusal::BrowserNotConnected`].
-    pub async fn pause_browser(&self, by: &OwnerHere, paused: bool) -> Result<Arc<State>> {
-        self.may_use_browser().await?;
-        self.have_done(by, Deed::Pause(paused)).await
+    pub async fn pause_browser(&self, by: &OwnerHere, paused: bool) -> Result<Arc<BrowserState>> {
+        self.require_enabled().await?;
+        self.perform(by, BrowserAction::Pause(paused)).await
     }
 
     /// Ends the share of a session that is over.
@@ -273,12 +281,12 @@ impl Hall {
             .inner
             .browser
             .asks
-            .send(Ask::SessionEnded(session))
+            .send(ActorRequest::SessionEnded(session))
             .await;
     }
 
     /// Holds back what would change something while the browser is switched off.
-    async fn may_use_browser(&self) -> Result<()> {
+    async fn require_enabled(&self) -> Result<()> {
         if self.setting(&BROWSER_ENABLED).await?.is_on() {
             Ok(())
         } else {
@@ -286,7 +294,7 @@ impl Hall {
         }
     }
 
-    async fn can_share_with(&self, session: SessionId) -> Result<()> {
+    async fn require_sharable(&self, session: SessionId) -> Result<()> {
         let found = self
             .store()
             .read(move |db| sessions::by_id(db, session))
@@ -295,19 +303,20 @@ impl Hall {
         // A share ends with its session, so a closed one never has any.
         match found.filter(|session| session.state != SessionState::Closed) {
             Some(_) => Ok(()),
-            None => Err(Refusal::NotFound(Thing::Session).into()),
+            None => Err(Refusal::NotFound(ResourceKind::Session).into()),
         }
     }
 
-    async fn have_done(&self, by: &OwnerHere, deed: Deed) -> Result<Arc<State>> {
+    async fn perform(&self, by: &OwnerHere, deed: BrowserAction) -> Result<Arc<BrowserState>> {
         let by = by.caller().author;
-        self.ask_browser(|reply| Ask::Do { deed, by, reply }).await
+        self.ask_browser(|reply| ActorRequest::Do { deed, by, reply })
+            .await
     }
 
     /// Asks the actor, and waits for its answer.
     async fn ask_browser<T>(
         &self,
-        ask: impl FnOnce(oneshot::Sender<Result<T>>) -> Ask,
+        ask: impl FnOnce(oneshot::Sender<Result<T>>) -> ActorRequest,
     ) -> Result<T> {
         let (reply, answer) = oneshot::channel();
         let sent = self.inner.browser.asks.try_send(ask(reply));
@@ -321,11 +330,11 @@ impl Hall {
 }
 
 /// What an error of the browser means for a person who asked for something.
-fn refused(error: BrowserError) -> Error {
+fn as_refusal(error: BrowserError) -> Error {
     match error {
         BrowserError::Gone => Refusal::BrowserNotConnected.into(),
         BrowserError::Timeout => Refusal::BrowserTimeout.into(),
-        BrowserError::NoTab => Refusal::NotFound(Thing::Tab).into(),
+        BrowserError::NoTab => Refusal::NotFound(ResourceKind::Tab).into(),
         BrowserError::NothingAsked => Refusal::BrowserNoDialog.into(),
         // A dialog is over the page that was meant.
         BrowserError::Denied(_) => Refusal::BrowserStale.into(),

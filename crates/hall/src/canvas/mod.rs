@@ -1,40 +1,40 @@
 //! Canvas: opening, changing, closing and editing the documents of a room or session.
 
-mod locks;
-mod reloading;
+mod edit_locks;
+mod reload;
 
 use std::path::Path;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Gate},
     canvas::{
         self as rules, CanvasChange, CanvasDocument, CanvasScope, ClosedReason, Content,
-        DocumentPatch, NewDocument, Source, TreeKind,
+        DocumentPatch, DocumentSource, NewDocument, TreeKind,
     },
+    errors::ResourceKind,
     events::Event,
-    files::{Identity, documents::Binding},
+    files::{FileIdentity, document_saves::DocumentBinding},
     ids::{AuthorId, DocumentId, EntryId, RoomId},
     limits,
-    outcome::Thing,
     revisions::Precondition,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, authors,
-    canvas::{self, Kept},
+    ReadSnapshot, ReadTx, Tx, authors,
+    canvas::{self, CanvasDocumentRow},
     entries::NewPost,
     files, rooms, sessions,
 };
 use guildhall_world::git;
 
-pub(crate) use locks::{end_edits_of, start};
-pub use reloading::Reloaded;
+pub(crate) use edit_locks::{end_edits_of, start};
+pub use reload::DocumentReload;
 
-use crate::{Hall, files::Locked, repeats::Once, sight, turns};
+use crate::{Hall, files::FileLockGuard, idempotency::IdempotentWrite, turns, visibility};
 
 /// The document an ask led to, and whether the ask made it.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct OpenedDocument {
     /// The document.
     pub document: CanvasDocument,
     /// False when it was opened again.
@@ -43,7 +43,7 @@ pub struct Opened {
 
 /// The thread of a document, and whether the ask began it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Threaded {
+pub struct StartedThread {
     /// The entry it begins with.
     pub root: EntryId,
     /// False when it had begun already.
@@ -61,11 +61,11 @@ impl Hall {
         &self,
         by: &AnyCaller,
         scope: CanvasScope,
-    ) -> Result<Seen<Vec<CanvasDocument>>> {
+    ) -> Result<ReadSnapshot<Vec<CanvasDocument>>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                sight::canvas(db, &by, scope)?;
+                visibility::canvas(db, &by, scope)?;
                 canvas::list(db, scope, now)
             })
             .await
@@ -80,11 +80,11 @@ impl Hall {
         by: &AnyCaller,
         scope: CanvasScope,
         id: DocumentId,
-    ) -> Result<Seen<CanvasDocument>> {
+    ) -> Result<ReadSnapshot<CanvasDocument>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                sight::canvas(db, &by, scope)?;
+                visibility::canvas(db, &by, scope)?;
                 Ok(existing(db, scope, id, now)?.document)
             })
             .await
@@ -104,11 +104,12 @@ impl Hall {
         by: &AnyCaller,
         scope: CanvasScope,
         ask: NewDocument,
-        once: Once<Opened>,
-    ) -> Result<Opened> {
+        once: IdempotentWrite<OpenedDocument>,
+    ) -> Result<OpenedDocument> {
         ask.content.check()?;
         let (by, now) = (*by.caller(), self.now());
-        let may = move |db: &Rx<'_>| Ok(sight::canvas(db, &by, scope)?.writable()?);
+        let may =
+            move |db: &ReadTx<'_>| Ok(visibility::canvas(db, &by, scope)?.require_writable()?);
         let NewDocument { content, pinned } = ask;
         // A repeat is answered as before, whatever became of the file.
         let located = self.located(by, content, may).await;
@@ -117,14 +118,14 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let Located {
+                    let LocatedContent {
                         content,
                         source,
                         identity,
                         held: _held,
                     } = located?;
                     may(tx)?;
-                    turns::join_canvas_op(tx, &by)?;
+                    turns::attribute_canvas_change(tx, &by)?;
                     let front = canvas::front(tx, scope)?;
                     let key = content.key();
                     let known = match &key {
@@ -144,9 +145,9 @@ impl Hall {
                     document.bind(binding.as_ref());
                     canvas::insert(tx, &document, key.as_deref())?;
                     canvas::bind(tx, document.id, binding.as_ref())?;
-                    tell(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
-                    make_room(tx, &by, &document, now)?;
-                    Ok(Opened {
+                    append_changed(tx, Some(by.author), &document, CanvasChange::Opened, now)?;
+                    close_overflow(tx, &by, &document, now)?;
+                    Ok(OpenedDocument {
                         document,
                         is_new: true,
                     })
@@ -177,8 +178,9 @@ impl Hall {
         if let Some(content) = patch.content.take() {
             content.check()?;
             let precondition = precondition.clone();
-            let may =
-                move |db: &Rx<'_>| changeable(db, &by, scope, id, &precondition, now).map(|_| ());
+            let may = move |db: &ReadTx<'_>| {
+                changeable(db, &by, scope, id, &precondition, now).map(|_| ())
+            };
             let located = self.located(by, content, may).await?;
             patch.content = Some(located.content);
             shown = Some((located.identity, located.held));
@@ -192,9 +194,9 @@ impl Hall {
                     bind(tx, &mut kept, identity, now)?;
                 }
                 if let Some(change) = change {
-                    turns::join_canvas_op(tx, &by)?;
-                    keep(tx, &by, &kept, change, now)?;
-                    make_room(tx, &by, &kept.document, now)?;
+                    turns::attribute_canvas_change(tx, &by)?;
+                    store_document(tx, &by, &kept, change, now)?;
+                    close_overflow(tx, &by, &kept.document, now)?;
                 }
                 Ok(kept.document)
             })
@@ -216,7 +218,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 changeable(tx, &by, scope, id, &precondition, now)?;
-                turns::join_canvas_op(tx, &by)?;
+                turns::attribute_canvas_change(tx, &by)?;
                 close(tx, &by, scope, id, ClosedReason::Closed, now)
             })
             .await
@@ -227,13 +229,13 @@ impl Hall {
     /// # Errors
     /// `NotFound` for room or session, then for the document, [`Refusal::RoomArchived`],
     /// [`Refusal::NotAMember`].
-    pub async fn thread_document(
+    pub async fn start_document_thread(
         &self,
         by: &AnyCaller,
         room: RoomId,
         id: DocumentId,
-        once: Once<Threaded>,
-    ) -> Result<Threaded> {
+        once: IdempotentWrite<StartedThread>,
+    ) -> Result<StartedThread> {
         let (by, now) = (*by.caller(), self.now());
         let scope = CanvasScope::Room(room);
         let root = Self::new_id(EntryId::from_bytes);
@@ -242,13 +244,13 @@ impl Hall {
                 once.run(tx, now, |tx| {
                     let mut kept = writable(tx, &by, scope, id, now)?;
                     if let Some(root) = kept.document.thread_root_entry_id {
-                        return Ok(Threaded {
+                        return Ok(StartedThread {
                             root,
                             is_new: false,
                             rev: kept.document.rev,
                         });
                     }
-                    let sight = sight::room(tx, &by, room)?;
+                    let sight = visibility::room(tx, &by, room)?;
                     let post = NewPost {
                         id: root,
                         room,
@@ -259,10 +261,10 @@ impl Hall {
                         cascade: crate::entries::cascade(tx, &by, &sight)?,
                         now,
                     };
-                    crate::entries::write(tx, post, Vec::new())?;
+                    crate::entries::insert_post(tx, post, Vec::new())?;
                     kept.document.begin_thread(root);
-                    keep(tx, &by, &kept, CanvasChange::Threaded, now)?;
-                    Ok(Threaded {
+                    store_document(tx, &by, &kept, CanvasChange::Threaded, now)?;
+                    Ok(StartedThread {
                         root,
                         is_new: true,
                         rev: kept.document.rev,
@@ -280,12 +282,12 @@ impl Hall {
         &self,
         by: Caller,
         content: Content,
-        may: impl FnOnce(&Rx<'_>) -> Result<()> + Send + 'static,
-    ) -> Result<Located> {
+        may: impl FnOnce(&ReadTx<'_>) -> Result<()> + Send + 'static,
+    ) -> Result<LocatedContent> {
         let Some(path) = content.path().map(str::to_owned) else {
-            return Ok(Located {
+            return Ok(LocatedContent {
                 content,
-                source: Source::default(),
+                source: DocumentSource::default(),
                 identity: None,
                 held: None,
             });
@@ -296,7 +298,7 @@ impl Hall {
                 may(db)?;
                 let author = authors::by_id(db, by.author)?;
                 let name = author.map(|author| author.display_name).unwrap_or_default();
-                Ok((sight::reach(db, &by)?, name))
+                Ok((visibility::file_scope(db, &by)?, name))
             })
             .await?;
         let (reach, name) = opener.value;
@@ -304,46 +306,46 @@ impl Hall {
         let seen = self
             .with_files(move |confined, _| confined.file(&within, &asked))
             .await?;
-        let held = self.hold_saves_of(&seen.path).await?;
+        let held = self.lock_file(&seen.path).await?;
         let found = self
             .with_files(move |confined, _| confined.file(&reach, &path))
             .await?;
-        Ok(Located {
+        Ok(LocatedContent {
             content: content.at(found.path),
             source: source(&by, &name, found.tree),
-            identity: Some(Identity::new(found.identity)),
+            identity: Some(FileIdentity::new(found.identity)),
             held: Some(held),
         })
     }
 }
 
 /// What is to be shown, with its file found.
-struct Located {
+struct LocatedContent {
     /// The content; its file is named without links.
     content: Content,
     /// Where the file came from.
-    source: Source,
+    source: DocumentSource,
     /// Which file it is; `None` when it shows none.
-    identity: Option<Identity>,
+    identity: Option<FileIdentity>,
     /// Holds back saves of the file until it is bound.
-    held: Option<Locked>,
+    held: Option<FileLockGuard>,
 }
 
 /// What a document is bound to that shows the file `identity`, when it was bound to `before`.
 fn bound(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     document: &CanvasDocument,
-    before: Option<Binding>,
-    identity: Option<Identity>,
-    now: Moment,
-) -> Result<Option<Binding>> {
+    before: Option<DocumentBinding>,
+    identity: Option<FileIdentity>,
+    now: Timestamp,
+) -> Result<Option<DocumentBinding>> {
     let (Some(identity), Some(path)) = (identity, document.content.path()) else {
         return Ok(None);
     };
     let path = path.to_owned();
     let Some(before) = before else {
         let made_at = made_at(db, document.scope)?;
-        let first = Binding::first(document.id, path, identity, made_at, now);
+        let first = DocumentBinding::first(document.id, path, identity, made_at, now);
         return Ok(Some(first));
     };
     let lineage = files::lineage(db, &identity, std::slice::from_ref(&before.identity))?;
@@ -351,16 +353,21 @@ fn bound(
 }
 
 /// When the room or session of a canvas was made.
-fn made_at(db: &Rx<'_>, scope: CanvasScope) -> Result<Moment> {
+fn made_at(db: &ReadTx<'_>, scope: CanvasScope) -> Result<Timestamp> {
     let (made_at, thing) = match scope {
-        CanvasScope::Room(room) => (rooms::made_at(db, room)?, Thing::Room),
-        CanvasScope::Session(session) => (sessions::made_at(db, session)?, Thing::Session),
+        CanvasScope::Room(room) => (rooms::made_at(db, room)?, ResourceKind::Room),
+        CanvasScope::Session(session) => (sessions::made_at(db, session)?, ResourceKind::Session),
     };
     Ok(made_at.ok_or(Refusal::NotFound(thing))?)
 }
 
 /// Binds a document to the file it shows now.
-fn bind(tx: &mut Tx<'_>, kept: &mut Kept, identity: Option<Identity>, now: Moment) -> Result<()> {
+fn bind(
+    tx: &mut Tx<'_>,
+    kept: &mut CanvasDocumentRow,
+    identity: Option<FileIdentity>,
+    now: Timestamp,
+) -> Result<()> {
     let binding = bound(tx, &kept.document, kept.binding.take(), identity, now)?;
     kept.document.bind(binding.as_ref());
     canvas::bind(tx, kept.document.id, binding.as_ref())?;
@@ -368,36 +375,41 @@ fn bind(tx: &mut Tx<'_>, kept: &mut Kept, identity: Option<Identity>, now: Momen
     Ok(())
 }
 
-fn existing(db: &Rx<'_>, scope: CanvasScope, id: DocumentId, now: Moment) -> Result<Kept> {
-    Ok(canvas::find(db, scope, id, now)?.ok_or(Refusal::NotFound(Thing::Document))?)
+fn existing(
+    db: &ReadTx<'_>,
+    scope: CanvasScope,
+    id: DocumentId,
+    now: Timestamp,
+) -> Result<CanvasDocumentRow> {
+    Ok(canvas::find(db, scope, id, now)?.ok_or(Refusal::NotFound(ResourceKind::Document))?)
 }
 
 /// A document of a canvas the caller may write on.
 fn writable(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     by: &Caller,
     scope: CanvasScope,
     id: DocumentId,
-    now: Moment,
-) -> Result<Kept> {
-    let sight = sight::canvas(db, by, scope)?;
+    now: Timestamp,
+) -> Result<CanvasDocumentRow> {
+    let sight = visibility::canvas(db, by, scope)?;
     let kept = existing(db, scope, id, now)?;
-    sight.writable()?;
+    sight.require_writable()?;
     Ok(kept)
 }
 
 /// A document that nobody else edits, of a canvas the caller may write on, at the revision the
 /// change waits for.
 fn changeable(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     by: &Caller,
     scope: CanvasScope,
     id: DocumentId,
     precondition: &Precondition,
-    now: Moment,
-) -> Result<Kept> {
+    now: Timestamp,
+) -> Result<CanvasDocumentRow> {
     let kept = writable(db, by, scope, id, now)?;
-    rules::unhindered(kept.lock, by.author, now)?;
+    rules::check_edit_lock(kept.lock, by.author, now)?;
     precondition.check(kept.document.rev)?;
     Ok(kept)
 }
@@ -406,30 +418,30 @@ fn changeable(
 fn reopen(
     tx: &mut Tx<'_>,
     by: &Caller,
-    mut kept: Kept,
+    mut kept: CanvasDocumentRow,
     content: Content,
-    identity: Option<Identity>,
+    identity: Option<FileIdentity>,
     front: u64,
-    now: Moment,
-) -> Result<Opened> {
-    rules::unhindered(kept.lock, by.author, now)?;
+    now: Timestamp,
+) -> Result<OpenedDocument> {
+    rules::check_edit_lock(kept.lock, by.author, now)?;
     kept.document.reopen(content, by.author, front, now);
     bind(tx, &mut kept, identity, now)?;
-    keep(tx, by, &kept, CanvasChange::Opened, now)?;
-    Ok(Opened {
+    store_document(tx, by, &kept, CanvasChange::Opened, now)?;
+    Ok(OpenedDocument {
         document: kept.document,
         is_new: false,
     })
 }
 
 /// Where a file came from, in a word and in a short text that names its opener.
-fn source(by: &Caller, name: &str, tree: TreeKind) -> Source {
+fn source(by: &Caller, name: &str, tree: TreeKind) -> DocumentSource {
     let (tree_kind, label) = match tree {
         TreeKind::Worktree => (tree, format!("{name}'s copy")),
         TreeKind::None if by.agent().is_some() => (TreeKind::AgentCwd, format!("{name}'s folder")),
         TreeKind::RoomMain | TreeKind::AgentCwd | TreeKind::None => (tree, String::new()),
     };
-    Source {
+    DocumentSource {
         tree_kind,
         label,
         ahead_of_main: None,
@@ -437,7 +449,7 @@ fn source(by: &Caller, name: &str, tree: TreeKind) -> Source {
 }
 
 /// The same, with how far a linked working tree is ahead of the main branch.
-async fn measured(located: Result<Located>) -> Result<Located> {
+async fn measured(located: Result<LocatedContent>) -> Result<LocatedContent> {
     let mut located = located?;
     let folder = located
         .content
@@ -451,26 +463,26 @@ async fn measured(located: Result<Located>) -> Result<Located> {
 
 /// Writes a changed document and tells of it; a lock that has expired goes with it, because
 /// what is told shows it ended.
-fn keep(
+fn store_document(
     tx: &mut Tx<'_>,
     by: &Caller,
-    kept: &Kept,
+    kept: &CanvasDocumentRow,
     change: CanvasChange,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     canvas::update(tx, &kept.document)?;
     if kept.lock.is_some_and(|lock| !lock.is_live(now)) {
         canvas::set_lock(tx, kept.document.id, None)?;
     }
-    tell(tx, Some(by.author), &kept.document, change, now)
+    append_changed(tx, Some(by.author), &kept.document, change, now)
 }
 
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     actor: Option<AuthorId>,
     document: &CanvasDocument,
     change: CanvasChange,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let document = document.clone();
     tx.append(now, actor, &Event::CanvasDocument { document, change })?;
@@ -478,15 +490,15 @@ fn tell(
 }
 
 /// Closes what a full canvas gives up for the document just written.
-fn make_room(
+fn close_overflow(
     tx: &mut Tx<'_>,
     by: &Caller,
     just_written: &CanvasDocument,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let scope = just_written.scope;
     let unpinned = canvas::unpinned(tx, scope, now)?;
-    for id in rules::evicted(&unpinned, just_written.id) {
+    for id in rules::documents_to_evict(&unpinned, just_written.id) {
         close(tx, by, scope, id, ClosedReason::Evicted, now)?;
     }
     Ok(())
@@ -498,7 +510,7 @@ fn close(
     scope: CanvasScope,
     document_id: DocumentId,
     reason: ClosedReason,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     canvas::delete(tx, document_id)?;
     let event = Event::CanvasDocumentClosed {

@@ -7,12 +7,12 @@ use std::{future::pending, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     callers::Caller,
     cloud::{
-        Refused,
-        addresses::CloudUrl,
-        link::{Aim, Answer, Code, Happening, Heard, Link},
+        CloudRefusal,
+        link::{HeartbeatResult, KeyDisposition, Link, LinkCode, LinkEvent, LinkPollResult},
+        urls::CloudUrl,
     },
     device_grant,
     limits::cloud::{
@@ -21,39 +21,39 @@ use guildhall_domain::{
     },
 };
 use guildhall_world::{
-    cloud::{Key, Service, Unanswered},
-    users,
+    cloud_client::{CloudCallError, CloudClient, CloudKey},
+    os_users,
 };
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    Ask,
-    moving::{Moved, With, device_of, key_of},
+    LinkRequest,
+    transitions::{NewSecret, TransitionOutcome, device_of, key_of},
 };
 use crate::Hall;
 
 /// The answer to a poll, with the key that it brought.
-type Polled = (Answer, Option<Key>);
+type PollReply = (LinkPollResult, Option<CloudKey>);
 /// The number of a key, and what the service said of it.
-type Beaten = (u64, Heard);
+type HeartbeatReply = (u64, HeartbeatResult);
 
 pub(super) struct Actor {
     hall: Hall,
     url: CloudUrl,
-    asked: mpsc::Receiver<Ask>,
+    asked: mpsc::Receiver<LinkRequest>,
     /// As the store has it.
     link: Link,
-    polling: Option<BoxFuture<'static, Polled>>,
+    polling: Option<BoxFuture<'static, PollReply>>,
     next_poll: Option<BoxFuture<'static, ()>>,
-    beating: Option<BoxFuture<'static, Beaten>>,
+    beating: Option<BoxFuture<'static, HeartbeatReply>>,
     next_beat: Option<BoxFuture<'static, ()>>,
-    last_beat: Option<Moment>,
+    last_beat: Option<Timestamp>,
     /// Who waits for the heartbeat that is on its way.
     checks: Vec<oneshot::Sender<()>>,
 }
 
 impl Actor {
-    pub(super) fn new(hall: Hall, url: CloudUrl, asked: mpsc::Receiver<Ask>) -> Self {
+    pub(super) fn new(hall: Hall, url: CloudUrl, asked: mpsc::Receiver<LinkRequest>) -> Self {
         Self {
             hall,
             url,
@@ -73,11 +73,13 @@ impl Actor {
         let mut stopping = self.hall.tasks().stopping();
         let stop = stopping.wait_for(|stop| *stop);
         let working = async {
-            let restarted = self.happen(Happening::Restarted, With::Nothing, None).await;
-            self.note(restarted);
-            self.beat_soon(Duration::ZERO);
+            let restarted = self
+                .apply(LinkEvent::Restarted, NewSecret::Nothing, None)
+                .await;
+            self.log_failure(restarted);
+            self.schedule_heartbeat(Duration::ZERO);
             loop {
-                self.turn().await;
+                self.step().await;
             }
         };
         tokio::select! {
@@ -86,52 +88,52 @@ impl Actor {
         }
     }
 
-    async fn turn(&mut self) {
+    async fn step(&mut self) {
         tokio::select! {
             biased;
             polled = done(&mut self.polling) => {
                 self.polling = None;
-                let polled = self.polled(polled).await;
-                self.note(polled);
+                let polled = self.handle_poll(polled).await;
+                self.log_failure(polled);
             }
             beaten = done(&mut self.beating) => {
                 self.beating = None;
-                let beaten = self.beaten(beaten).await;
-                self.note(beaten);
+                let beaten = self.handle_heartbeat(beaten).await;
+                self.log_failure(beaten);
             }
             ask = self.asked.recv() => match ask {
-                Some(ask) => self.take(ask).await,
+                Some(ask) => self.handle(ask).await,
                 None => pending().await,
             },
             () = done(&mut self.next_poll) => {
                 self.next_poll = None;
                 let polling = self.poll().await;
-                self.note(polling);
+                self.log_failure(polling);
             }
             () = done(&mut self.next_beat) => {
                 self.next_beat = None;
-                let beating = self.beat().await;
-                self.note(beating);
+                let beating = self.send_heartbeat().await;
+                self.log_failure(beating);
             }
         }
     }
 
-    async fn take(&mut self, ask: Ask) {
+    async fn handle(&mut self, ask: LinkRequest) {
         match ask {
-            Ask::Start(by, reply) => {
+            LinkRequest::Start(by, reply) => {
                 let _ = reply.send(self.start(by).await);
             }
-            Ask::Cancel(by, reply) => {
+            LinkRequest::Cancel(by, reply) => {
                 let cancelled = self.cancel(by).await;
                 let _ = reply.send(cancelled.map(|()| self.link.clone()));
             }
-            Ask::Unlink(by, reply) => {
+            LinkRequest::Unlink(by, reply) => {
                 let unlinked = self
-                    .happen(Happening::Unlinked, With::Nothing, Some(by))
+                    .apply(LinkEvent::Unlinked, NewSecret::Nothing, Some(by))
                     .await;
                 let _ = reply.send(unlinked);
             }
-            Ask::Check(reply) => {
+            LinkRequest::Check(reply) => {
                 let (now, reuse_s) = (self.hall.now(), CLOUD_CHECK_REUSE_S.unsigned_abs());
                 let is_new = self
                     .last_beat
@@ -141,17 +143,17 @@ impl Actor {
                     return;
                 }
                 self.checks.push(reply);
-                let beating = self.beat().await;
-                self.note(beating);
+                let beating = self.send_heartbeat().await;
+                self.log_failure(beating);
             }
-            Ask::Doubt => {
-                let beating = self.beat().await;
-                self.note(beating);
+            LinkRequest::Doubt => {
+                let beating = self.send_heartbeat().await;
+                self.log_failure(beating);
             }
         }
     }
 
-    async fn start(&mut self, by: Caller) -> Result<Code> {
+    async fn start(&mut self, by: Caller) -> Result<LinkCode> {
         self.cancel(by).await?;
         if self.link.flow.is_some() {
             // An answer of before was lost: whether it held a key is asked once more.
@@ -160,32 +162,33 @@ impl Actor {
         }
         let service = self.hall.cloud_service(&self.url).await?;
         let begun = service
-            .begin(&users::computer_name(), self.hall.now())
+            .request_device_code(&os_users::computer_name(), self.hall.now())
             .await;
         let (code, pace, device) = begun.map_err(|why| match why {
-            Unanswered::Unreachable => Refused::Unreachable,
-            Unanswered::Invalid | Unanswered::NotTaken => Refused::AnswerInvalid,
+            CloudCallError::Unreachable => CloudRefusal::Unreachable,
+            CloudCallError::Invalid | CloudCallError::NotTaken => CloudRefusal::AnswerInvalid,
         })?;
-        let started = Happening::Started(code.clone(), pace);
-        self.happen(started, With::Device(device), Some(by)).await?;
+        let started = LinkEvent::Started(code.clone(), pace);
+        self.apply(started, NewSecret::Device(device), Some(by))
+            .await?;
         Ok(code)
     }
 
     /// Asks nothing more; waits for a request that is on its way, as long as one may take, and
     /// keeps a key that it brings.
     async fn cancel(&mut self, by: Caller) -> Result<()> {
-        self.happen(Happening::Cancelled, With::Nothing, Some(by))
+        self.apply(LinkEvent::Cancelled, NewSecret::Nothing, Some(by))
             .await?;
         let flow = self.link.flow.as_ref();
-        if !flow.is_some_and(|flow| flow.aim == Aim::Settle) {
+        if !flow.is_some_and(|flow| flow.aim == KeyDisposition::Settle) {
             return Ok(());
         }
         let waited = self.after(Duration::from_secs(CLOUD_REQUEST_WAIT_S));
         let mut polling = self.polling.take();
         tokio::select! {
             biased;
-            polled = done(&mut polling) => self.polled(polled).await,
-            () = waited => self.happen(Happening::Abandoned, With::Nothing, None).await,
+            polled = done(&mut polling) => self.handle_poll(polled).await,
+            () = waited => self.apply(LinkEvent::Abandoned, NewSecret::Nothing, None).await,
         }
     }
 
@@ -194,7 +197,7 @@ impl Actor {
     async fn settle(&mut self) -> Result<()> {
         while let Some(polling) = self.polling.take() {
             let polled = polling.await;
-            self.polled(polled).await?;
+            self.handle_poll(polled).await?;
         }
         Ok(())
     }
@@ -204,64 +207,73 @@ impl Actor {
         if self.polling.is_some() {
             return Ok(());
         }
-        self.happen(Happening::Looked, With::Nothing, None).await?;
+        self.apply(LinkEvent::Looked, NewSecret::Nothing, None)
+            .await?;
         if self.link.flow.is_none() {
             return Ok(());
         }
-        let kept = self.hall.kept_cloud_link().await?;
+        let kept = self.hall.stored_cloud_link().await?;
         let Some(device) = device_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
             // What it was asked with cannot be read any more: nothing can come of this code.
-            self.happen(Happening::Asking, With::Nothing, None).await?;
-            let failed = Happening::Answered(Answer::Failed);
-            return self.happen(failed, With::Nothing, None).await;
+            self.apply(LinkEvent::Asking, NewSecret::Nothing, None)
+                .await?;
+            let failed = LinkEvent::Answered(LinkPollResult::Failed);
+            return self.apply(failed, NewSecret::Nothing, None).await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
-        self.happen(Happening::Asking, With::Nothing, None).await?;
-        self.polling = Some(async move { service.ask(&device).await }.boxed());
+        self.apply(LinkEvent::Asking, NewSecret::Nothing, None)
+            .await?;
+        self.polling = Some(async move { service.poll(&device).await }.boxed());
         Ok(())
     }
 
-    async fn polled(&mut self, (answer, key): Polled) -> Result<()> {
+    async fn handle_poll(&mut self, (answer, key): PollReply) -> Result<()> {
         let held = self.link.held;
-        let with = key.map_or(With::Nothing, With::Key);
-        self.happen(Happening::Answered(answer), with, None).await?;
+        let with = key.map_or(NewSecret::Nothing, NewSecret::Key);
+        self.apply(LinkEvent::Answered(answer), with, None).await?;
         if self.link.held != held && self.link.held.is_some() {
-            self.beat_soon(Duration::ZERO);
+            self.schedule_heartbeat(Duration::ZERO);
         }
         Ok(())
     }
 
-    async fn beat(&mut self) -> Result<()> {
+    async fn send_heartbeat(&mut self) -> Result<()> {
         let Some(number) = self.link.held.filter(|_| self.beating.is_none()) else {
             return Ok(());
         };
-        let kept = self.hall.kept_cloud_link().await?;
+        let kept = self.hall.stored_cloud_link().await?;
         let Some(key) = key_of(&self.hall.inner.seal, &self.url.to_string(), &kept) else {
             // The key was sealed with another key of this host: it is lost.
-            return self.beaten((number, Heard::NotTaken)).await;
+            return self
+                .handle_heartbeat((number, HeartbeatResult::NotTaken))
+                .await;
         };
         let service = self.hall.cloud_service(&self.url).await?;
-        let name = users::computer_name();
+        let name = os_users::computer_name();
         self.beating = Some(async move { (number, service.heartbeat(&key, &name).await) }.boxed());
         Ok(())
     }
 
-    async fn beaten(&mut self, (number, heard): Beaten) -> Result<()> {
+    async fn handle_heartbeat(&mut self, (number, heard): HeartbeatReply) -> Result<()> {
         self.last_beat = Some(self.hall.now());
         let told = self
-            .happen(Happening::Heartbeat(number, heard), With::Nothing, None)
+            .apply(
+                LinkEvent::Heartbeat(number, heard),
+                NewSecret::Nothing,
+                None,
+            )
             .await;
         for check in self.checks.drain(..) {
             let _ = check.send(());
         }
         // A key that came meanwhile has its own heartbeat already.
         if self.next_beat.is_none() {
-            self.beat_soon(self.period());
+            self.schedule_heartbeat(self.period());
         }
         told
     }
 
-    fn beat_soon(&mut self, within: Duration) {
+    fn schedule_heartbeat(&mut self, within: Duration) {
         self.next_beat = self.link.held.map(|_| self.after(within));
     }
 
@@ -275,22 +287,22 @@ impl Actor {
     }
 
     /// Lets something happen, gives back what is given up, and sees when to ask again.
-    async fn happen(&mut self, what: Happening, with: With, by: Option<Caller>) -> Result<()> {
+    async fn apply(&mut self, what: LinkEvent, with: NewSecret, by: Option<Caller>) -> Result<()> {
         let moving = self
             .hall
-            .happen_to_link(self.url.to_string(), what, with, by);
-        let Moved {
+            .apply_to_link(self.url.to_string(), what, with, by);
+        let TransitionOutcome {
             link,
             given_up,
             unwanted,
         } = moving.await?;
         self.link = link;
         for key in given_up {
-            self.hall.give_back_cloud_key(&self.url, key).await?;
+            self.hall.revoke_cloud_key(&self.url, key).await?;
         }
         if let Some(key) = unwanted {
             let service = self.hall.cloud_service(&self.url).await?;
-            self.polling = Some(async move { given_back(&service, &key).await }.boxed());
+            self.polling = Some(async move { revoke_unwanted_key(&service, &key).await }.boxed());
         }
         self.next_poll = self.next_poll();
         if self.link.held.is_none() {
@@ -314,7 +326,7 @@ impl Actor {
     }
 
     /// What goes wrong here is for nobody who asked: it is tried again at the next turn.
-    fn note(&mut self, done: Result<()>) {
+    fn log_failure(&mut self, done: Result<()>) {
         if let Err(error) = done {
             tracing::error!(?error, "the cloud link could not go on");
             let later = Duration::from_secs(60);
@@ -330,10 +342,10 @@ impl Actor {
 
 /// What comes of giving back a key that nobody wants. Where nobody was told, the code is asked
 /// with once more: that says the key was lost, and the service lets it count no more.
-async fn given_back(service: &Service, key: &Key) -> Polled {
-    let answer = match service.give_back(key).await {
-        Ok(()) => Answer::Over,
-        Err(_) => Answer::Again(device_grant::Polled::Nobody(None)),
+async fn revoke_unwanted_key(service: &CloudClient, key: &CloudKey) -> PollReply {
+    let answer = match service.revoke_key(key).await {
+        Ok(()) => LinkPollResult::Over,
+        Err(_) => LinkPollResult::Again(device_grant::PollStatus::Nobody(None)),
     };
     (answer, None)
 }

@@ -6,41 +6,43 @@ use guildhall_domain::{
     Result,
     callers::{Gate, Human, OwnerInteractive},
     cloud::{
-        Refused,
-        billing::{Billing, BillingPage, NOT_CONFIGURED, NOT_LINKED, UNREACHABLE, UNUSABLE},
+        CloudRefusal,
+        billing::{
+            BillingPage, BillingPageOutcome, NOT_CONFIGURED, NOT_LINKED, UNREACHABLE, UNUSABLE,
+        },
+        event_payloads::{BillingOpened, BillingOutcome},
         offers::Offers,
-        told::{BillingOpened, BillingOutcome},
     },
     events::Event,
 };
-use guildhall_world::cloud::{Key, Page, Service, Unanswered};
+use guildhall_world::cloud_client::{BillingPageResult, CloudCallError, CloudClient, CloudKey};
 use serde_json::{Map, Value};
 
-use super::{Ask, moving::key_of};
+use super::{LinkRequest, transitions::key_of};
 use crate::Hall;
 
 /// What the service sells; `None` where nothing is to be had.
-pub type OffersSeen = Option<Offers>;
+pub type OffersView = Option<Offers>;
 
 impl Hall {
     /// What the service sells; nothing is sent where this instance is not linked.
     ///
     /// # Errors
-    /// [`Refused::Unreachable`], [`Refused::AnswerInvalid`].
+    /// [`CloudRefusal::Unreachable`], [`CloudRefusal::AnswerInvalid`].
     ///
     /// Source: contract 5.11.
-    pub async fn cloud_offers(&self, by: &Human) -> Result<OffersSeen> {
+    pub async fn cloud_offers(&self, by: &Human) -> Result<OffersView> {
         let _ = by;
         let Some((service, key)) = self.linked_service().await? else {
             return Ok(None);
         };
         let offers = service.offers(&key).await;
         Ok(offers.map_err(|why| match why {
-            Unanswered::Unreachable => Refused::Unreachable,
-            Unanswered::Invalid => Refused::AnswerInvalid,
-            Unanswered::NotTaken => {
-                self.doubt_cloud_key();
-                Refused::AnswerInvalid
+            CloudCallError::Unreachable => CloudRefusal::Unreachable,
+            CloudCallError::Invalid => CloudRefusal::AnswerInvalid,
+            CloudCallError::NotTaken => {
+                self.recheck_cloud_key();
+                CloudRefusal::AnswerInvalid
             }
         })?)
     }
@@ -50,34 +52,34 @@ impl Hall {
     /// # Errors
     /// Faults, and `Overloaded`: what the service refuses is an answer.
     ///
-    /// Source: spec, `POST /api/cloud/billing/{page}`; contract 5.11.
+    /// Source: spec, `POST /api/cloud_client/billing/{page}`; contract 5.11.
     pub async fn open_billing(
         &self,
         by: &OwnerInteractive,
         page: BillingPage,
         sku_id: Option<String>,
-    ) -> Result<Billing<Map<String, Value>>> {
+    ) -> Result<BillingPageOutcome<Map<String, Value>>> {
         if self.inner.cloud.url.is_none() {
-            return Ok(Billing::Message(NOT_CONFIGURED));
+            return Ok(BillingPageOutcome::Message(NOT_CONFIGURED));
         }
         let Some((service, key)) = self.linked_service().await? else {
-            return Ok(Billing::Message(NOT_LINKED));
+            return Ok(BillingPageOutcome::Message(NOT_LINKED));
         };
         let answer = match service.page(&key, page, sku_id.as_deref()).await {
-            Ok(Page::Url(url)) => Billing::Url(url),
-            Ok(Page::Problem(problem)) => Billing::Problem(problem),
-            Ok(Page::Missing) => Billing::Message(page.missing()),
-            Err(Unanswered::Unreachable) => Billing::Message(UNREACHABLE),
-            Err(Unanswered::Invalid) => Billing::Message(UNUSABLE),
-            Err(Unanswered::NotTaken) => {
-                self.doubt_cloud_key();
-                Billing::Message(NOT_LINKED)
+            Ok(BillingPageResult::Url(url)) => BillingPageOutcome::Url(url),
+            Ok(BillingPageResult::Problem(problem)) => BillingPageOutcome::Problem(problem),
+            Ok(BillingPageResult::Missing) => BillingPageOutcome::Message(page.missing()),
+            Err(CloudCallError::Unreachable) => BillingPageOutcome::Message(UNREACHABLE),
+            Err(CloudCallError::Invalid) => BillingPageOutcome::Message(UNUSABLE),
+            Err(CloudCallError::NotTaken) => {
+                self.recheck_cloud_key();
+                BillingPageOutcome::Message(NOT_LINKED)
             }
         };
         let outcome = match &answer {
-            Billing::Url(_) => BillingOutcome::Url,
-            Billing::Problem(_) => BillingOutcome::Problem,
-            Billing::Message(_) => BillingOutcome::Message,
+            BillingPageOutcome::Url(_) => BillingOutcome::Url,
+            BillingPageOutcome::Problem(_) => BillingOutcome::Problem,
+            BillingPageOutcome::Message(_) => BillingOutcome::Message,
         };
         let (actor, now) = (by.caller().author, self.now());
         let event = Event::CloudBillingOpened(BillingOpened { page, outcome });
@@ -88,11 +90,11 @@ impl Hall {
     }
 
     /// The service, and the key that this instance holds of it.
-    async fn linked_service(&self) -> Result<Option<(Service, Key)>> {
+    async fn linked_service(&self) -> Result<Option<(CloudClient, CloudKey)>> {
         let Some(url) = &self.inner.cloud.url else {
             return Ok(None);
         };
-        let kept = self.kept_cloud_link().await?;
+        let kept = self.stored_cloud_link().await?;
         let key = key_of(&self.inner.seal, &url.to_string(), &kept);
         let Some(key) = key.filter(|_| kept.link.held.is_some()) else {
             return Ok(None);
@@ -101,8 +103,8 @@ impl Hall {
     }
 
     /// Has the actor see for itself whether the key no longer counts.
-    fn doubt_cloud_key(&self) {
+    fn recheck_cloud_key(&self) {
         // Where it has too much to do, its own next heartbeat will see it.
-        let _ = self.inner.cloud.asks.try_send(Ask::Doubt);
+        let _ = self.inner.cloud.asks.try_send(LinkRequest::Doubt);
     }
 }

@@ -1,48 +1,48 @@
 //! The link to a cloud service: optional, and where none is configured nothing is ever sent.
 //!
-//! One actor owns the link, see `cloud::actor`: what changes it is asked there, what reads it reads
-//! the store. The rules are `domain::cloud::link`, the packets `world::cloud`.
+//! One actor owns the link, see `cloud_client::actor`: what changes it is asked there, what reads it reads
+//! the store. The rules are `domain::cloud_client::link`, the packets `world::cloud_client`.
 //! Source: contract 5.9 and 5.10.
 
 mod actor;
 mod billing;
-mod moving;
+mod transitions;
 
 use std::time::Duration;
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{Caller, Gate, Human, OwnerInteractive},
     cloud::{
-        Refused,
-        addresses::CloudUrl,
-        link::{Code, Link},
+        CloudRefusal,
+        link::{Link, LinkCode},
+        urls::CloudUrl,
     },
     limits::cloud::CLOUD_CHECK_WAIT_S,
 };
 use guildhall_store::cloud as rows;
-use guildhall_world::cloud::{Key, Service};
+use guildhall_world::cloud_client::{CloudClient, CloudKey};
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
 };
 
-pub use self::billing::OffersSeen;
+pub use self::billing::OffersView;
 use crate::Hall;
 
 /// Asks that wait for the actor; one more is refused as overload.
 const ASKS_MAX: usize = 64;
 
 /// The way to the actor.
-pub(crate) struct Cloud {
+pub(crate) struct CloudLinkHandle {
     url: Option<CloudUrl>,
-    asks: mpsc::Sender<Ask>,
+    asks: mpsc::Sender<LinkRequest>,
 }
 
 /// What is asked of the actor, and where its answer goes.
-enum Ask {
+enum LinkRequest {
     /// A code, in the place of any that waits.
-    Start(Caller, oneshot::Sender<Result<Code>>),
+    Start(Caller, oneshot::Sender<Result<LinkCode>>),
     /// That no code waits, and that no note is left.
     Cancel(Caller, oneshot::Sender<Result<Link>>),
     /// That no key is held.
@@ -53,20 +53,20 @@ enum Ask {
     Doubt,
 }
 
-impl Cloud {
+impl CloudLinkHandle {
     /// The way, and what the actor takes its asks from.
-    pub(crate) fn new(url: Option<CloudUrl>) -> (Self, Asked) {
+    pub(crate) fn new(url: Option<CloudUrl>) -> (Self, LinkRequests) {
         let (asks, asked) = mpsc::channel(ASKS_MAX);
-        (Self { url, asks }, Asked(asked))
+        (Self { url, asks }, LinkRequests(asked))
     }
 }
 
 /// The asks on their way to the actor.
-pub(crate) struct Asked(mpsc::Receiver<Ask>);
+pub(crate) struct LinkRequests(mpsc::Receiver<LinkRequest>);
 
 /// The link as a person sees it.
 #[derive(Clone)]
-pub struct LinkSeen {
+pub struct LinkView {
     /// The link.
     pub link: Link,
     /// Whether the codes in it are for whoever asks.
@@ -75,7 +75,7 @@ pub struct LinkSeen {
 
 /// Whether this instance is linked, in short.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LinkShort {
+pub struct LinkSummary {
     /// Whether a service is configured.
     pub is_configured: bool,
     /// Whether a key is held.
@@ -83,11 +83,11 @@ pub struct LinkShort {
     /// Whose it is.
     pub account_label: Option<String>,
     /// When the service last took it.
-    pub last_heartbeat_at: Option<Moment>,
+    pub last_heartbeat_at: Option<Timestamp>,
 }
 
 /// Starts the actor, where a service is configured.
-pub(crate) fn start(hall: &Hall, asked: Asked) {
+pub(crate) fn start(hall: &Hall, asked: LinkRequests) {
     if let Some(url) = hall.inner.cloud.url.clone() {
         let actor = actor::Actor::new(hall.clone(), url, asked.0);
         hall.tasks().spawn("cloud link", hall.now(), actor.run());
@@ -98,12 +98,13 @@ impl Hall {
     /// Asks the service for a code; one that waits is stopped and settled before.
     ///
     /// # Errors
-    /// [`Refused::NotConfigured`], [`Refused::Unreachable`], [`Refused::AnswerInvalid`].
+    /// [`CloudRefusal::NotConfigured`], [`CloudRefusal::Unreachable`], [`CloudRefusal::AnswerInvalid`].
     ///
     /// Source: contract 5.10.
-    pub async fn start_cloud_link(&self, by: &OwnerInteractive) -> Result<Code> {
+    pub async fn start_cloud_link(&self, by: &OwnerInteractive) -> Result<LinkCode> {
         let caller = *by.caller();
-        self.ask_cloud(|reply| Ask::Start(caller, reply)).await?
+        self.ask_cloud(|reply| LinkRequest::Start(caller, reply))
+            .await?
     }
 
     /// Stops a flow that waits, or dismisses the note that one left. With a request on its way
@@ -113,15 +114,17 @@ impl Hall {
     /// # Errors
     /// Faults, and `Overloaded`.
     ///
-    /// Source: spec, `POST /api/cloud/link/cancel`; contract 5.10.
-    pub async fn cancel_cloud_link(&self, by: &OwnerInteractive) -> Result<LinkSeen> {
+    /// Source: spec, `POST /api/cloud_client/link/cancel`; contract 5.10.
+    pub async fn cancel_cloud_link(&self, by: &OwnerInteractive) -> Result<LinkView> {
         let caller = *by.caller();
-        let cancelled = self.ask_cloud(|reply| Ask::Cancel(caller, reply)).await;
+        let cancelled = self
+            .ask_cloud(|reply| LinkRequest::Cancel(caller, reply))
+            .await;
         let link = match cancelled {
-            Err(Error::Refusal(Refusal::Cloud(Refused::NotConfigured))) => Link::default(),
+            Err(Error::Refusal(Refusal::Cloud(CloudRefusal::NotConfigured))) => Link::default(),
             cancelled => cancelled??,
         };
-        Ok(LinkSeen {
+        Ok(LinkView {
             link,
             has_codes: true,
         })
@@ -135,8 +138,11 @@ impl Hall {
     /// Source: contract 5.10.
     pub async fn unlink_cloud(&self, by: &OwnerInteractive) -> Result<()> {
         let caller = *by.caller();
-        match self.ask_cloud(|reply| Ask::Unlink(caller, reply)).await {
-            Err(Error::Refusal(Refusal::Cloud(Refused::NotConfigured))) => Ok(()),
+        match self
+            .ask_cloud(|reply| LinkRequest::Unlink(caller, reply))
+            .await
+        {
+            Err(Error::Refusal(Refusal::Cloud(CloudRefusal::NotConfigured))) => Ok(()),
             unlinked => unlinked?,
         }
     }
@@ -148,23 +154,23 @@ impl Hall {
     /// Faults, and `Overloaded`; never one of the service.
     ///
     /// Source: contract 5.10.
-    pub async fn check_cloud_link(&self, by: &OwnerInteractive) -> Result<LinkShort> {
+    pub async fn check_cloud_link(&self, by: &OwnerInteractive) -> Result<LinkSummary> {
         let _ = by;
         let wait = Duration::from_secs(CLOUD_CHECK_WAIT_S);
-        match timeout(wait, self.ask_cloud(Ask::Check)).await {
-            Ok(Err(Error::Refusal(Refusal::Cloud(Refused::NotConfigured)))) | Err(_) => {}
+        match timeout(wait, self.ask_cloud(LinkRequest::Check)).await {
+            Ok(Err(Error::Refusal(Refusal::Cloud(CloudRefusal::NotConfigured)))) | Err(_) => {}
             Ok(checked) => checked?,
         }
-        self.short_cloud_link().await
+        self.cloud_link_summary().await
     }
 
     /// The link as it stands; its codes are for the interactive owner alone.
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn cloud_link(&self, by: &Human) -> Result<LinkSeen> {
-        Ok(LinkSeen {
-            link: self.kept_cloud_link().await?.link,
+    pub async fn cloud_link(&self, by: &Human) -> Result<LinkView> {
+        Ok(LinkView {
+            link: self.stored_cloud_link().await?.link,
             has_codes: OwnerInteractive::admit(*by.caller()).is_ok(),
         })
     }
@@ -173,14 +179,14 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn cloud_status(&self, by: &Human) -> Result<LinkShort> {
+    pub async fn cloud_status(&self, by: &Human) -> Result<LinkSummary> {
         let _ = by;
-        self.short_cloud_link().await
+        self.cloud_link_summary().await
     }
 
-    async fn short_cloud_link(&self) -> Result<LinkShort> {
-        let link = self.kept_cloud_link().await?.link;
-        Ok(LinkShort {
+    async fn cloud_link_summary(&self) -> Result<LinkSummary> {
+        let link = self.stored_cloud_link().await?.link;
+        Ok(LinkSummary {
             is_configured: self.inner.cloud.url.is_some(),
             is_linked: link.held.is_some(),
             account_label: link.account_label,
@@ -189,9 +195,9 @@ impl Hall {
     }
 
     /// The link with what is sealed of it; one that says nothing where no service is configured.
-    async fn kept_cloud_link(&self) -> Result<rows::Kept> {
+    async fn stored_cloud_link(&self) -> Result<rows::CloudLinkRow> {
         let Some(url) = &self.inner.cloud.url else {
-            return Ok(rows::Kept::default());
+            return Ok(rows::CloudLinkRow::default());
         };
         let url = url.to_string();
         let seen = self.store().read(move |db| rows::find(db, &url)).await?;
@@ -199,15 +205,15 @@ impl Hall {
     }
 
     /// The way to the service at `url`.
-    async fn cloud_service(&self, url: &CloudUrl) -> Result<Service> {
-        Ok(Service::new(url.clone(), self.outgoing().await?))
+    async fn cloud_service(&self, url: &CloudUrl) -> Result<CloudClient> {
+        Ok(CloudClient::new(url.clone(), self.outgoing().await?))
     }
 
     /// Gives back a key that is kept no more; what comes of it changes nothing here.
-    async fn give_back_cloud_key(&self, url: &CloudUrl, key: Key) -> Result<()> {
+    async fn revoke_cloud_key(&self, url: &CloudUrl, key: CloudKey) -> Result<()> {
         let service = self.cloud_service(url).await?;
         let work = async move {
-            if let Err(why) = service.give_back(&key).await {
+            if let Err(why) = service.revoke_key(&key).await {
                 tracing::warn!(
                     why = why.code(),
                     "a key of the cloud service was not given back"
@@ -218,10 +224,10 @@ impl Hall {
         Ok(())
     }
 
-    async fn ask_cloud<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> Ask) -> Result<T> {
+    async fn ask_cloud<T>(&self, ask: impl FnOnce(oneshot::Sender<T>) -> LinkRequest) -> Result<T> {
         let cloud = &self.inner.cloud;
         if cloud.url.is_none() {
-            return Err(Refused::NotConfigured.into());
+            return Err(CloudRefusal::NotConfigured.into());
         }
         let (reply, answer) = oneshot::channel();
         let full = |_| Error::Refusal(Refusal::Overloaded);

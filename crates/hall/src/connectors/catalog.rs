@@ -3,9 +3,9 @@
 use guildhall_domain::{
     Result,
     callers::Owner,
-    connectors::catalog::{self, Service},
+    connectors::catalog::{self, CatalogService},
 };
-use guildhall_store::{Seen, connectors::toolkits as rows};
+use guildhall_store::{ReadSnapshot, connectors::toolkits as rows};
 
 use crate::Hall;
 
@@ -13,7 +13,7 @@ use crate::Hall;
 #[derive(Clone, Debug)]
 pub struct CatalogPage {
     /// The services in the order they were put.
-    pub services: Vec<Service>,
+    pub services: Vec<CatalogService>,
     /// Whether more follow.
     pub has_more: bool,
 }
@@ -28,7 +28,7 @@ impl Hall {
         _by: &Owner,
         search: &str,
         (after, limit): (Option<u64>, u32),
-    ) -> Result<Seen<CatalogPage>> {
+    ) -> Result<ReadSnapshot<CatalogPage>> {
         let words = catalog::words(search)?;
         self.store()
             .read(move |db| {

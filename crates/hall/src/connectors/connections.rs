@@ -2,35 +2,38 @@
 //! given back over there. Source: contract 5.4.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     callers::{Gate, Owner, OwnerInteractive},
     connectors::{
-        Refused,
-        connections::{Change, Cleanup, Connection, Deed, Lifecycle, Readiness},
+        ConnectorRefusal,
+        connections::{
+            Connection, ConnectionAction, ConnectionLifecycle, ConnectionPatch, ExternalCleanup,
+            Readiness,
+        },
     },
     events::Event,
     ids::ConnectorConnectionId,
 };
 use guildhall_store::{
-    Rx, Seen, Tx,
+    ReadSnapshot, ReadTx, Tx,
     connectors::{
-        connections::{self as rows, Kept},
-        grants, overrides,
+        connections::{self as rows, ConnectionRow},
+        grants, session_connections,
     },
 };
 
 use super::{
-    flows,
-    moving::Doing,
+    auth_flows,
+    flow_transitions::ActorAndTime,
     reviews,
-    secrets::{Account, Credentials},
-    targets,
+    secrets::{AccountSecrets, Credentials},
+    toolkit_targets,
 };
 use crate::{Hall, callers};
 
 /// A connection, and what is found out about it when it is read.
 #[derive(Clone, Debug)]
-pub struct ConnectionSeen {
+pub struct ConnectionView {
     /// The connection.
     pub connection: Connection,
     /// Whether it can be used.
@@ -44,19 +47,19 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn connections(&self, _by: &Owner) -> Result<Seen<Vec<ConnectionSeen>>> {
+    pub async fn connections(&self, _by: &Owner) -> Result<ReadSnapshot<Vec<ConnectionView>>> {
         self.store()
             .read(|db| {
-                let availability = targets::availability(db)?;
+                let availability = toolkit_targets::availability(db)?;
                 let counts = grants::counts(db)?;
                 let all = rows::all(db)?.into_iter();
                 let seen = all.map(|connection| {
                     let why = match availability.get(&connection.provider_id) {
                         Some(why) => why.as_deref(),
-                        None => Some(targets::GONE),
+                        None => Some(toolkit_targets::GONE),
                     };
                     let readiness = Readiness::of(&connection, why);
-                    ConnectionSeen {
+                    ConnectionView {
                         grant_count: counts.get(&connection.id).copied().unwrap_or_default(),
                         connection,
                         readiness,
@@ -70,34 +73,34 @@ impl Hall {
     /// One connection.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`].
+    /// [`ConnectorRefusal::ConnectionNotFound`].
     pub async fn connection(
         &self,
         _by: &Owner,
         id: ConnectorConnectionId,
-    ) -> Result<Seen<ConnectionSeen>> {
+    ) -> Result<ReadSnapshot<ConnectionView>> {
         self.store()
-            .read(move |db| seen(db, existing(db, id)?))
+            .read(move |db| view(db, existing(db, id)?))
             .await
     }
 
     /// Gives a connection another name, or switches it on or off.
     ///
     /// # Errors
-    /// [`guildhall_domain::Refusal::Validation`], [`Refused::ConnectionNotFound`],
-    /// [`Refused::Disconnected`].
+    /// [`guildhall_domain::Refusal::Validation`], [`ConnectorRefusal::ConnectionNotFound`],
+    /// [`ConnectorRefusal::Disconnected`].
     pub async fn change_connection(
         &self,
         by: &OwnerInteractive,
         id: ConnectorConnectionId,
-        change: Change,
-    ) -> Result<ConnectionSeen> {
+        change: ConnectionPatch,
+    ) -> Result<ConnectionView> {
         change.check()?;
-        self.alter(by, id, move |connection| {
-            if connection.lifecycle == Lifecycle::Disconnected {
-                return Err(Refused::Disconnected);
+        self.change_and_append(by, id, move |connection| {
+            if connection.lifecycle == ConnectionLifecycle::Disconnected {
+                return Err(ConnectorRefusal::Disconnected);
             }
-            let Change { label, enabled } = change;
+            let ConnectionPatch { label, enabled } = change;
             connection.label = label.unwrap_or_else(|| connection.label.clone());
             connection.enabled = enabled.unwrap_or(connection.enabled);
             Ok(())
@@ -108,31 +111,35 @@ impl Hall {
     /// Holds a connection, or goes on with it.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`], [`Refused::Disconnected`].
+    /// [`ConnectorRefusal::ConnectionNotFound`], [`ConnectorRefusal::Disconnected`].
     pub async fn pause_connection(
         &self,
         by: &OwnerInteractive,
         id: ConnectorConnectionId,
         is_paused: bool,
-    ) -> Result<ConnectionSeen> {
-        let deed = if is_paused { Deed::Pause } else { Deed::Resume };
-        self.alter(by, id, move |connection| {
+    ) -> Result<ConnectionView> {
+        let deed = if is_paused {
+            ConnectionAction::Pause
+        } else {
+            ConnectionAction::Resume
+        };
+        self.change_and_append(by, id, move |connection| {
             connection.lifecycle = connection.lifecycle.on(deed)?;
             Ok(())
         })
         .await
     }
 
-    async fn alter(
+    async fn change_and_append(
         &self,
         by: &OwnerInteractive,
         id: ConnectorConnectionId,
-        alter: impl FnOnce(&mut Connection) -> Result<(), Refused> + Send + 'static,
-    ) -> Result<ConnectionSeen> {
+        alter: impl FnOnce(&mut Connection) -> Result<(), ConnectorRefusal> + Send + 'static,
+    ) -> Result<ConnectionView> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let mut kept = existing(tx, id)?;
                 let before = kept.connection.clone();
                 alter(&mut kept.connection)?;
@@ -140,7 +147,7 @@ impl Hall {
                     kept.connection.updated_at = now;
                     write(tx, &kept, (Some(by.author), now))?;
                 }
-                seen(tx, kept)
+                view(tx, kept)
             })
             .await
     }
@@ -149,12 +156,12 @@ impl Hall {
     /// credentials are given back over there.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`]. That the service did not take them back is no error.
+    /// [`ConnectorRefusal::ConnectionNotFound`]. That the service did not take them back is no error.
     pub async fn disconnect(
         &self,
         by: &OwnerInteractive,
         id: ConnectorConnectionId,
-    ) -> Result<ConnectionSeen> {
+    ) -> Result<ConnectionView> {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         let hall = self.clone();
         // Once they are erased here, they are given back also when nobody waits for the answer.
@@ -162,31 +169,31 @@ impl Hall {
             let (gone, credentials) = hall
                 .store()
                 .write(move |tx| {
-                    callers::require(tx, &by, now)?;
+                    callers::require_live_credential(tx, &by, now)?;
                     let doing = (Some(by.author), now);
                     let mut kept = existing(tx, id)?;
-                    if kept.connection.lifecycle == Lifecycle::Disconnected {
-                        return Ok((seen(tx, kept)?, None));
+                    if kept.connection.lifecycle == ConnectionLifecycle::Disconnected {
+                        return Ok((view(tx, kept)?, None));
                     }
-                    let account = Account::open(&seal, id, kept.credentials.as_deref());
+                    let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                     let credentials = account.map(|account| account.credentials);
                     let credentials = credentials.filter(Credentials::can_be_returned);
                     let connection = &mut kept.connection;
-                    connection.lifecycle = connection.lifecycle.on(Deed::Disconnect)?;
+                    connection.lifecycle = connection.lifecycle.on(ConnectionAction::Disconnect)?;
                     connection.external_cleanup = match credentials {
-                        Some(_) => Cleanup::Pending,
-                        None => Cleanup::NotRequired,
+                        Some(_) => ExternalCleanup::Pending,
+                        None => ExternalCleanup::NotRequired,
                     };
                     connection.updated_at = now;
                     (kept.credentials, kept.credentials_end) = (None, None);
                     write(tx, &kept, doing)?;
-                    reviews::take_away(tx, id, doing)?;
-                    flows::end_of(tx, id, doing)?;
-                    Ok((seen(tx, kept)?, credentials))
+                    reviews::revoke_grants(tx, id, doing)?;
+                    auth_flows::end_flows_of(tx, id, doing)?;
+                    Ok((view(tx, kept)?, credentials))
                 })
                 .await?;
             match credentials {
-                Some(credentials) => hall.cleaned_up(id, credentials).await,
+                Some(credentials) => hall.clean_up_at_service(id, credentials).await,
                 None => Ok(gone),
             }
         };
@@ -196,25 +203,25 @@ impl Hall {
     }
 
     /// Gives the credentials of a disconnected connection back, and notes what came of it.
-    async fn cleaned_up(
+    async fn clean_up_at_service(
         &self,
         id: ConnectorConnectionId,
         credentials: Credentials,
-    ) -> Result<ConnectionSeen> {
-        let came = match self.give_back(credentials).await {
-            true => Cleanup::Complete,
-            false => Cleanup::Failed,
+    ) -> Result<ConnectionView> {
+        let came = match self.revoke_credentials(credentials).await {
+            true => ExternalCleanup::Complete,
+            false => ExternalCleanup::Failed,
         };
         let now = self.now();
         self.store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                if kept.connection.external_cleanup == Cleanup::Pending {
+                if kept.connection.external_cleanup == ExternalCleanup::Pending {
                     kept.connection.external_cleanup = came;
                     kept.connection.updated_at = now;
                     write(tx, &kept, (None, now))?;
                 }
-                seen(tx, kept)
+                view(tx, kept)
             })
             .await
     }
@@ -222,7 +229,7 @@ impl Hall {
     /// Drops what is left of a connection that was given up.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`], [`Refused::NotDisconnected`].
+    /// [`ConnectorRefusal::ConnectionNotFound`], [`ConnectorRefusal::NotDisconnected`].
     pub async fn remove_connection(
         &self,
         by: &OwnerInteractive,
@@ -231,48 +238,52 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let kept = existing(tx, id)?;
-                if kept.connection.lifecycle != Lifecycle::Disconnected {
-                    return Err(Refused::NotDisconnected.into());
+                if kept.connection.lifecycle != ConnectionLifecycle::Disconnected {
+                    return Err(ConnectorRefusal::NotDisconnected.into());
                 }
-                flows::end_of(tx, id, (Some(by.author), now))?;
-                overrides::drop_of(tx, id)?;
+                auth_flows::end_flows_of(tx, id, (Some(by.author), now))?;
+                session_connections::drop_of(tx, id)?;
                 rows::remove(tx, id)
             })
             .await
     }
 }
 
-pub(super) fn existing(db: &Rx<'_>, id: ConnectorConnectionId) -> Result<Kept> {
-    Ok(rows::find(db, id)?.ok_or(Refused::ConnectionNotFound)?)
+pub(super) fn existing(db: &ReadTx<'_>, id: ConnectorConnectionId) -> Result<ConnectionRow> {
+    Ok(rows::find(db, id)?.ok_or(ConnectorRefusal::ConnectionNotFound)?)
 }
 
 /// Adds a connection and tells of it.
-pub(super) fn add(tx: &mut Tx<'_>, kept: &Kept, now: Moment) -> Result<()> {
+pub(super) fn add(tx: &mut Tx<'_>, kept: &ConnectionRow, now: Timestamp) -> Result<()> {
     rows::insert(tx, kept)?;
-    tell(tx, &kept.connection, (None, now))
+    append_changed(tx, &kept.connection, (None, now))
 }
 
 /// Writes what a connection became and tells of it.
-pub(super) fn write(tx: &mut Tx<'_>, kept: &Kept, doing: Doing) -> Result<()> {
+pub(super) fn write(tx: &mut Tx<'_>, kept: &ConnectionRow, doing: ActorAndTime) -> Result<()> {
     rows::update(tx, kept)?;
-    tell(tx, &kept.connection, doing)
+    append_changed(tx, &kept.connection, doing)
 }
 
-fn tell(tx: &mut Tx<'_>, connection: &Connection, (actor, now): Doing) -> Result<()> {
-    let unavailable = targets::why_unavailable(tx, connection.provider_id)?;
+fn append_changed(
+    tx: &mut Tx<'_>,
+    connection: &Connection,
+    (actor, now): ActorAndTime,
+) -> Result<()> {
+    let unavailable = toolkit_targets::why_unavailable(tx, connection.provider_id)?;
     let agents = grants::holders(tx, connection.id)?;
-    let told = connection.told(unavailable.as_deref(), agents);
+    let told = connection.changed_event(unavailable.as_deref(), agents);
     tx.append(now, actor, &Event::ConnectorConnectionChanged(told))?;
     Ok(())
 }
 
-fn seen(db: &Rx<'_>, kept: Kept) -> Result<ConnectionSeen> {
+fn view(db: &ReadTx<'_>, kept: ConnectionRow) -> Result<ConnectionView> {
     let connection = kept.connection;
-    let unavailable = targets::why_unavailable(db, connection.provider_id)?;
+    let unavailable = toolkit_targets::why_unavailable(db, connection.provider_id)?;
     let readiness = Readiness::of(&connection, unavailable.as_deref());
-    Ok(ConnectionSeen {
+    Ok(ConnectionView {
         grant_count: grants::count_of(db, connection.id)?,
         connection,
         readiness,

@@ -7,32 +7,32 @@ use std::{
 };
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    connectors::connections::{AccountStatus, Lifecycle},
+    Fault, Result, Timestamp,
+    connectors::connections::{AccountStatus, ConnectionLifecycle},
     ids::ConnectorConnectionId,
     limits::OAUTH_REFRESH_EARLY_S,
 };
 use guildhall_store::connectors::connections as rows;
-use guildhall_world::{connectors::Credentials as Shown, oauth::RefreshError};
+use guildhall_world::{connectors::AccountCredentials as Shown, oauth::RefreshError};
 
 use super::{
     connections::{existing, write},
-    secrets::{Account, Credentials, Granted},
+    secrets::{AccountSecrets, Credentials, GrantedTokens},
 };
 use crate::Hall;
 
 /// What those wait for who want the token of one connection renewed.
-type Turn = Arc<tokio::sync::Mutex<()>>;
+type RenewalLock = Arc<tokio::sync::Mutex<()>>;
 
 /// Which connections' tokens are being renewed now.
 #[derive(Default)]
-pub struct Renewing {
+pub struct CredentialRenewals {
     /// A std mutex: held for single look-ups and never over an await.
-    turns: Mutex<HashMap<ConnectorConnectionId, Turn>>,
+    turns: Mutex<HashMap<ConnectorConnectionId, RenewalLock>>,
 }
 
-impl Renewing {
-    fn of(&self, id: ConnectorConnectionId) -> Turn {
+impl CredentialRenewals {
+    fn lock_for(&self, id: ConnectorConnectionId) -> RenewalLock {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         turns.retain(|_, turn| Arc::strong_count(turn) > 1);
         Arc::clone(turns.entry(id).or_default())
@@ -40,11 +40,11 @@ impl Renewing {
 }
 
 /// What is known of a connection's credentials.
-enum Known {
+enum StoredCredentials {
     /// They count for a while.
     Fresh(Credentials),
     /// The token ends soon, or did.
-    Stale(Box<Granted>, Moment),
+    Stale(Box<GrantedTokens>, Timestamp),
     /// Its place in life, or what is kept, allows no use.
     None,
 }
@@ -60,25 +60,25 @@ impl Hall {
     /// `ConnectionNotFound`; faults, and `Overloaded`.
     pub async fn connector_credentials(&self, id: ConnectorConnectionId) -> Result<Option<Shown>> {
         let credentials = self.fresh_credentials(id).await?;
-        Ok(credentials.as_ref().map(Credentials::shown))
+        Ok(credentials.as_ref().map(Credentials::for_request))
     }
 
     async fn fresh_credentials(&self, id: ConnectorConnectionId) -> Result<Option<Credentials>> {
-        match self.known_credentials(id).await? {
-            Known::None => return Ok(None),
-            Known::Fresh(credentials) => return Ok(Some(credentials)),
-            Known::Stale(..) => {}
+        match self.stored_credentials(id).await? {
+            StoredCredentials::None => return Ok(None),
+            StoredCredentials::Fresh(credentials) => return Ok(Some(credentials)),
+            StoredCredentials::Stale(..) => {}
         }
         let hall = self.clone();
         // A token that was replaced over there and not kept here would be lost, so that this
         // comes to its end also when nobody waits for it.
         let renewing = async move {
-            let turn = hall.inner.renewing.of(id);
+            let turn = hall.inner.renewing.lock_for(id);
             let _turn = turn.lock().await;
-            match hall.known_credentials(id).await? {
-                Known::None => Ok(None),
-                Known::Fresh(credentials) => Ok(Some(credentials)),
-                Known::Stale(granted, ends) => hall.renew(id, *granted, ends).await,
+            match hall.stored_credentials(id).await? {
+                StoredCredentials::None => Ok(None),
+                StoredCredentials::Fresh(credentials) => Ok(Some(credentials)),
+                StoredCredentials::Stale(granted, ends) => hall.renew(id, *granted, ends).await,
             }
         };
         let renewed = self.tasks().finish(renewing).await;
@@ -103,24 +103,26 @@ impl Hall {
             .await
     }
 
-    async fn known_credentials(&self, id: ConnectorConnectionId) -> Result<Known> {
+    async fn stored_credentials(&self, id: ConnectorConnectionId) -> Result<StoredCredentials> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let seen = self
             .store()
             .read(move |db| {
                 let kept = existing(db, id)?;
-                let account = Account::open(&seal, id, kept.credentials.as_deref());
-                let is_usable = kept.connection.lifecycle != Lifecycle::Disconnected
+                let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
+                let is_usable = kept.connection.lifecycle != ConnectionLifecycle::Disconnected
                     && kept.connection.account_status == AccountStatus::Active;
                 let early = now.plus_seconds(OAUTH_REFRESH_EARLY_S);
                 Ok(
                     match (account.filter(|_| is_usable), kept.credentials_end) {
-                        (None, _) => Known::None,
+                        (None, _) => StoredCredentials::None,
                         (Some(account), Some(ends)) if ends <= early => match account.credentials {
-                            Credentials::Granted(granted) => Known::Stale(granted, ends),
-                            other => Known::Fresh(other),
+                            Credentials::Granted(granted) => {
+                                StoredCredentials::Stale(granted, ends)
+                            }
+                            other => StoredCredentials::Fresh(other),
                         },
-                        (Some(account), _) => Known::Fresh(account.credentials),
+                        (Some(account), _) => StoredCredentials::Fresh(account.credentials),
                     },
                 )
             })
@@ -131,8 +133,8 @@ impl Hall {
     async fn renew(
         &self,
         id: ConnectorConnectionId,
-        granted: Granted,
-        ends: Moment,
+        granted: GrantedTokens,
+        ends: Timestamp,
     ) -> Result<Option<Credentials>> {
         let used = Credentials::Granted(Box::new(granted.clone()));
         let Some(refresh) = granted.tokens.refresh.clone() else {
@@ -143,12 +145,12 @@ impl Hall {
                 .await?;
             return Ok(None);
         };
-        let renewed = match self.talk_to(&granted.access).await? {
+        let renewed = match self.connector_oauth_client(&granted.access).await? {
             Some(talk) => talk.refresh(&granted.access, &refresh).await,
             None => Err(RefreshError::Unreachable),
         };
         match renewed {
-            Ok(tokens) => self.keep_renewed(id, used, granted.rotated(tokens)).await,
+            Ok(tokens) => self.store_renewed(id, used, granted.rotated(tokens)).await,
             Err(RefreshError::Unreachable) => Ok(Some(used)),
             Err(RefreshError::Rejected) => {
                 self.set_account_status(id, AccountStatus::Expired, granted.tokens.access)
@@ -160,11 +162,11 @@ impl Hall {
 
     /// Keeps what a renewal brought, unless what it began with is not what stands any more:
     /// somebody disconnected, or signed in anew, meanwhile.
-    async fn keep_renewed(
+    async fn store_renewed(
         &self,
         id: ConnectorConnectionId,
         used: Credentials,
-        renewed: Granted,
+        renewed: GrantedTokens,
     ) -> Result<Option<Credentials>> {
         let (seal, now) = (self.inner.seal.clone(), self.now());
         let credentials = Credentials::Granted(Box::new(renewed));
@@ -173,17 +175,17 @@ impl Hall {
             .store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                let account = Account::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                 let Some(account) = account.filter(|it| it.credentials.secret() == used.secret())
                 else {
                     return Ok(false);
                 };
                 kept.credentials_end = new.end(now);
-                let account = Account {
+                let account = AccountSecrets {
                     credentials: new,
                     ..account
                 };
-                kept.credentials = Some(account.close(&seal, id)?);
+                kept.credentials = Some(account.seal(&seal, id)?);
                 rows::update(tx, &kept)?;
                 Ok(true)
             })
@@ -191,10 +193,10 @@ impl Hall {
         if stands {
             return Ok(Some(credentials));
         }
-        self.give_back_later(credentials);
-        match self.known_credentials(id).await? {
-            Known::None | Known::Stale(..) => Ok(None),
-            Known::Fresh(credentials) => Ok(Some(credentials)),
+        self.revoke_credentials_later(credentials);
+        match self.stored_credentials(id).await? {
+            StoredCredentials::None | StoredCredentials::Stale(..) => Ok(None),
+            StoredCredentials::Fresh(credentials) => Ok(Some(credentials)),
         }
     }
 
@@ -209,7 +211,7 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 let mut kept = existing(tx, id)?;
-                let account = Account::open(&seal, id, kept.credentials.as_deref());
+                let account = AccountSecrets::unseal(&seal, id, kept.credentials.as_deref());
                 let stands = account.is_some_and(|it| it.credentials.secret() == Some(&used));
                 if !stands || kept.connection.account_status == status {
                     return Ok(());
@@ -222,12 +224,12 @@ impl Hall {
     }
 
     /// Gives credentials back that are of no use here; answers whether that worked.
-    pub(super) async fn give_back(&self, credentials: Credentials) -> bool {
+    pub(super) async fn revoke_credentials(&self, credentials: Credentials) -> bool {
         let Credentials::Granted(granted) = credentials else {
             return true;
         };
-        let Granted { access, tokens } = *granted;
-        let Ok(Some(talk)) = self.talk_to(&access).await else {
+        let GrantedTokens { access, tokens } = *granted;
+        let Ok(Some(talk)) = self.connector_oauth_client(&access).await else {
             return false;
         };
         let mut is_done = true;
@@ -242,13 +244,13 @@ impl Hall {
     }
 
     /// The same behind whatever is answered.
-    pub(super) fn give_back_later(&self, credentials: Credentials) {
+    pub(super) fn revoke_credentials_later(&self, credentials: Credentials) {
         if !credentials.can_be_returned() {
             return;
         }
         let hall = self.clone();
         let work = async move {
-            hall.give_back(credentials).await;
+            hall.revoke_credentials(credentials).await;
         };
         self.tasks().spawn("connector revocation", self.now(), work);
     }
@@ -256,7 +258,7 @@ impl Hall {
 
 impl Credentials {
     /// What a request shows.
-    pub(super) fn shown(&self) -> Shown {
+    pub(super) fn for_request(&self) -> Shown {
         match self {
             Self::None => Shown::None,
             Self::Key(key) => Shown::Key(key.clone()),

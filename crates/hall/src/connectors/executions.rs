@@ -1,59 +1,62 @@
 //! Executions: what is checked before an operation is sent, in which order, and whose word it
-//! needs. Sending it is [`super::running`]. Source: contract 5.6.
+//! needs. Sending it is [`super::execution_attempts`]. Source: contract 5.6.
 
 use guildhall_domain::{
     Error, Refusal, Result,
     agents::Agent,
-    approvals::{Capability, Wanted},
+    approvals::{ApprovalRequest, Capability},
     callers::{Agent as ByAgent, Caller, Gate, Owner},
     connectors::{
-        Refused,
+        ConnectorRefusal,
         classification::Classification,
-        executions::{Ask, Authority, Facts, card, fitting, within_bounds},
-        results::Executed,
-        told::Surface,
+        event_payloads::ExecutionSurface,
+        executions::{
+            Authorization, AuthorizationFacts, OperationCall, approval_card, check_arguments,
+            within_bounds,
+        },
+        results::ExecutionResult,
     },
+    idempotency::IdempotencyClaim,
     ids::SessionId,
-    repeats::Claim,
 };
-use guildhall_store::{Rx, connectors::executions as rows};
-use guildhall_world::connectors::arguments::problems;
+use guildhall_store::{ReadTx, connectors::executions as rows};
+use guildhall_world::connectors::argument_validation::problems;
 use serde_json::{Value, json};
 
 use super::{
-    facts::{self, Sessions},
-    running::Run,
+    authorization::{self, SessionScope},
+    execution_attempts::AuthorizedExecution,
 };
 use crate::{
     Hall,
-    approvals::Presented,
-    repeats::{IDEMPOTENCY_TTL_S, Once},
+    approvals::PresentedApproval,
+    idempotency::{IDEMPOTENCY_TTL_S, IdempotentWrite},
 };
 
 /// What is asked to be run, and where.
 #[derive(Clone, Debug)]
-pub struct Execute {
+pub struct ExecutionRequest {
     /// What.
-    pub ask: Ask,
+    pub ask: OperationCall,
     /// Where it was asked for.
-    pub surface: Surface,
+    pub surface: ExecutionSurface,
     /// The class that the tool is for, where a tool asks.
     pub class: Option<Classification>,
 }
 
 /// What was found of an execution that is asked for.
-struct Found {
+struct CheckedExecution {
     agent: Agent,
-    facts: Facts,
-    authority: Authority,
-    sessions: Sessions,
+    facts: AuthorizationFacts,
+    authority: Authorization,
+    sessions: SessionScope,
     session: Option<SessionId>,
 }
 
 /// Whether it was asked for before.
-enum Look {
-    Before(Executed),
-    Now(Box<Found>),
+enum ExecutionLookup {
+    Before(ExecutionResult),
+    Now(Box<CheckedExecution>),
 }
 
 impl Hall {
@@ -61,71 +64,72 @@ impl Hall {
     ///
     /// # Errors
     /// In the order of contract 5.6: [`Refusal::Validation`], `NotFound` of the agent,
-    /// [`Refused::TargetNotFound`], [`Refused::RevisionMismatch`], [`Refused::NotExecutable`],
-    /// [`Refused::GrantRequired`], [`Refused::ArgumentsInvalid`], those of [`Hall::permit`],
-    /// [`Refused::AuthorityChanged`].
+    /// [`ConnectorRefusal::TargetNotFound`], [`ConnectorRefusal::RevisionMismatch`], [`ConnectorRefusal::NotExecutable`],
+    /// [`ConnectorRefusal::GrantRequired`], [`ConnectorRefusal::ArgumentsInvalid`], those of [`Hall::permit`],
+    /// [`ConnectorRefusal::AuthorityChanged`].
     ///
     /// Source: spec, "POST /api/connectors/cli/executions".
     pub async fn execute_connector(
         &self,
         by: &Owner,
-        execute: Execute,
-        presented: Presented,
-        once: Once<Executed>,
-    ) -> Result<Executed> {
+        execute: ExecutionRequest,
+        presented: PresentedApproval,
+        once: IdempotentWrite<ExecutionResult>,
+    ) -> Result<ExecutionResult> {
         self.execute(*by.caller(), execute, presented, once).await
     }
 
     /// Runs one operation for the calling agent.
     ///
     /// # Errors
-    /// Those of [`Hall::execute_connector`], and [`Refused::ClassMismatch`].
+    /// Those of [`Hall::execute_connector`], and [`ConnectorRefusal::ClassMismatch`].
     ///
     /// Source: contract 5.8.
     pub async fn execute_connector_as(
         &self,
         by: &ByAgent,
-        execute: Execute,
-        presented: Presented,
-    ) -> Result<Executed> {
-        let once = Once::without_key();
+        execute: ExecutionRequest,
+        presented: PresentedApproval,
+    ) -> Result<ExecutionResult> {
+        let once = IdempotentWrite::without_key();
         self.execute(*by.caller(), execute, presented, once).await
     }
 
     async fn execute(
         &self,
         by: Caller,
-        execute: Execute,
-        presented: Presented,
-        once: Once<Executed>,
-    ) -> Result<Executed> {
+        execute: ExecutionRequest,
+        presented: PresentedApproval,
+        once: IdempotentWrite<ExecutionResult>,
+    ) -> Result<ExecutionResult> {
         within_bounds(&execute.ask.arguments)?;
         let once = once.sealed(&self.inner.seal, false);
-        let (peek, claim, now) = (once.peek(), once.claim(), self.now());
+        let (peek, claim, now) = (once.replay_check(), once.claim(), self.now());
         let (asked, class) = (execute.ask.clone(), execute.class);
         let look = self.store().read(move |db| {
             peek.check(db, now)?;
-            if let Some(executed) = before(db, claim, now)? {
-                return Ok(Look::Before(executed));
+            if let Some(executed) = earlier_execution(db, claim, now)? {
+                return Ok(ExecutionLookup::Before(executed));
             }
-            look(db, &by, &asked, class).map(|found| Look::Now(Box::new(found)))
+            check_execution(db, &by, &asked, class)
+                .map(|found| ExecutionLookup::Now(Box::new(found)))
         });
         let found = match look.await?.value {
-            Look::Before(executed) => return self.again(executed, once).await,
-            Look::Now(found) => *found,
+            ExecutionLookup::Before(executed) => return self.answer_repeat(executed, once).await,
+            ExecutionLookup::Now(found) => *found,
         };
         let schema = &found.facts.revision.input_schema;
         let arguments = Value::Object(execute.ask.arguments.clone());
-        fitting(problems(schema, &arguments))?;
+        check_arguments(problems(schema, &arguments))?;
         let listening = presented.listening.clone();
         let permit = match found.authority.classification() {
             Classification::Destructive => {
-                let wanted = wanted(&found, &execute.ask);
+                let wanted = approval_request(&found, &execute.ask);
                 Some(self.permit(&by, wanted, presented).await?)
             }
             Classification::Read | Classification::Write => None,
         };
-        let run = Run {
+        let run = AuthorizedExecution {
             by,
             execute,
             authority: found.authority,
@@ -140,8 +144,12 @@ impl Hall {
 
     /// Answers a repeat of an execution that the end of the server cut: its key had no answer
     /// to keep, and gets one now.
-    async fn again(&self, executed: Executed, once: Once<Executed>) -> Result<Executed> {
-        let (peek, now) = (once.peek(), self.now());
+    async fn answer_repeat(
+        &self,
+        executed: ExecutionResult,
+        once: IdempotentWrite<ExecutionResult>,
+    ) -> Result<ExecutionResult> {
+        let (peek, now) = (once.replay_check(), self.now());
         let kept = self
             .store()
             .write(move |tx| once.run(tx, now, |_| Ok(executed)));
@@ -156,11 +164,11 @@ impl Hall {
 }
 
 /// The execution that was asked for under this key before.
-fn before(
-    db: &Rx<'_>,
-    claim: Option<Claim>,
-    now: guildhall_domain::Moment,
-) -> Result<Option<Executed>> {
+fn earlier_execution(
+    db: &ReadTx<'_>,
+    claim: Option<IdempotencyClaim>,
+    now: guildhall_domain::Timestamp,
+) -> Result<Option<ExecutionResult>> {
     let Some(claim) = claim else {
         return Ok(None);
     };
@@ -178,20 +186,25 @@ fn before(
 }
 
 /// Everything that can be refused without asking a person.
-fn look(db: &Rx<'_>, by: &Caller, ask: &Ask, class: Option<Classification>) -> Result<Found> {
-    let agent = facts::registered(db, ask.agent_id)?;
-    let session = facts::session_of(db, by)?;
+fn check_execution(
+    db: &ReadTx<'_>,
+    by: &Caller,
+    ask: &OperationCall,
+    class: Option<Classification>,
+) -> Result<CheckedExecution> {
+    let agent = authorization::registered(db, ask.agent_id)?;
+    let session = authorization::session_of(db, by)?;
     let sessions = match by.agent() {
-        Some(_) => Sessions::Of(session),
-        None => Sessions::None,
+        Some(_) => SessionScope::Of(session),
+        None => SessionScope::None,
     };
-    let facts = facts::of(db, ask, sessions)?;
+    let facts = authorization::read(db, ask, sessions)?;
     let is_of_tool = class.is_none_or(|class| class == facts.revision.identity.classification);
     if !is_of_tool {
-        return Err(Refused::ClassMismatch.into());
+        return Err(ConnectorRefusal::ClassMismatch.into());
     }
-    let authority = facts.authority()?;
-    Ok(Found {
+    let authority = facts.authorize()?;
+    Ok(CheckedExecution {
         agent,
         facts,
         authority,
@@ -201,20 +214,20 @@ fn look(db: &Rx<'_>, by: &Caller, ask: &Ask, class: Option<Classification>) -> R
 }
 
 /// What a person is asked about a destructive operation.
-fn wanted(found: &Found, ask: &Ask) -> Wanted {
-    let Found {
+fn approval_request(found: &CheckedExecution, ask: &OperationCall) -> ApprovalRequest {
+    let CheckedExecution {
         agent,
         facts,
         authority,
         session,
         ..
     } = found;
-    Wanted {
+    ApprovalRequest {
         capability: Capability::ConnectorsExecute,
         agent_id: Some(agent.id),
         session_id: *session,
-        summary: card::summary(agent, facts),
-        card: card::of(agent, facts, &ask.arguments),
+        summary: approval_card::summary(agent, facts),
+        card: approval_card::of(agent, facts, &ask.arguments),
         why: vec![
             "The operation destroys, or nobody says what it does.".to_owned(),
             "Programs and agents need a person's word for it.".to_owned(),

@@ -2,44 +2,44 @@
 //! running them.
 //! Source: contract 5 part A.
 
-mod access;
-mod accounts;
-mod browser;
+mod access_requests;
+mod account_lookup;
+mod auth_flows;
+mod authorization;
+mod cancellable_blocking;
 mod catalog;
 mod connections;
 mod credentials;
+mod device_polling;
+mod execution_attempts;
 mod executions;
-mod facts;
-mod flows;
-mod life;
-mod moving;
-mod polling;
+mod flow_expiry;
+mod flow_start;
+mod flow_transitions;
 mod providers;
 mod reviews;
-mod running;
 mod secrets;
 mod sending;
-mod sessions;
-mod starting;
-mod stoppable;
-mod targets;
+mod session_connections;
+mod signin_pages;
+mod toolkit_targets;
 mod toolkits;
 mod usage;
 
 pub use self::{
-    access::{Wish, Wished},
-    browser::{ConnectorPage, Finished},
+    access_requests::{AccessApproval, AccessRequest},
+    auth_flows::{FlowView, StartedFlow},
     catalog::CatalogPage,
-    connections::ConnectionSeen,
-    credentials::Renewing,
-    executions::Execute,
-    flows::{Begun, FlowSeen},
-    providers::ProviderSeen,
-    reviews::{Granted, Reviewed},
-    sessions::Reachable,
+    connections::ConnectionView,
+    credentials::CredentialRenewals,
+    executions::ExecutionRequest,
+    providers::ProviderView,
+    reviews::{ConnectionGrants, ConnectionReview},
+    session_connections::SessionConnectionState,
+    signin_pages::{ConnectorSigninPage, SigninOutcome},
     usage::UsagePage,
 };
 pub(crate) use self::{
-    life::{recover, start},
-    providers::found,
+    flow_expiry::{recover, start},
+    providers::ensure_scripted_provider,
 };

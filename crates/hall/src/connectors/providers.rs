@@ -4,33 +4,33 @@
 use std::collections::HashMap;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{Caller, Gate, Owner, OwnerInteractive},
     connectors::{
-        Refused,
+        ConnectorRefusal,
+        event_payloads::ProviderChanged,
         providers::{Provider, ProviderChange, ProviderType},
-        rehearsal,
-        told::ProviderChanged,
+        scripted_toolkit,
         toolkits::Toolkit,
     },
+    errors::ValidationErrors,
     events::Event,
+    field_validation::FieldValidator,
     ids::{AuthorId, ProviderId},
     limits::connectors as limits,
-    outcome::Invalid,
-    text::Check,
 };
 use guildhall_store::{
-    Rx, Seen, Tx,
+    ReadSnapshot, ReadTx, Tx,
     connectors::{connections, operations, providers as rows, toolkits as toolkit_rows},
 };
 use guildhall_world::seal::Seal;
 
 use super::toolkits;
-use crate::{Hall, callers, repeats::Once};
+use crate::{Hall, callers, idempotency::IdempotentWrite};
 
 /// An instance with its toolkits.
 #[derive(Clone, Debug)]
-pub struct ProviderSeen {
+pub struct ProviderView {
     /// The instance.
     pub provider: Provider,
     /// Its toolkits in the order they were put.
@@ -42,14 +42,17 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn connector_providers(&self, _by: &Owner) -> Result<Seen<Vec<ProviderSeen>>> {
+    pub async fn connector_providers(
+        &self,
+        _by: &Owner,
+    ) -> Result<ReadSnapshot<Vec<ProviderView>>> {
         self.store()
             .read(|db| {
                 let mut toolkits: HashMap<ProviderId, Vec<Toolkit>> = HashMap::new();
                 for (provider, toolkit) in toolkit_rows::all(db)? {
                     toolkits.entry(provider).or_default().push(toolkit);
                 }
-                let seen = rows::all(db)?.into_iter().map(|provider| ProviderSeen {
+                let seen = rows::all(db)?.into_iter().map(|provider| ProviderView {
                     toolkits: toolkits.remove(&provider.id).unwrap_or_default(),
                     provider,
                 });
@@ -66,8 +69,8 @@ impl Hall {
         &self,
         by: &OwnerInteractive,
         (provider_type, label): (ProviderType, &str),
-        once: Once<ProviderSeen>,
-    ) -> Result<ProviderSeen> {
+        once: IdempotentWrite<ProviderView>,
+    ) -> Result<ProviderView> {
         let label = checked(label)?;
         if provider_type == ProviderType::Rehearsal {
             return Err(Refusal::field("type", "must be openapi or mcp").into());
@@ -84,21 +87,21 @@ impl Hall {
         };
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, |tx| {
                     if rows::count(tx)? >= limits::PROVIDERS_MAX {
                         let most = limits::PROVIDERS_MAX;
                         let problem = format!("there are {most} instances, and no more may be");
-                        return Err(Refusal::Validation(Invalid::form(problem)).into());
+                        return Err(Refusal::Validation(ValidationErrors::form(problem)).into());
                     }
                     rows::insert(tx, &provider)?;
-                    tell(
+                    append_changed(
                         tx,
                         &provider,
                         ProviderChange::Created,
                         (Some(by.author), now),
                     )?;
-                    Ok(ProviderSeen {
+                    Ok(ProviderView {
                         provider,
                         toolkits: Vec::new(),
                     })
@@ -110,24 +113,24 @@ impl Hall {
     /// Gives an instance another label, which changes nothing of what it is: its generation stays.
     ///
     /// # Errors
-    /// [`Refusal::Validation`], [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`].
+    /// [`Refusal::Validation`], [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ProviderFixed`].
     pub async fn change_connector_provider(
         &self,
         by: &OwnerInteractive,
         id: ProviderId,
         label: Option<String>,
-    ) -> Result<ProviderSeen> {
+    ) -> Result<ProviderView> {
         let label = label.map(|label| checked(&label)).transpose()?;
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let mut provider = changeable(tx, id)?;
                 if let Some(label) = label.filter(|label| *label != provider.label) {
                     provider.label = label;
                     provider.updated_at = now;
                     rows::update(tx, &provider)?;
-                    tell(
+                    append_changed(
                         tx,
                         &provider,
                         ProviderChange::Updated,
@@ -135,7 +138,7 @@ impl Hall {
                     )?;
                 }
                 let toolkits = toolkit_rows::of_provider(tx, provider.id)?;
-                Ok(ProviderSeen { provider, toolkits })
+                Ok(ProviderView { provider, toolkits })
             })
             .await
     }
@@ -143,7 +146,7 @@ impl Hall {
     /// Removes an instance with its toolkits and secrets.
     ///
     /// # Errors
-    /// [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`], [`Refused::ProviderInUse`].
+    /// [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ProviderFixed`], [`ConnectorRefusal::ProviderInUse`].
     pub async fn remove_connector_provider(
         &self,
         by: &OwnerInteractive,
@@ -152,15 +155,15 @@ impl Hall {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let mut provider = changeable(tx, id)?;
                 if connections::live(tx, provider.id, None)? > 0 {
-                    return Err(Refused::ProviderInUse.into());
+                    return Err(ConnectorRefusal::ProviderInUse.into());
                 }
                 connections::forget_clients(tx, provider.id, None)?;
                 rows::remove(tx, provider.id)?;
                 provider.generation += 1;
-                tell(
+                append_changed(
                     tx,
                     &provider,
                     ProviderChange::Removed,
@@ -173,7 +176,7 @@ impl Hall {
 
 /// Makes the scripted instance where there is none, and says of every other one whether its
 /// secrets can still be read.
-pub(crate) fn found(tx: &mut Tx<'_>, seal: &Seal, now: Moment) -> Result<()> {
+pub(crate) fn ensure_scripted_provider(tx: &mut Tx<'_>, seal: &Seal, now: Timestamp) -> Result<()> {
     let all = rows::all(tx)?;
     let is_scripted = |it: &Provider| it.provider_type == ProviderType::Rehearsal;
     if !all.iter().any(is_scripted) {
@@ -185,66 +188,66 @@ pub(crate) fn found(tx: &mut Tx<'_>, seal: &Seal, now: Moment) -> Result<()> {
             provider.unavailable = unavailable;
             provider.updated_at = now;
             rows::update(tx, &provider)?;
-            tell(tx, &provider, ProviderChange::Updated, (None, now))?;
+            append_changed(tx, &provider, ProviderChange::Updated, (None, now))?;
         }
     }
     Ok(())
 }
 
-fn add_rehearsal(tx: &mut Tx<'_>, now: Moment) -> Result<()> {
-    let Some(toolkit) = rehearsal::toolkit() else {
+fn add_rehearsal(tx: &mut Tx<'_>, now: Timestamp) -> Result<()> {
+    let Some(toolkit) = scripted_toolkit::toolkit() else {
         return Ok(());
     };
     let provider = Provider {
         id: Hall::new_id(ProviderId::from_bytes),
         provider_type: ProviderType::Rehearsal,
-        label: rehearsal::LABEL.to_owned(),
+        label: scripted_toolkit::LABEL.to_owned(),
         unavailable: None,
         generation: 1,
         created_at: now,
         updated_at: now,
     };
-    let listed = rehearsal::operations().operations;
+    let listed = scripted_toolkit::operations().operations;
     rows::insert(tx, &provider)?;
-    toolkit_rows::put(tx, provider.id, &toolkit, &toolkits::words(&listed))?;
+    toolkit_rows::put(tx, provider.id, &toolkit, &toolkits::search_words(&listed))?;
     // No event: whoever could hear of it reads the instances when they first look.
     operations::replace(tx, provider.id, &toolkit.slug, &listed)
 }
 
 /// The instance, if there is one that may be changed.
-pub(super) fn changeable(db: &Rx<'_>, id: ProviderId) -> Result<Provider> {
+pub(super) fn changeable(db: &ReadTx<'_>, id: ProviderId) -> Result<Provider> {
     let provider = existing(db, id)?;
     match provider.provider_type {
-        ProviderType::Rehearsal => Err(Refused::ProviderFixed.into()),
+        ProviderType::Rehearsal => Err(ConnectorRefusal::ProviderFixed.into()),
         ProviderType::Openapi | ProviderType::Mcp => Ok(provider),
     }
 }
 
-pub(super) fn existing(db: &Rx<'_>, id: ProviderId) -> Result<Provider> {
-    Ok(rows::find(db, id)?.ok_or(Refused::ProviderNotFound)?)
+pub(super) fn existing(db: &ReadTx<'_>, id: ProviderId) -> Result<Provider> {
+    Ok(rows::find(db, id)?.ok_or(ConnectorRefusal::ProviderNotFound)?)
 }
 
 /// Counts a change of an instance's toolkits or secrets, and tells of it.
-pub(super) fn raise(
+pub(super) fn bump_generation(
     tx: &mut Tx<'_>,
     seal: &Seal,
     mut provider: Provider,
     change: ProviderChange,
-    (by, now): (Option<&Caller>, Moment),
+    (by, now): (Option<&Caller>, Timestamp),
 ) -> Result<Provider> {
     provider.generation += 1;
     provider.updated_at = now;
     provider.unavailable = why_unavailable(tx, seal, provider.id)?;
     rows::update(tx, &provider)?;
-    tell(tx, &provider, change, (by.map(|by| by.author), now))?;
+    append_changed(tx, &provider, change, (by.map(|by| by.author), now))?;
     Ok(provider)
 }
 
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     provider: &Provider,
     change: ProviderChange,
-    (by, now): (Option<AuthorId>, Moment),
+    (by, now): (Option<AuthorId>, Timestamp),
 ) -> Result<()> {
     let event = Event::ConnectorProviderChanged(ProviderChanged {
         provider_instance_id: provider.id,
@@ -256,7 +259,7 @@ fn tell(
 }
 
 /// Why an instance cannot be used: a secret of it was sealed with a key that is lost.
-fn why_unavailable(db: &Rx<'_>, seal: &Seal, id: ProviderId) -> Result<Option<String>> {
+fn why_unavailable(db: &ReadTx<'_>, seal: &Seal, id: ProviderId) -> Result<Option<String>> {
     for toolkit in toolkit_rows::of_provider(db, id)? {
         if toolkit.has_credential && toolkits::credential(db, seal, id, &toolkit.slug)?.is_none() {
             return Ok(Some(format!(
@@ -270,10 +273,10 @@ fn why_unavailable(db: &Rx<'_>, seal: &Seal, id: ProviderId) -> Result<Option<St
 
 fn checked(label: &str) -> Result<String, Refusal> {
     let label = label.trim().to_owned();
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let range = limits::CONNECTOR_LABEL_CHARS;
     check.chars("label", &label, *range.start(), *range.end());
     check.one_line("label", &label);
-    check.done()?;
+    check.finish()?;
     Ok(label)
 }

@@ -4,36 +4,36 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     agents::Agent,
     callers::{Gate, Owner, OwnerInteractive},
     connectors::{
-        Refused,
-        connections::{Connection, Lifecycle, Readiness},
-        reviews::{Grant, Review, Selection},
-        revisions::{Identity, Revision},
-        told::GrantsChanged,
+        ConnectorRefusal,
+        connections::{Connection, ConnectionLifecycle, Readiness},
+        event_payloads::GrantsChanged,
+        operation_revisions::{OperationIdentity, OperationRevision},
+        reviews::{GrantReview, GrantSelection, OperationGrant},
     },
+    errors::ResourceKind,
     events::Event,
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ReviewId, SessionId},
     limits::connectors::CONNECTOR_REVIEW_TTL_S,
-    outcome::Thing,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents,
-    connectors::{grants, operations, overrides, reviews, revisions},
+    ReadSnapshot, ReadTx, Tx, agents,
+    connectors::{grants, operation_revisions, operations, reviews, session_connections},
     sessions,
 };
 
-use super::{facts, moving::Doing};
-use crate::{Hall, approvals, callers, repeats::Once};
+use super::{authorization, flow_transitions::ActorAndTime};
+use crate::{Hall, approvals, callers, idempotency::IdempotentWrite};
 
 /// Seconds a review stays after its time, so that who comes too late is told so: a day.
 const KEPT_S: i64 = 24 * 3_600;
 
 /// What the owner is shown.
 #[derive(Clone, Debug)]
-pub struct Reviewed {
+pub struct ConnectionReview {
     /// The review.
     pub id: ReviewId,
     /// The connection.
@@ -41,28 +41,28 @@ pub struct Reviewed {
     /// Whether it can be used.
     pub readiness: Readiness,
     /// What it can do, in the order in which it was first seen.
-    pub operations: Vec<Revision>,
+    pub operations: Vec<OperationRevision>,
     /// To whom it can be granted.
     pub agents: Vec<Agent>,
     /// What is granted now.
-    pub granted: Granted,
+    pub granted: ConnectionGrants,
     /// Until when the review can be applied.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// What is granted with a connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Granted {
+pub struct ConnectionGrants {
     /// To single agents, in the order they were registered.
     pub grants: Vec<(AgentId, Vec<OperationRevisionId>)>,
     /// To every agent.
     pub every_agent: Vec<OperationRevisionId>,
 }
 
-impl Granted {
-    fn of(grants: Vec<Grant>) -> Self {
+impl ConnectionGrants {
+    fn of(grants: Vec<OperationGrant>) -> Self {
         let mut found = Self::default();
-        for Grant {
+        for OperationGrant {
             agent_id,
             revision_id,
         } in grants
@@ -91,34 +91,34 @@ impl Hall {
     /// not seen before are written.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`], [`Refused::Disconnected`], [`Refused::CatalogIncomplete`],
-    /// [`Refused::ToolkitUnreachable`], [`Refused::OperationsUnsupported`].
+    /// [`ConnectorRefusal::ConnectionNotFound`], [`ConnectorRefusal::Disconnected`], [`ConnectorRefusal::CatalogIncomplete`],
+    /// [`ConnectorRefusal::ToolkitUnreachable`], [`ConnectorRefusal::OperationsUnsupported`].
     ///
     /// Source: contract 5.5.
     pub async fn review_connection(
         &self,
         by: &OwnerInteractive,
         id: ConnectorConnectionId,
-        once: Once<Reviewed>,
-    ) -> Result<Reviewed> {
+        once: IdempotentWrite<ConnectionReview>,
+    ) -> Result<ConnectionReview> {
         let caller = *by.caller();
-        let (peek, now) = (once.peek(), self.now());
+        let (peek, now) = (once.replay_check(), self.now());
         self.store()
             .read(move |db| {
                 peek.check(db, now)?;
                 open_connection(db, id).map(|_| ())
             })
             .await?;
-        self.list_anew(id).await?;
+        self.relist_operations(id).await?;
         let now = self.now();
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 once.run(tx, now, |tx| {
                     let (connection, provider) = open_connection(tx, id)?;
                     reviews::drop_over(tx, now.plus_seconds(-KEPT_S))?;
-                    let operations = shown(tx, &connection, now)?;
-                    let review = Review {
+                    let operations = list_revisions(tx, &connection, now)?;
+                    let review = GrantReview {
                         id: Hall::new_id(ReviewId::from_bytes),
                         connection_id: id,
                         provider_id: connection.provider_id,
@@ -132,13 +132,13 @@ impl Hall {
                         applied_at: None,
                     };
                     reviews::insert(tx, &review)?;
-                    Ok(Reviewed {
+                    Ok(ConnectionReview {
                         id: review.id,
                         readiness: Readiness::of(&connection, provider.unavailable.as_deref()),
                         connection,
                         operations,
                         agents: agents::list(tx, false)?,
-                        granted: Granted::of(grants::of_connection(tx, id)?),
+                        granted: ConnectionGrants::of(grants::of_connection(tx, id)?),
                         expires_at: review.expires_at,
                     })
                 })
@@ -150,27 +150,27 @@ impl Hall {
     /// settles what agents asked for there.
     ///
     /// # Errors
-    /// [`Refused::ReviewNotFound`], [`Refused::Disconnected`], and those of
-    /// [`Review::may_apply`].
+    /// [`ConnectorRefusal::ReviewNotFound`], [`ConnectorRefusal::Disconnected`], and those of
+    /// [`GrantReview::may_apply`].
     ///
     /// Source: contract 5.5.
     pub async fn apply_review(
         &self,
         by: &OwnerInteractive,
         id: ReviewId,
-        selection: Selection,
-        once: Once<Granted>,
-    ) -> Result<Granted> {
+        selection: GrantSelection,
+        once: IdempotentWrite<ConnectionGrants>,
+    ) -> Result<ConnectionGrants> {
         let (caller, now) = (*by.caller(), self.now());
         let digests = self.inner.digests.clone();
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
+                callers::require_live_credential(tx, &caller, now)?;
                 once.run(tx, now, |tx| {
-                    let review = reviews::by_id(tx, id)?.ok_or(Refused::ReviewNotFound)?;
+                    let review = reviews::by_id(tx, id)?.ok_or(ConnectorRefusal::ReviewNotFound)?;
                     let (connection, provider) = open_connection(tx, review.connection_id)?;
                     let listed = operations::identities(tx, review.provider_id, &review.toolkit)?;
-                    let listed: BTreeSet<Identity> = listed.into_iter().collect();
+                    let listed: BTreeSet<OperationIdentity> = listed.into_iter().collect();
                     let known = agents::list(tx, false)?.into_iter().map(|agent| agent.id);
                     let known: BTreeSet<AgentId> = known.collect();
                     review.may_apply(&selection, provider.generation, &listed, &known, now)?;
@@ -178,11 +178,11 @@ impl Hall {
                     grants::replace(tx, connection.id, &selection)?;
                     reviews::apply(tx, id, now)?;
                     let granted = grants::of_connection(tx, connection.id)?;
-                    tell(tx, connection.id, before, (Some(caller.author), now))?;
+                    append_grants_changed(tx, connection.id, before, (Some(caller.author), now))?;
                     let holders = grants::holders(tx, connection.id)?;
                     let settled = (holders.as_slice(), connection.toolkit.as_str());
-                    approvals::settle_access(tx, &digests, settled, &caller, now)?;
-                    Ok(Granted::of(granted))
+                    approvals::resolve_access(tx, &digests, settled, &caller, now)?;
+                    Ok(ConnectionGrants::of(granted))
                 })
             })
             .await
@@ -191,17 +191,17 @@ impl Hall {
     /// What is granted with a connection.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`].
+    /// [`ConnectorRefusal::ConnectionNotFound`].
     pub async fn connector_grants(
         &self,
         by: &Owner,
         id: ConnectorConnectionId,
-    ) -> Result<Seen<Granted>> {
+    ) -> Result<ReadSnapshot<ConnectionGrants>> {
         let _ = by;
         self.store()
             .read(move |db| {
-                facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
-                Ok(Granted::of(grants::of_connection(db, id)?))
+                authorization::connection(db, id)?.ok_or(ConnectorRefusal::ConnectionNotFound)?;
+                Ok(ConnectionGrants::of(grants::of_connection(db, id)?))
             })
             .await
     }
@@ -210,7 +210,7 @@ impl Hall {
     /// granted, and `None` takes back what was said.
     ///
     /// # Errors
-    /// `NotFound` of the session, [`Refused::ConnectionNotFound`].
+    /// `NotFound` of the session, [`ConnectorRefusal::ConnectionNotFound`].
     ///
     /// Source: contract 5.5.
     pub async fn set_session_connection(
@@ -223,12 +223,13 @@ impl Hall {
         let (caller, now) = (*by.caller(), self.now());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &caller, now)?;
-                sessions::agent(tx, session)?.ok_or(Refusal::NotFound(Thing::Session))?;
-                facts::connection(tx, connection)?.ok_or(Refused::ConnectionNotFound)?;
-                overrides::set(tx, session, connection, on)?;
+                callers::require_live_credential(tx, &caller, now)?;
+                sessions::agent(tx, session)?.ok_or(Refusal::NotFound(ResourceKind::Session))?;
+                authorization::connection(tx, connection)?
+                    .ok_or(ConnectorRefusal::ConnectionNotFound)?;
+                session_connections::set(tx, session, connection, on)?;
                 let holders = grants::holders(tx, connection)?;
-                tell(tx, connection, holders, (Some(caller.author), now))
+                append_grants_changed(tx, connection, holders, (Some(caller.author), now))
             })
             .await
     }
@@ -236,31 +237,35 @@ impl Hall {
 
 /// A connection that is not disconnected, with its instance.
 fn open_connection(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     id: ConnectorConnectionId,
 ) -> Result<(
     Connection,
     guildhall_domain::connectors::providers::Provider,
 )> {
-    let found = facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
-    if found.0.lifecycle == Lifecycle::Disconnected {
-        return Err(Refused::Disconnected.into());
+    let found = authorization::connection(db, id)?.ok_or(ConnectorRefusal::ConnectionNotFound)?;
+    if found.0.lifecycle == ConnectionLifecycle::Disconnected {
+        return Err(ConnectorRefusal::Disconnected.into());
     }
     Ok(found)
 }
 
 /// The revisions of what a connection's service lists now; those that are new are written.
-fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Revision>> {
+fn list_revisions(
+    tx: &mut Tx<'_>,
+    connection: &Connection,
+    now: Timestamp,
+) -> Result<Vec<OperationRevision>> {
     let (provider, toolkit) = (connection.provider_id, &connection.toolkit);
     let listed = operations::identities(tx, provider, toolkit)?;
     let Some(first) = listed.first() else {
-        return Err(Refused::OperationsUnsupported.into());
+        return Err(ConnectorRefusal::OperationsUnsupported.into());
     };
-    let known = revisions::of_version(tx, provider, toolkit, &first.toolkit_version)?;
+    let known = operation_revisions::of_version(tx, provider, toolkit, &first.toolkit_version)?;
     let known = known
         .into_iter()
         .map(|revision| (revision.identity.clone(), revision));
-    let mut known: BTreeMap<Identity, Revision> = known.collect();
+    let mut known: BTreeMap<OperationIdentity, OperationRevision> = known.collect();
     let is_all_known = listed.iter().all(|identity| known.contains_key(identity));
     let mut operations = match is_all_known {
         true => HashMap::new(),
@@ -279,7 +284,7 @@ fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Re
         let Some(operation) = operations.remove(&identity.operation_slug) else {
             return Err(Fault::broken("opening a review", "an operation has no row").into());
         };
-        let revision = Revision {
+        let revision = OperationRevision {
             id: Hall::new_id(OperationRevisionId::from_bytes),
             identity,
             title: operation.title,
@@ -287,33 +292,33 @@ fn shown(tx: &mut Tx<'_>, connection: &Connection, now: Moment) -> Result<Vec<Re
             input_schema: operation.input_schema,
             discovered_at: now,
         };
-        revisions::add(tx, &revision)?;
+        operation_revisions::add(tx, &revision)?;
         shown.push(revision);
     }
     Ok(shown)
 }
 
 /// Takes away all that is granted with a connection, and tells those who held it.
-pub(super) fn take_away(
+pub(super) fn revoke_grants(
     tx: &mut Tx<'_>,
     connection: ConnectorConnectionId,
-    doing: Doing,
+    doing: ActorAndTime,
 ) -> Result<()> {
     let holders = grants::holders(tx, connection)?;
     let count = grants::count_of(tx, connection)?;
     grants::drop_of(tx, connection)?;
     match count {
         0 => Ok(()),
-        _ => tell(tx, connection, holders, doing),
+        _ => append_grants_changed(tx, connection, holders, doing),
     }
 }
 
 /// Tells of what is granted with a connection now.
-fn tell(
+fn append_grants_changed(
     tx: &mut Tx<'_>,
     connection_id: ConnectorConnectionId,
     agents_before: Vec<AgentId>,
-    (actor, now): Doing,
+    (actor, now): ActorAndTime,
 ) -> Result<()> {
     let granted = grants::of_connection(tx, connection_id)?;
     let revisions: BTreeSet<_> = granted.iter().map(|grant| grant.revision_id).collect();

@@ -2,22 +2,24 @@
 //! `Debug`.
 
 use guildhall_domain::{
-    Fault, Moment, Result,
-    connectors::toolkits::Slug,
-    device_grant::Pace,
+    Fault, Result, Timestamp,
+    connectors::toolkits::ToolkitSlug,
+    device_grant::PollingPace,
     ids::{AuthFlowId, ConnectorConnectionId, ProviderId},
 };
 use guildhall_world::{
-    oauth::{Access, Arranged, Device, KeptClient, Tokens},
-    seal::{Place, Seal},
+    oauth::{
+        DeviceCodeResponse, IssuedTokens, IssuerClient, PreparedTokenEndpoint, TokenEndpointAccess,
+    },
+    seal::{Seal, SealContext},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::oauth_landing::Opened;
+use crate::oauth_callback::PendingAuthorization;
 
 /// An account that is signed in.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Account {
+pub(super) struct AccountSecrets {
     /// How a request says that it is of the account.
     pub(super) credentials: Credentials,
     /// What the service calls the account, by which another one is told from it; `None` where it
@@ -33,32 +35,32 @@ pub(crate) enum Credentials {
     /// By a key that a person typed.
     Key(String),
     /// By a token of a sign-in.
-    Granted(Box<Granted>),
+    Granted(Box<GrantedTokens>),
 }
 
 /// Tokens, and where they come from.
 #[derive(Clone, Serialize, Deserialize)]
-pub(crate) struct Granted {
+pub(crate) struct GrantedTokens {
     /// Who may be asked for the next ones.
-    pub(super) access: Access,
+    pub(super) access: TokenEndpointAccess,
     /// The tokens.
-    pub(super) tokens: Tokens,
+    pub(super) tokens: IssuedTokens,
 }
 
 /// What is secret of a flow that waits.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) enum Step {
+pub(super) enum FlowSecrets {
     /// For a person who comes back with a code.
-    Browser(Box<Browser>),
+    Browser(Box<BrowserFlowSecrets>),
     /// For a person who types a code elsewhere.
-    Device(Box<Typing>),
+    Device(Box<DeviceFlowSecrets>),
 }
 
 /// A flow that waits for a person who comes back with a code.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Browser {
+pub(super) struct BrowserFlowSecrets {
     /// Where the person signs in.
-    pub(super) arranged: Arranged,
+    pub(super) arranged: PreparedTokenEndpoint,
     /// Whether the authorization server has a name: one that the owner described place by place
     /// has none.
     pub(super) has_issuer: bool,
@@ -67,27 +69,27 @@ pub(super) struct Browser {
     /// What the link ends with.
     pub(super) ticket: String,
     /// What the person was sent away with, once it was.
-    pub(super) opened: Option<Opened>,
+    pub(super) opened: Option<PendingAuthorization>,
 }
 
 /// A flow that waits for a person who types a code elsewhere.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Typing {
+pub(super) struct DeviceFlowSecrets {
     /// Who asks for tokens.
-    pub(super) access: Access,
+    pub(super) access: TokenEndpointAccess,
     /// The codes.
-    pub(super) device: Device,
+    pub(super) device: DeviceCodeResponse,
     /// How often the service is asked.
-    pub(super) pace: Pace,
+    pub(super) pace: PollingPace,
 }
 
-impl Granted {
+impl GrantedTokens {
     /// The same with the tokens that a refresh brought; a refresh token that was not replaced
     /// goes on counting.
-    pub(super) fn rotated(self, new: Tokens) -> Self {
+    pub(super) fn rotated(self, new: IssuedTokens) -> Self {
         let refresh = new.refresh.or(self.tokens.refresh);
         Self {
-            tokens: Tokens { refresh, ..new },
+            tokens: IssuedTokens { refresh, ..new },
             ..self
         }
     }
@@ -95,7 +97,7 @@ impl Granted {
 
 impl Credentials {
     /// When the token among them ends, counted from `now`.
-    pub(super) fn end(&self, now: Moment) -> Option<Moment> {
+    pub(super) fn end(&self, now: Timestamp) -> Option<Timestamp> {
         match self {
             Self::None | Self::Key(_) => None,
             Self::Granted(granted) => {
@@ -114,62 +116,62 @@ impl Credentials {
     }
 }
 
-impl Account {
-    pub(super) fn close(&self, seal: &Seal, id: ConnectorConnectionId) -> Result<Vec<u8>, Fault> {
-        close(seal, &[b"connector_connections", id.as_bytes()], self)
+impl AccountSecrets {
+    pub(super) fn seal(&self, seal: &Seal, id: ConnectorConnectionId) -> Result<Vec<u8>, Fault> {
+        seal_json(seal, &[b"connector_connections", id.as_bytes()], self)
     }
 
-    pub(super) fn open(
+    pub(super) fn unseal(
         seal: &Seal,
         id: ConnectorConnectionId,
         sealed: Option<&[u8]>,
     ) -> Option<Self> {
-        open(seal, &[b"connector_connections", id.as_bytes()], sealed?)
+        unseal_json(seal, &[b"connector_connections", id.as_bytes()], sealed?)
     }
 }
 
-impl Step {
-    pub(super) fn close(&self, seal: &Seal, id: AuthFlowId) -> Result<Vec<u8>, Fault> {
-        close(seal, &[b"connector_flows", id.as_bytes()], self)
+impl FlowSecrets {
+    pub(super) fn seal(&self, seal: &Seal, id: AuthFlowId) -> Result<Vec<u8>, Fault> {
+        seal_json(seal, &[b"connector_flows", id.as_bytes()], self)
     }
 
-    pub(super) fn open(seal: &Seal, id: AuthFlowId, sealed: Option<&[u8]>) -> Option<Self> {
-        open(seal, &[b"connector_flows", id.as_bytes()], sealed?)
+    pub(super) fn unseal(seal: &Seal, id: AuthFlowId, sealed: Option<&[u8]>) -> Option<Self> {
+        unseal_json(seal, &[b"connector_flows", id.as_bytes()], sealed?)
     }
 }
 
-pub(super) fn close_client(
+pub(super) fn seal_client(
     seal: &Seal,
-    (provider, toolkit): (ProviderId, &Slug),
-    client: &KeptClient,
+    (provider, toolkit): (ProviderId, &ToolkitSlug),
+    client: &IssuerClient,
 ) -> Result<Vec<u8>, Fault> {
     let place = [
         b"connector_clients".as_slice(),
         provider.as_bytes(),
         toolkit.as_str().as_bytes(),
     ];
-    close(seal, &place, client)
+    seal_json(seal, &place, client)
 }
 
-pub(super) fn open_client(
+pub(super) fn unseal_client(
     seal: &Seal,
-    (provider, toolkit): (ProviderId, &Slug),
+    (provider, toolkit): (ProviderId, &ToolkitSlug),
     sealed: &[u8],
-) -> Option<KeptClient> {
+) -> Option<IssuerClient> {
     let place = [
         b"connector_clients".as_slice(),
         provider.as_bytes(),
         toolkit.as_str().as_bytes(),
     ];
-    open(seal, &place, sealed)
+    unseal_json(seal, &place, sealed)
 }
 
-fn close<T: Serialize>(seal: &Seal, place: &[&[u8]], secret: &T) -> Result<Vec<u8>, Fault> {
+fn seal_json<T: Serialize>(seal: &Seal, place: &[&[u8]], secret: &T) -> Result<Vec<u8>, Fault> {
     let text =
         serde_json::to_vec(secret).map_err(|error| Fault::broken("sealing a sign-in", error))?;
-    seal.seal(Place(place), &text)
+    seal.seal(SealContext(place), &text)
 }
 
-fn open<T: DeserializeOwned>(seal: &Seal, place: &[&[u8]], sealed: &[u8]) -> Option<T> {
-    serde_json::from_slice(&seal.unseal(Place(place), sealed)?).ok()
+fn unseal_json<T: DeserializeOwned>(seal: &Seal, place: &[&[u8]], sealed: &[u8]) -> Option<T> {
+    serde_json::from_slice(&seal.unseal(SealContext(place), sealed)?).ok()
 }

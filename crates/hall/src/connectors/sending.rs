@@ -6,27 +6,27 @@ use std::time::Duration;
 use guildhall_domain::{
     Result,
     connectors::{
-        Refused,
+        ConnectorRefusal,
         connections::{Readiness, ReadinessState},
-        executions::Ask,
+        executions::OperationCall,
         operations::Operation,
-        sent::Sent,
+        send_result::SendResult,
         toolkits::Toolkit,
     },
     ids::{ConnectorConnectionId, LogicalOperationId},
 };
-use guildhall_store::connectors::{operations, revisions, toolkits};
-use guildhall_world::connectors::{Credentials, Sending as OnItsWay};
+use guildhall_store::connectors::{operation_revisions, operations, toolkits};
+use guildhall_world::connectors::{AccountCredentials, OutgoingOperation as OnItsWay};
 use serde_json::{Map, Value};
 
-use super::facts;
+use super::authorization;
 use crate::Hall;
 
 /// What an attempt is sent with.
-pub(super) struct Sending {
+pub(super) struct PreparedAttempt {
     toolkit: Toolkit,
     operation: Operation,
-    credentials: Credentials,
+    credentials: AccountCredentials,
 }
 
 impl Hall {
@@ -34,24 +34,26 @@ impl Hall {
     /// sent yet.
     ///
     /// # Errors
-    /// [`Refused::TargetNotFound`], [`Refused::RevisionMismatch`], [`Refused::NotExecutable`].
-    pub(super) async fn prepare_sending(&self, ask: &Ask) -> Result<Sending> {
+    /// [`ConnectorRefusal::TargetNotFound`], [`ConnectorRefusal::RevisionMismatch`], [`ConnectorRefusal::NotExecutable`].
+    pub(super) async fn prepare_attempt(&self, ask: &OperationCall) -> Result<PreparedAttempt> {
         let (id, revision) = (ask.connection_id, ask.revision_id);
         let credentials = self.connector_credentials(id).await?;
         let found = self.store().read(move |db| {
             let (connection, provider) =
-                facts::connection(db, id)?.ok_or(Refused::TargetNotFound)?;
-            let revision = revisions::by_id(db, revision)?.ok_or(Refused::TargetNotFound)?;
+                authorization::connection(db, id)?.ok_or(ConnectorRefusal::TargetNotFound)?;
+            let revision = operation_revisions::by_id(db, revision)?
+                .ok_or(ConnectorRefusal::TargetNotFound)?;
             let (provider_id, toolkit) = (connection.provider_id, &connection.toolkit);
             let slug = &revision.identity.operation_slug;
             let operation = operations::find(db, provider_id, toolkit, slug)?;
             let found = toolkits::find(db, provider_id, toolkit)?.zip(operation);
             let readiness = Readiness::of(&connection, provider.unavailable.as_deref());
-            Ok((found.ok_or(Refused::RevisionMismatch)?, readiness))
+            Ok((found.ok_or(ConnectorRefusal::RevisionMismatch)?, readiness))
         });
         let ((toolkit, operation), readiness) = found.await?.value;
-        let credentials = credentials.ok_or_else(|| Refused::NotExecutable(unusable(readiness)))?;
-        Ok(Sending {
+        let credentials =
+            credentials.ok_or_else(|| ConnectorRefusal::NotExecutable(unusable(readiness)))?;
+        Ok(PreparedAttempt {
             toolkit,
             operation,
             credentials,
@@ -61,16 +63,16 @@ impl Hall {
     /// Sends an attempt. The key is the same in both attempts of an execution.
     pub(super) async fn send_operation(
         &self,
-        sending: Sending,
+        sending: PreparedAttempt,
         arguments: &Map<String, Value>,
         (connection, id): (ConnectorConnectionId, LogicalOperationId),
         within: Duration,
-    ) -> Sent {
+    ) -> SendResult {
         let services = match self.services().await {
             Ok(services) => services,
             Err(error) => {
                 tracing::error!(?error, "there is no way to services");
-                return Sent::NotSent {
+                return SendResult::NotSent {
                     message: "There is no way to the service from here.".to_owned(),
                 };
             }
@@ -85,7 +87,7 @@ impl Hall {
             within,
         };
         let sent = Box::pin(services.send(one)).await;
-        if let Sent::Refused {
+        if let SendResult::Refused {
             status: Some(401), ..
         } = sent
         {
@@ -100,16 +102,17 @@ impl Hall {
     /// Lists what a connection's service can do anew, where that is told by a live server.
     ///
     /// # Errors
-    /// [`Refused::ConnectionNotFound`], [`Refused::CatalogIncomplete`],
-    /// [`Refused::ToolkitUnreachable`].
-    pub(super) async fn list_anew(&self, id: ConnectorConnectionId) -> Result<()> {
+    /// [`ConnectorRefusal::ConnectionNotFound`], [`ConnectorRefusal::CatalogIncomplete`],
+    /// [`ConnectorRefusal::ToolkitUnreachable`].
+    pub(super) async fn relist_operations(&self, id: ConnectorConnectionId) -> Result<()> {
         let found = self.store().read(move |db| {
-            let (connection, _) = facts::connection(db, id)?.ok_or(Refused::ConnectionNotFound)?;
+            let (connection, _) =
+                authorization::connection(db, id)?.ok_or(ConnectorRefusal::ConnectionNotFound)?;
             Ok((connection.provider_id, connection.toolkit))
         });
         let (provider, toolkit) = found.await?.value;
         let credentials = self.connector_credentials(id).await?;
-        let credentials = credentials.unwrap_or(Credentials::None);
+        let credentials = credentials.unwrap_or(AccountCredentials::None);
         Box::pin(self.relist_toolkit(provider, toolkit, &credentials)).await
     }
 }

@@ -7,33 +7,33 @@ use guildhall_domain::{
     Refusal, Result,
     callers::{Gate, OwnerInteractive},
     connectors::{
-        Refused,
+        ConnectorRefusal,
         catalog::folded,
-        operations::{Listed, Operation},
+        mcp_operations,
+        operations::{Operation, OperationListing},
         providers::{Provider, ProviderChange, ProviderType},
-        refused::Problem,
-        toolkit_bodies::ToolkitAsk,
-        toolkits::{Auth, Slug, Toolkit},
-        tools,
+        refusals::ValidationProblem,
+        toolkit_requests::ToolkitRequest,
+        toolkits::{Toolkit, ToolkitAuth, ToolkitSlug},
     },
+    field_validation::FieldValidator,
     ids::ProviderId,
     limits::connectors as limits,
     mcp_tools,
-    text::Check,
 };
 use guildhall_store::{
-    Rx, Tx,
+    ReadTx, Tx,
     connectors::{connections, operations, toolkits as rows},
 };
 use guildhall_world::{
-    connectors::{Credentials, Services, Unlisted, Unread},
-    seal::{Place, Seal},
+    connectors::{AccountCredentials, DocumentError, ServiceClients, ToolListError},
+    seal::{Seal, SealContext},
 };
 use url::Url;
 
 use super::{
-    providers::{changeable, existing, raise},
-    stoppable,
+    cancellable_blocking,
+    providers::{bump_generation, changeable, existing},
 };
 use crate::{Hall, callers};
 
@@ -45,14 +45,14 @@ impl Hall {
     /// server's tools are listed, before that.
     ///
     /// # Errors
-    /// [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`], [`Refusal::Validation`],
-    /// [`Refused::ToolkitUnreachable`], [`Refused::DocumentInvalid`], [`Refused::ProviderInUse`]
+    /// [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ProviderFixed`], [`Refusal::Validation`],
+    /// [`ConnectorRefusal::ToolkitUnreachable`], [`ConnectorRefusal::DocumentInvalid`], [`ConnectorRefusal::ProviderInUse`]
     /// where connections would send their secrets elsewhere.
     pub async fn put_connector_toolkit(
         &self,
         by: &OwnerInteractive,
         id: ProviderId,
-        ask: ToolkitAsk,
+        ask: ToolkitRequest,
     ) -> Result<Toolkit> {
         let provider = self.store().read(move |db| changeable(db, id)).await?.value;
         ask.check(provider.provider_type)?;
@@ -63,18 +63,18 @@ impl Hall {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let provider = changeable(tx, id)?;
                 let slug = toolkit.slug.clone();
                 put(tx, &provider, (&toolkit, &listed))?;
-                raise(
+                bump_generation(
                     tx,
                     &seal,
                     provider,
                     ProviderChange::ToolkitPut,
                     (Some(&by), now),
                 )
-                .and_then(|provider| named(tx, provider.id, Some(&slug)))
+                .and_then(|provider| existing_toolkit(tx, provider.id, Some(&slug)))
             })
             .await
     }
@@ -82,26 +82,26 @@ impl Hall {
     /// Removes a toolkit with its operations and secrets.
     ///
     /// # Errors
-    /// [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`], [`Refused::ToolkitNotFound`],
-    /// [`Refused::ProviderInUse`].
+    /// [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ProviderFixed`], [`ConnectorRefusal::ToolkitNotFound`],
+    /// [`ConnectorRefusal::ProviderInUse`].
     pub async fn remove_connector_toolkit(
         &self,
         by: &OwnerInteractive,
-        (id, slug): (ProviderId, Option<Slug>),
+        (id, slug): (ProviderId, Option<ToolkitSlug>),
     ) -> Result<()> {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let provider = changeable(tx, id)?;
-                let slug = named(tx, provider.id, slug.as_ref())?.slug;
+                let slug = existing_toolkit(tx, provider.id, slug.as_ref())?.slug;
                 if connections::live(tx, provider.id, Some(&slug))? > 0 {
-                    return Err(Refused::ProviderInUse.into());
+                    return Err(ConnectorRefusal::ProviderInUse.into());
                 }
                 connections::forget_clients(tx, provider.id, Some(&slug))?;
                 rows::remove(tx, provider.id, &slug)?;
                 let change = ProviderChange::ToolkitRemoved;
-                raise(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
+                bump_generation(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
             })
             .await
     }
@@ -109,12 +109,12 @@ impl Hall {
     /// Keeps the client secret of a toolkit that people sign in to by OAuth; `None` erases it.
     ///
     /// # Errors
-    /// [`Refusal::Validation`], [`Refused::ProviderNotFound`], [`Refused::ProviderFixed`],
-    /// [`Refused::ToolkitNotFound`].
+    /// [`Refusal::Validation`], [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ProviderFixed`],
+    /// [`ConnectorRefusal::ToolkitNotFound`].
     pub async fn set_connector_toolkit_credential(
         &self,
         by: &OwnerInteractive,
-        (id, slug): (ProviderId, Option<Slug>),
+        (id, slug): (ProviderId, Option<ToolkitSlug>),
         secret: Option<String>,
     ) -> Result<()> {
         if let Some(secret) = &secret {
@@ -123,10 +123,10 @@ impl Hall {
         let (by, now, seal) = (*by.caller(), self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 let provider = changeable(tx, id)?;
-                let toolkit = named(tx, provider.id, slug.as_ref())?;
-                if secret.is_some() && !matches!(toolkit.auth, Auth::Oauth2(_)) {
+                let toolkit = existing_toolkit(tx, provider.id, slug.as_ref())?;
+                if secret.is_some() && !matches!(toolkit.auth, ToolkitAuth::Oauth2(_)) {
                     let problem = "is for toolkits that people sign in to by oauth2";
                     return Err(Refusal::field("secret", problem).into());
                 }
@@ -135,11 +135,16 @@ impl Hall {
                 }
                 let slug = toolkit.slug;
                 let sealed = secret
-                    .map(|secret| seal.seal(Place(&place(&provider.id, &slug)), secret.as_bytes()))
+                    .map(|secret| {
+                        seal.seal(
+                            SealContext(&seal_context(&provider.id, &slug)),
+                            secret.as_bytes(),
+                        )
+                    })
                     .transpose()?;
                 rows::set_credential(tx, provider.id, &slug, sealed.as_deref())?;
                 let change = ProviderChange::CredentialChanged;
-                raise(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
+                bump_generation(tx, &seal, provider, change, (Some(&by), now)).map(|_| ())
             })
             .await
     }
@@ -149,18 +154,21 @@ impl Hall {
     /// reviews a connection has shown a gate already.
     ///
     /// # Errors
-    /// [`Refused::ProviderNotFound`], [`Refused::ToolkitNotFound`],
-    /// [`Refused::CatalogIncomplete`], [`Refused::ToolkitUnreachable`].
+    /// [`ConnectorRefusal::ProviderNotFound`], [`ConnectorRefusal::ToolkitNotFound`],
+    /// [`ConnectorRefusal::CatalogIncomplete`], [`ConnectorRefusal::ToolkitUnreachable`].
     pub(crate) async fn relist_toolkit(
         &self,
         id: ProviderId,
-        slug: Slug,
-        credentials: &Credentials,
+        slug: ToolkitSlug,
+        credentials: &AccountCredentials,
     ) -> Result<()> {
         let wanted = slug.clone();
         let read = self.store().read(move |db| {
             let provider = existing(db, id)?;
-            Ok((provider.provider_type, named(db, id, Some(&wanted))?))
+            Ok((
+                provider.provider_type,
+                existing_toolkit(db, id, Some(&wanted))?,
+            ))
         });
         let (provider_type, toolkit) = read.await?.value;
         match provider_type {
@@ -170,73 +178,80 @@ impl Hall {
         let services = self.services().await?;
         let listed = services.tools(&toolkit, credentials, LIST_WAIT).await;
         let listed = listed.map_err(|error| match error {
-            Unlisted::TooMany => Refused::CatalogIncomplete,
-            Unlisted::SignInNeeded | Unlisted::Unreachable(_) => Refused::ToolkitUnreachable,
+            ToolListError::TooMany => ConnectorRefusal::CatalogIncomplete,
+            ToolListError::SignInNeeded | ToolListError::Unreachable(_) => {
+                ConnectorRefusal::ToolkitUnreachable
+            }
         })?;
         let version = mcp_tools::digest(&listed)?;
-        let listed = tools::operations(&listed);
+        let listed = mcp_operations::operations(&listed);
         let (now, seal) = (self.now(), self.inner.seal.clone());
         self.store()
             .write(move |tx| {
                 let provider = existing(tx, id)?;
-                let standing = named(tx, id, Some(&slug))?;
+                let standing = existing_toolkit(tx, id, Some(&slug))?;
                 // The list is of the server as it was configured then.
                 if standing.url != toolkit.url {
-                    return Err(Refused::ToolkitUnreachable.into());
+                    return Err(ConnectorRefusal::ToolkitUnreachable.into());
                 }
                 if standing.version == version {
                     return Ok(());
                 }
                 let (toolkit, listed) = standing.listing(listed, version);
-                keep(tx, id, &toolkit, &listed)?;
-                raise(tx, &seal, provider, ProviderChange::ToolkitPut, (None, now)).map(|_| ())
+                store_toolkit(tx, id, &toolkit, &listed)?;
+                bump_generation(tx, &seal, provider, ProviderChange::ToolkitPut, (None, now))
+                    .map(|_| ())
             })
             .await
     }
 
     /// The ways to services, made when they are first needed.
-    pub(crate) async fn services(&self) -> Result<Services> {
+    pub(crate) async fn services(&self) -> Result<ServiceClients> {
         let outgoing = self.outgoing().await?;
         let cell = &self.inner.services;
-        let made = cell.get_or_init(|| async move { Services::new(&outgoing) });
+        let made = cell.get_or_init(|| async move { ServiceClients::new(&outgoing) });
         Ok(made.await.clone())
     }
 
-    async fn with_document(&self, mut ask: ToolkitAsk) -> Result<(Toolkit, Vec<Operation>)> {
+    async fn with_document(&self, mut ask: ToolkitRequest) -> Result<(Toolkit, Vec<Operation>)> {
         let document = match (ask.document.take(), &ask.document_url) {
             (Some(document), _) => document,
             (None, None) => serde_json::Value::Null,
             (None, Some(url)) => {
-                let read = self.services().await?.document(url).await;
+                let read = self.services().await?.fetch_document(url).await;
                 read.map_err(|error| match error {
-                    Unread::Unreachable(_) => Refused::ToolkitUnreachable,
-                    Unread::Unreadable(_) => Refused::DocumentInvalid(vec![Problem {
-                        pointer: String::new(),
-                        message: error.to_string(),
-                    }]),
+                    DocumentError::Unreachable(_) => ConnectorRefusal::ToolkitUnreachable,
+                    DocumentError::Unreadable(_) => {
+                        ConnectorRefusal::DocumentInvalid(vec![ValidationProblem {
+                            pointer: String::new(),
+                            message: error.to_string(),
+                        }])
+                    }
                 })?
             }
         };
         // A long document takes a while, in which others are answered.
         let stopping = self.tasks().stopping();
         let read = move |stop: &AtomicBool| ask.with_document(&document, stop);
-        Ok(stoppable::run(stopping, read).await??)
+        Ok(cancellable_blocking::run(stopping, read).await??)
     }
 
-    async fn with_tools(&self, ask: ToolkitAsk) -> Result<(Toolkit, Vec<Operation>)> {
+    async fn with_tools(&self, ask: ToolkitRequest) -> Result<(Toolkit, Vec<Operation>)> {
         let services = self.services().await?;
-        let wants_sign_in = !matches!(ask.auth, Auth::None);
-        let none = || (Listed::default(), Vec::new());
+        let wants_sign_in = !matches!(ask.auth, ToolkitAuth::None);
+        let none = || (OperationListing::default(), Vec::new());
         let (asked, _) = ask.clone().with_tools(none().0, String::new(), false)?;
-        let listed = services.tools(&asked, &Credentials::None, LIST_WAIT).await;
+        let listed = services
+            .tools(&asked, &AccountCredentials::None, LIST_WAIT)
+            .await;
         let (listed, tools, is_complete) = match listed {
-            Ok(tools) => (tools::operations(&tools), tools, true),
+            Ok(tools) => (mcp_operations::operations(&tools), tools, true),
             // What it can do is listed when somebody has signed in.
-            Err(Unlisted::SignInNeeded) if wants_sign_in => {
+            Err(ToolListError::SignInNeeded) if wants_sign_in => {
                 let (listed, tools) = none();
                 (listed, tools, false)
             }
-            Err(_) => return Err(Refused::ToolkitUnreachable.into()),
+            Err(_) => return Err(ConnectorRefusal::ToolkitUnreachable.into()),
         };
         let version = mcp_tools::digest(&tools)?;
         Ok(ask.with_tools(listed, version, is_complete)?)
@@ -255,7 +270,7 @@ fn put(
             let is_other = before.auth != toolkit.auth || origin(&before) != origin(toolkit);
             if is_other {
                 if connections::live(tx, id, Some(slug))? > 0 {
-                    return Err(Refused::ProviderInUse.into());
+                    return Err(ConnectorRefusal::ProviderInUse.into());
                 }
                 connections::forget_clients(tx, id, Some(slug))?;
                 rows::set_credential(tx, id, slug, None)?;
@@ -268,16 +283,21 @@ fn put(
         }
         None => {}
     }
-    keep(tx, id, toolkit, listed)
+    store_toolkit(tx, id, toolkit, listed)
 }
 
-fn keep(tx: &mut Tx<'_>, id: ProviderId, toolkit: &Toolkit, listed: &[Operation]) -> Result<()> {
-    rows::put(tx, id, toolkit, &words(listed))?;
+fn store_toolkit(
+    tx: &mut Tx<'_>,
+    id: ProviderId,
+    toolkit: &Toolkit,
+    listed: &[Operation],
+) -> Result<()> {
+    rows::put(tx, id, toolkit, &search_words(listed))?;
     operations::replace(tx, id, &toolkit.slug, listed)
 }
 
 /// What a search in the catalog looks at of operations.
-pub(super) fn words(listed: &[Operation]) -> String {
+pub(super) fn search_words(listed: &[Operation]) -> String {
     let each = listed.iter().map(|it| match it.title == it.slug {
         true => folded(&it.slug),
         false => format!("{} {}", folded(&it.slug), folded(&it.title)),
@@ -291,25 +311,30 @@ fn origin(toolkit: &Toolkit) -> Option<String> {
     Some(Url::parse(address).ok()?.origin().ascii_serialization())
 }
 
-fn named(db: &Rx<'_>, id: ProviderId, slug: Option<&Slug>) -> Result<Toolkit> {
+fn existing_toolkit(
+    db: &ReadTx<'_>,
+    id: ProviderId,
+    slug: Option<&ToolkitSlug>,
+) -> Result<Toolkit> {
     let found = slug.map(|slug| rows::find(db, id, slug)).transpose()?;
-    Ok(found.flatten().ok_or(Refused::ToolkitNotFound)?)
+    Ok(found.flatten().ok_or(ConnectorRefusal::ToolkitNotFound)?)
 }
 
 /// The client secret of a toolkit; `None` where there is none that can be read.
 pub(super) fn credential(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     seal: &Seal,
     id: ProviderId,
-    slug: &Slug,
+    slug: &ToolkitSlug,
 ) -> Result<Option<String>> {
     let sealed = rows::credential(db, id, slug)?;
-    let secret = sealed.and_then(|sealed| seal.unseal(Place(&place(&id, slug)), &sealed));
+    let secret =
+        sealed.and_then(|sealed| seal.unseal(SealContext(&seal_context(&id, slug)), &sealed));
     Ok(secret.and_then(|secret| String::from_utf8(secret).ok()))
 }
 
 /// Where the client secret of a toolkit is kept.
-fn place<'a>(id: &'a ProviderId, slug: &'a Slug) -> [&'a [u8]; 3] {
+fn seal_context<'a>(id: &'a ProviderId, slug: &'a ToolkitSlug) -> [&'a [u8]; 3] {
     [
         b"connector_toolkits",
         id.as_bytes(),
@@ -318,11 +343,11 @@ fn place<'a>(id: &'a ProviderId, slug: &'a Slug) -> [&'a [u8]; 3] {
 }
 
 fn check_secret(secret: &str) -> Result<(), Refusal> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let most = limits::CONNECTOR_SECRET_BYTES_MAX;
     if !(1..=most).contains(&secret.len()) {
         check.fail("secret", format!("must have 1 to {most} bytes"));
     }
     check.one_line("secret", secret);
-    check.done()
+    check.finish()
 }

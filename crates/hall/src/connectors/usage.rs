@@ -4,9 +4,9 @@ use guildhall_domain::{
     Result,
     approvals::{Requester, is_person},
     callers::{Gate, Owner},
-    connectors::usage::{Attempt, UsageAsk},
+    connectors::usage::{ConnectorUsageQuery, ExecutionAttempt},
 };
-use guildhall_store::{Seen, connectors::executions};
+use guildhall_store::{ReadSnapshot, connectors::executions};
 
 use crate::Hall;
 
@@ -14,7 +14,7 @@ use crate::Hall;
 #[derive(Clone, Debug)]
 pub struct UsagePage {
     /// Newest first.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<ExecutionAttempt>,
     /// Before which one the next page begins; `None` when there is none.
     pub next: Option<u64>,
 }
@@ -26,9 +26,13 @@ impl Hall {
     /// Faults, and `Overloaded`.
     ///
     /// Source: contract 5.2 and 5.6.
-    pub async fn connector_usage(&self, by: &Owner, ask: UsageAsk) -> Result<Seen<UsagePage>> {
+    pub async fn connector_usage(
+        &self,
+        by: &Owner,
+        ask: ConnectorUsageQuery,
+    ) -> Result<ReadSnapshot<UsagePage>> {
         let caller = *by.caller();
-        let ask = UsageAsk {
+        let ask = ConnectorUsageQuery {
             requester: (!is_person(&caller)).then(|| Requester::of(&caller)),
             ..ask
         };

@@ -2,42 +2,46 @@
 //! Source: contract 6.6, step 8.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     events::Event,
     files::{
-        Effect, Identity, LastSave,
-        documents::{Completion, Receipt, ReceiptStatus},
-        recovery::Meant,
+        FileIdentity, LastSave, SaveEffect,
+        document_saves::{CompletedSave, ReceiptStatus, SaveReceipt},
+        recovery::SaveIntent,
     },
 };
 use guildhall_store::{
     Tx, canvas,
-    files::{self, Intent},
+    files::{self, SaveIntentRow},
 };
 
-use super::saving::{DocumentSave, Saved};
+use super::save::{DocumentSaveRequest, SaveOutcome};
 
 /// A save whose effect is on the disk.
-pub(super) struct Done {
-    pub(super) intent: Intent,
+pub(super) struct WrittenSave {
+    pub(super) intent: SaveIntentRow,
     /// Which file it is now.
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
     /// Whether the client is answered with it.
     pub(super) is_told: bool,
 }
 
 /// Writes down a save with all that follows from it.
-pub(super) fn write_down(tx: &mut Tx<'_>, done: &Done, now: Moment) -> Result<Saved> {
-    let Done {
+pub(super) fn record_save(
+    tx: &mut Tx<'_>,
+    done: &WrittenSave,
+    now: Timestamp,
+) -> Result<SaveOutcome> {
+    let WrittenSave {
         intent, identity, ..
     } = done;
-    let Meant {
+    let SaveIntent {
         identity: before,
         old,
         new,
         ..
     } = &intent.meant;
-    files::descend(tx, before, identity, now)?;
+    files::add_identity(tx, before, identity, now)?;
     canvas::follow(tx, before, identity)?;
     let last = LastSave {
         request: intent.document.is_none().then_some(intent.request),
@@ -54,17 +58,21 @@ pub(super) fn write_down(tx: &mut Tx<'_>, done: &Done, now: Moment) -> Result<Sa
         via: intent.via,
     };
     tx.append(now, Some(intent.author), &saved)?;
-    Ok(Saved {
+    Ok(SaveOutcome {
         hash: *new,
-        effect: Effect::Changed,
+        effect: SaveEffect::Changed,
         identity: identity.clone(),
-        receipt: write_down_document(tx, done, now)?,
+        receipt: record_document_save(tx, done, now)?,
     })
 }
 
 /// The same for the document the save was of; `None` when there is none any more that shows the
 /// file.
-fn write_down_document(tx: &mut Tx<'_>, done: &Done, now: Moment) -> Result<Option<Receipt>> {
+fn record_document_save(
+    tx: &mut Tx<'_>,
+    done: &WrittenSave,
+    now: Timestamp,
+) -> Result<Option<SaveReceipt>> {
     let Some((document, event)) = &done.intent.document else {
         return Ok(None);
     };
@@ -77,7 +85,7 @@ fn write_down_document(tx: &mut Tx<'_>, done: &Done, now: Moment) -> Result<Opti
     };
     binding.doc_seq += 1;
     canvas::bind(tx, *document, Some(&binding))?;
-    let completion = Completion {
+    let completion = CompletedSave {
         request: done.intent.request,
         incarnation: binding.incarnation,
         doc_seq: binding.doc_seq,
@@ -96,7 +104,7 @@ fn write_down_document(tx: &mut Tx<'_>, done: &Done, now: Moment) -> Result<Opti
         file_hash: completion.file_hash,
     };
     tx.append(now, Some(done.intent.author), &saved)?;
-    Ok(Some(Receipt {
+    Ok(Some(SaveReceipt {
         document_id: *document,
         event_id: event.clone(),
         incarnation: completion.incarnation,
@@ -107,8 +115,12 @@ fn write_down_document(tx: &mut Tx<'_>, done: &Done, now: Moment) -> Result<Opti
 }
 
 /// What a client is given for a save that was written down.
-pub(super) fn receipt(save: &DocumentSave, done: &Completion, status: ReceiptStatus) -> Receipt {
-    Receipt {
+pub(super) fn receipt(
+    save: &DocumentSaveRequest,
+    done: &CompletedSave,
+    status: ReceiptStatus,
+) -> SaveReceipt {
+    SaveReceipt {
         document_id: save.document,
         event_id: save.event.clone(),
         incarnation: done.incarnation.clone(),

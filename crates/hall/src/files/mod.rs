@@ -1,16 +1,16 @@
 //! Files: saving those that are there.
-//! What becomes of a save is `domain::files`, its effect `world::saving`; here is the order:
+//! What becomes of a save is `domain::files`, its effect `world::save`; here is the order:
 //! admission, blocking work, and one transaction with its events.
 
 mod commit;
-mod gate;
-mod job;
+mod file_locks;
 mod recovery;
-mod saving;
-mod text;
+mod save;
+mod save_job;
+mod text_file;
 
-pub use gate::Gate;
-pub(crate) use gate::Locked;
+pub(crate) use file_locks::FileLockGuard;
+pub use file_locks::FileLocks;
 pub(crate) use recovery::recover;
-pub use saving::{DocumentSave, SaveFile, Saved, SetCheckbox};
-pub(crate) use text::TextFile;
+pub use save::{DocumentSaveRequest, SaveFile, SaveOutcome, SetCheckbox};
+pub(crate) use text_file::TextFile;

@@ -5,16 +5,16 @@ use std::{os::fd::AsFd, path::Path};
 
 use guildhall_domain::{
     Error, Fault, Refusal, Result,
-    files::Identity,
-    outcome::{FaultKind, Thing},
+    errors::{FaultKind, ResourceKind},
+    files::FileIdentity,
 };
-use guildhall_store::files::{self, Intent};
+use guildhall_store::files::{self, SaveIntentRow};
 use guildhall_world::{
-    confined::{Confined, Reach},
-    saving::{self, Journals, Mark, Place, Settled},
+    confined_fs::{ConfinedFs, FileScope},
+    file_saving::{self, FileLocation, Journals, RecoveryResult, SaveId},
 };
 
-use super::commit::{Done, write_down};
+use super::commit::{WrittenSave, record_save};
 use crate::Hall;
 
 /// Settles every save that was interrupted; one that cannot be now stays noted.
@@ -25,7 +25,7 @@ pub(crate) async fn recover(hall: &Hall) -> Result<()> {
     let intents = hall.store().read(files::intents).await?.value;
     for intent in intents {
         let path = intent.path.clone();
-        match hall.settle_save(intent).await {
+        match hall.recover_save(intent).await {
             Ok(true) => {}
             Ok(false) => tracing::warn!(
                 path,
@@ -40,7 +40,10 @@ pub(crate) async fn recover(hall: &Hall) -> Result<()> {
         }
     }
     let kept = hall.store().read(files::intents).await?.value;
-    let marks: Vec<_> = kept.into_iter().map(|left| Mark::kept(left.mark)).collect();
+    let marks: Vec<_> = kept
+        .into_iter()
+        .map(|left| SaveId::kept(left.mark))
+        .collect();
     let swept = hall.with_files(move |_, journals| {
         let swept = journals.sweep(&marks);
         Ok(swept.map_err(|error| Fault::broken("removing old journals", error))?)
@@ -53,23 +56,23 @@ pub(crate) async fn recover(hall: &Hall) -> Result<()> {
 
 impl Hall {
     /// Settles what is left of earlier saves of the file at `path`, whose locks are held.
-    pub(super) async fn settle_left_saves(&self, path: &str) -> Result<()> {
+    pub(super) async fn recover_saves_of(&self, path: &str) -> Result<()> {
         let path = path.to_owned();
         let left = self
             .store()
             .read(move |db| files::intents_of(db, &path))
             .await?;
         for intent in left.value {
-            self.settle_save(intent).await?;
+            self.recover_save(intent).await?;
         }
         Ok(())
     }
 
     /// Settles one save; answers whether nothing of it is needed any more.
-    async fn settle_save(&self, intent: Intent) -> Result<bool> {
+    async fn recover_save(&self, intent: SaveIntentRow) -> Result<bool> {
         let looked = intent.clone();
         let found = self
-            .with_files(move |confined, journals| settle_on_disk(confined, journals, &looked))
+            .with_files(move |confined, journals| recover_on_disk(confined, journals, &looked))
             .await?;
         let Some(settled) = found else {
             return Ok(false);
@@ -81,16 +84,18 @@ impl Hall {
             .write(move |tx| {
                 match settled {
                     // What the path holds by now is not of a save that was none before.
-                    Settled::Done(physical) if !intent.is_undone => {
-                        let done = Done {
+                    RecoveryResult::Done(physical) if !intent.is_undone => {
+                        let done = WrittenSave {
                             intent,
-                            identity: Identity::new(hall.confined().identity(physical)),
+                            identity: FileIdentity::new(hall.confined().identity(physical)),
                             is_told: false,
                         };
-                        write_down(tx, &done, now)?;
+                        record_save(tx, &done, now)?;
                     }
-                    Settled::Done(_) | Settled::Undone => files::remove_intent(tx, &intent.mark)?,
-                    Settled::Open => {
+                    RecoveryResult::Done(_) | RecoveryResult::Undone => {
+                        files::remove_intent(tx, &intent.mark)?
+                    }
+                    RecoveryResult::Open => {
                         files::undo_intent(tx, &intent.mark)?;
                         return Ok(false);
                     }
@@ -101,7 +106,7 @@ impl Hall {
         if is_over {
             self.with_files(move |_, journals| {
                 // What stays is removed at the next start.
-                let _ = journals.remove(&Mark::kept(mark));
+                let _ = journals.remove(&SaveId::kept(mark));
                 Ok(())
             })
             .await?;
@@ -111,30 +116,30 @@ impl Hall {
 }
 
 /// Settles what is on the disk; `None` while the file's folder is not there.
-fn settle_on_disk(
-    confined: &Confined,
+fn recover_on_disk(
+    confined: &ConfinedFs,
     journals: &Journals,
-    intent: &Intent,
-) -> Result<Option<Settled>> {
+    intent: &SaveIntentRow,
+) -> Result<Option<RecoveryResult>> {
     let path = Path::new(&intent.path);
     let parent = path.parent().and_then(Path::to_str);
     let (Some(parent), Some(name)) = (parent, path.file_name()) else {
-        return Ok(Some(Settled::Undone));
+        return Ok(Some(RecoveryResult::Undone));
     };
-    let folder = match confined.open_folder(&Reach::Roots, parent) {
-        Err(Error::Refusal(Refusal::NotFound(Thing::Path))) => return Ok(None),
+    let folder = match confined.open_folder(&FileScope::Roots, parent) {
+        Err(Error::Refusal(Refusal::NotFound(ResourceKind::Path))) => return Ok(None),
         found => found?,
     };
     // Another one is there while the volume of the file is not, or because somebody made it anew.
-    if folder.identity()?.lasting() != intent.meant.folder {
+    if folder.identity()?.to_inode() != intent.meant.folder {
         return Ok(None);
     }
-    let place = Place {
+    let place = FileLocation {
         folder: folder.as_fd(),
         name,
     };
-    let mark = Mark::kept(intent.mark.clone());
-    let settled = saving::settle(place, &mark, &intent.meant, journals);
+    let mark = SaveId::kept(intent.mark.clone());
+    let settled = file_saving::recover(place, &mark, &intent.meant, journals);
     let settled = settled
         .map_err(|error| Fault::new(FaultKind::FileSave, "settling an interrupted save", error))?;
     Ok(Some(settled))

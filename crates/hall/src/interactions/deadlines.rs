@@ -5,14 +5,14 @@
 use std::time::Duration;
 
 use guildhall_domain::{
-    Error, Moment, Result,
+    Error, Result, Timestamp,
     events::Event,
-    interactions::{Standing, Trigger, refusing},
+    interactions::{InteractionRecord, InteractionTrigger, response_to_refuse},
 };
 use guildhall_store::{Tx, interactions as ask_rows};
 use tokio::time::MissedTickBehavior;
 
-use super::asking;
+use super::lifecycle;
 use crate::{Hall, sessions};
 
 /// How often the chore looks while something has a deadline; it does not sleep until then,
@@ -26,7 +26,7 @@ impl Hall {
     /// Faults, and `Overloaded`.
     ///
     /// Source: contract 3.8.2.
-    pub async fn end_due_interactions(&self) -> Result<Option<Moment>> {
+    pub async fn end_due_interactions(&self) -> Result<Option<Timestamp>> {
         let now = self.now();
         match self.store().read(ask_rows::next_deadline).await?.value {
             None => return Ok(None),
@@ -41,7 +41,7 @@ impl Hall {
             })
             .await?;
         for row in expired {
-            self.answer_agent(row.session_id, row.id, refusing(&row.options));
+            self.answer_agent(row.session_id, row.id, response_to_refuse(&row.options));
         }
         Ok(next)
     }
@@ -53,21 +53,21 @@ impl Hall {
         self.store()
             .write(move |tx| {
                 end_due(tx, now)?;
-                asking::detach_every(tx, now)
+                lifecycle::detach_every(tx, now)
             })
             .await
     }
 }
 
 /// Ends and parks what is due; answers the asks that ended without an answer.
-fn end_due(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<Standing>> {
+fn end_due(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<InteractionRecord>> {
     let mut expired = ask_rows::expired(tx, now)?;
     for row in &mut expired {
-        asking::step(tx, row, Trigger::Expire, None, now)?;
-        sessions::recount(tx, row.session_id, None, now)?;
+        lifecycle::apply(tx, row, InteractionTrigger::Expire, None, now)?;
+        sessions::append_counts_changed(tx, row.session_id, None, now)?;
     }
-    for mut row in ask_rows::lapsed(tx, now)? {
-        asking::step(tx, &mut row, Trigger::Expire, None, now)?;
+    for mut row in ask_rows::expired_grants(tx, now)? {
+        lifecycle::apply(tx, &mut row, InteractionTrigger::Expire, None, now)?;
     }
     for whole in ask_rows::to_park(tx, now)? {
         let (mut standing, card) = (whole.standing, whole.card);

@@ -2,59 +2,60 @@
 //! Each decision is one transaction, compared and set with its event; the agent is told after
 //! the commit, by whoever waits for the ask.
 
-mod asking;
 mod deadlines;
-mod waiting;
+mod lifecycle;
+mod response_waiters;
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Decider, Gate},
+    errors::ResourceKind,
     events::Event,
     ids::{ApprovalId, AuthorId, MessageId, SessionId},
     interactions::{
-        self as rules, Answer, ApprovalState, Approve, Asked, Batch, Card, Decision, Deny,
-        Interaction, Listed, Standing, SubmitAnswers, Trigger,
+        self as rules, ApprovalState, ApproveRequest, BatchRequest, Decision, DenyRequest,
+        Interaction, InteractionCard, InteractionRecord, InteractionRequest, InteractionResponse,
+        InteractionTrigger, ListedInteraction, SubmitAnswersRequest,
     },
-    outcome::Thing,
     sessions::Session,
     transcript::ToolCall,
     turns::Turn,
 };
 use guildhall_store::{
-    Seen, Tx, interactions as ask_rows, messages,
+    ReadSnapshot, Tx, interactions as ask_rows, messages,
     sessions::{hold, is_held},
 };
 use tokio::sync::oneshot;
 
-pub use asking::Opening;
-pub(crate) use asking::{
-    detach_all, input_changed, open, open_of_server, pending_of, withdraw_all, withdraw_grants,
-    withdraw_pending,
-};
 pub(crate) use deadlines::start;
-pub(crate) use waiting::Waiting;
+pub use lifecycle::OpenOutcome;
+pub(crate) use lifecycle::{
+    detach_all, open, open_elicitation, pending_in_session, update_pending_card, withdraw_all,
+    withdraw_grants, withdraw_pending,
+};
+pub(crate) use response_waiters::ResponseWaiters;
 
 use crate::{
     Hall, callers,
-    repeats::Once,
-    sessions::{self, NewMessage, Rank},
-    sight, turns,
+    idempotency::IdempotentWrite,
+    sessions::{self, NewMessage, QueueRank},
+    turns, visibility,
 };
 
 /// A decision that is committed.
 #[derive(Clone, Debug)]
-pub struct Settled {
-    row: Standing,
-    answer: Answer,
+pub struct CommittedDecision {
+    row: InteractionRecord,
+    answer: InteractionResponse,
 }
 
 /// What became of one call of a batch.
 #[derive(Clone, Debug)]
-pub struct Batched {
+pub struct BatchOutcome {
     /// The call.
     pub tool_call_id: String,
     /// The decision, or why there is none.
-    pub outcome: Result<Settled, Refusal>,
+    pub outcome: Result<CommittedDecision, Refusal>,
 }
 
 /// A run of a session's interactions.
@@ -68,11 +69,11 @@ pub struct InteractionsPage {
 
 /// An ask that was opened in a transaction of its own.
 #[derive(Debug)]
-pub struct Posed {
+pub struct OpenedInteraction {
     /// What became of it.
-    pub opening: Opening,
+    pub opening: OpenOutcome,
     /// The answer, when a person is asked; it breaks off when nobody will answer any more.
-    pub answer: oneshot::Receiver<Answer>,
+    pub answer: oneshot::Receiver<InteractionResponse>,
 }
 
 impl Hall {
@@ -82,9 +83,12 @@ impl Hall {
     /// Faults, and `Overloaded`.
     ///
     /// Source: contract 3.8.1.
-    pub async fn pending_interactions(&self, by: &AnyCaller) -> Result<Seen<Vec<Listed>>> {
+    pub async fn pending_interactions(
+        &self,
+        by: &AnyCaller,
+    ) -> Result<ReadSnapshot<Vec<ListedInteraction>>> {
         let (is_human, now) = (by.caller().is_human(), self.now());
-        let list = move |row: ask_rows::Whole| Listed {
+        let list = move |row: ask_rows::InteractionRow| ListedInteraction {
             agent_id: row.standing.agent_id,
             room_id: row.standing.room_id,
             interaction: row.standing.shown(row.card, row.reply, now),
@@ -110,18 +114,19 @@ impl Hall {
         session: SessionId,
         before: Option<ApprovalId>,
         limit: u32,
-    ) -> Result<Seen<InteractionsPage>> {
+    ) -> Result<ReadSnapshot<InteractionsPage>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                sight::session(db, &by, session)?;
+                visibility::session(db, &by, session)?;
                 if !by.is_human() {
                     return Ok(InteractionsPage::default());
                 }
                 let mut rows = ask_rows::newest_of(db, session, before, limit + 1)?;
                 let has_more = rows.len() > limit as usize;
                 rows.truncate(limit as usize);
-                let shown = |row: ask_rows::Whole| row.standing.shown(row.card, row.reply, now);
+                let shown =
+                    |row: ask_rows::InteractionRow| row.standing.shown(row.card, row.reply, now);
                 Ok(InteractionsPage {
                     interactions: rows.into_iter().rev().map(shown).collect(),
                     has_more,
@@ -141,8 +146,8 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Approve,
-        once: Once<Settled>,
+        ask: ApproveRequest,
+        once: IdempotentWrite<CommittedDecision>,
     ) -> Result<()> {
         ask.check()?;
         let decision = Decision::Approve {
@@ -150,9 +155,9 @@ impl Hall {
             option_id: ask.option_id,
         };
         let (by, now) = (*by.caller(), self.now());
-        self.settling(once, move |tx| {
+        self.commit_decision(once, move |tx| {
             let digest = ask.digest.as_deref();
-            settle(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
+            decide(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
         })
         .await
     }
@@ -168,19 +173,19 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Deny,
-        once: Once<Settled>,
+        ask: DenyRequest,
+        once: IdempotentWrite<CommittedDecision>,
     ) -> Result<()> {
         let ask = ask.checked()?;
         let (by, now) = (*by.caller(), self.now());
-        self.settling(once, move |tx| {
+        self.commit_decision(once, move |tx| {
             let call = &ask.tool_call_id;
             let decision = Decision::Deny {
                 reason: ask.reason.clone(),
             };
-            let settled = settle(tx, &by, session, call, &decision, None, now)?;
+            let settled = decide(tx, &by, session, call, &decision, None, now)?;
             if ask.tell_agent && !ask.reason.is_empty() {
-                tell_agent(tx, &settled.row, by.author, &ask.reason, now)?;
+                queue_denial_reason(tx, &settled.row, by.author, &ask.reason, now)?;
             }
             Ok(settled)
         })
@@ -198,15 +203,15 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: SubmitAnswers,
-        once: Once<Settled>,
+        ask: SubmitAnswersRequest,
+        once: IdempotentWrite<CommittedDecision>,
     ) -> Result<()> {
         ask.check()?;
         let decision = ask.answers.map_or(Decision::Decline, Decision::Answer);
         let (by, now) = (*by.caller(), self.now());
-        self.settling(once, move |tx| {
+        self.commit_decision(once, move |tx| {
             let digest = ask.digest.as_deref();
-            settle(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
+            decide(tx, &by, session, &ask.tool_call_id, &decision, digest, now)
         })
         .await
     }
@@ -221,9 +226,9 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Batch,
-        once: Once<Vec<Batched>>,
-    ) -> Result<Vec<Batched>> {
+        ask: BatchRequest,
+        once: IdempotentWrite<Vec<BatchOutcome>>,
+    ) -> Result<Vec<BatchOutcome>> {
         let decision = Decision::Approve {
             always_allow: false,
             option_id: None,
@@ -241,9 +246,9 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Batch,
-        once: Once<Vec<Batched>>,
-    ) -> Result<Vec<Batched>> {
+        ask: BatchRequest,
+        once: IdempotentWrite<Vec<BatchOutcome>>,
+    ) -> Result<Vec<BatchOutcome>> {
         let decision = Decision::Deny {
             reason: String::new(),
         };
@@ -254,21 +259,21 @@ impl Hall {
         &self,
         by: &Decider,
         session: SessionId,
-        ask: Batch,
+        ask: BatchRequest,
         decision: Decision,
-        once: Once<Vec<Batched>>,
-    ) -> Result<Vec<Batched>> {
+        once: IdempotentWrite<Vec<BatchOutcome>>,
+    ) -> Result<Vec<BatchOutcome>> {
         ask.check()?;
         let (by, now) = (*by.caller(), self.now());
         let decide = move |tx: &mut Tx<'_>| {
             let one = |id: String, tx: &mut Tx<'_>| {
                 // A refusal writes nothing, so that the others of the batch stand.
-                let outcome = match settle(tx, &by, session, &id, &decision, None, now) {
+                let outcome = match decide(tx, &by, session, &id, &decision, None, now) {
                     Ok(settled) => Ok(settled),
                     Err(Error::Refusal(refusal)) => Err(refusal),
                     Err(other) => return Err(other),
                 };
-                Ok(Batched {
+                Ok(BatchOutcome {
                     tool_call_id: id,
                     outcome,
                 })
@@ -276,10 +281,10 @@ impl Hall {
             let ids = ask.tool_call_ids.into_iter();
             ids.map(|id| one(id, tx)).collect()
         };
-        let batched: Vec<Batched> = self
+        let batched: Vec<BatchOutcome> = self
             .store()
             .write(move |tx| {
-                callers::require(tx, &by, now)?;
+                callers::require_live_credential(tx, &by, now)?;
                 once.run(tx, now, decide)
             })
             .await?;
@@ -290,10 +295,10 @@ impl Hall {
     }
 
     /// Commits one decision, then tells the agent.
-    async fn settling(
+    async fn commit_decision(
         &self,
-        once: Once<Settled>,
-        decide: impl FnOnce(&mut Tx<'_>) -> Result<Settled> + Send + 'static,
+        once: IdempotentWrite<CommittedDecision>,
+        decide: impl FnOnce(&mut Tx<'_>) -> Result<CommittedDecision> + Send + 'static,
     ) -> Result<()> {
         let now = self.now();
         let settled = self.store().write(move |tx| once.run(tx, now, decide));
@@ -303,8 +308,8 @@ impl Hall {
 
     /// Tells the agent what was decided, after the commit. A yes that reaches nobody waits for
     /// the agent to come back.
-    async fn carry_out(&self, settled: Settled) {
-        let Settled { row, answer } = settled;
+    async fn carry_out(&self, settled: CommittedDecision) {
+        let CommittedDecision { row, answer } = settled;
         let is_there = !row.is_detached();
         if is_there && !self.answer_agent(row.session_id, row.id, answer.clone()) {
             self.undelivered(row.id, answer).await;
@@ -315,7 +320,7 @@ impl Hall {
 
     /// Keeps for the agent what was decided and reached nobody: a yes becomes a grant, unless its
     /// turn was cancelled meanwhile, and answers are told by a message. A no needs nobody.
-    async fn keep_undelivered(&self, id: ApprovalId, answer: Answer) -> Result<()> {
+    async fn store_undelivered(&self, id: ApprovalId, answer: InteractionResponse) -> Result<()> {
         let now = self.now();
         self.store()
             .write(move |tx| {
@@ -327,7 +332,13 @@ impl Hall {
                     return Ok(());
                 }
                 let told = card.clone();
-                if asking::step_silently(tx, &mut row, Trigger::Undelivered, None, now)? {
+                if lifecycle::apply_without_event(
+                    tx,
+                    &mut row,
+                    InteractionTrigger::Undelivered,
+                    None,
+                    now,
+                )? {
                     let interaction = row.shown(card, reply, now);
                     tx.append(now, None, &Event::InteractionDetached { interaction })?;
                 }
@@ -338,16 +349,21 @@ impl Hall {
 
     /// A yes that reached nobody, because the agent that asked went away at that moment, waits
     /// for the agent to come back.
-    pub(crate) async fn undelivered(&self, id: ApprovalId, answer: Answer) {
-        if let Err(error) = self.keep_undelivered(id, answer).await {
+    pub(crate) async fn undelivered(&self, id: ApprovalId, answer: InteractionResponse) {
+        if let Err(error) = self.store_undelivered(id, answer).await {
             tracing::error!(?error, "a yes that reached nobody could not be kept");
         }
     }
 
     /// Gives the agent that waits for the ask `id` of `session` its answer; answers whether one
     /// waits.
-    pub(crate) fn answer_agent(&self, _session: SessionId, id: ApprovalId, answer: Answer) -> bool {
-        self.inner.waiting.answer(id, answer)
+    pub(crate) fn answer_agent(
+        &self,
+        _session: SessionId,
+        id: ApprovalId,
+        answer: InteractionResponse,
+    ) -> bool {
+        self.inner.waiting.deliver(id, answer)
     }
 
     /// Asks a person in a transaction of its own, and begins to wait for the answer.
@@ -358,26 +374,26 @@ impl Hall {
         &self,
         session: Session,
         call: Option<ToolCall>,
-        asked: Asked,
-    ) -> Result<Posed> {
+        asked: InteractionRequest,
+    ) -> Result<OpenedInteraction> {
         let id = Self::new_id(ApprovalId::from_bytes);
-        let answer = self.inner.waiting.park(id);
+        let answer = self.inner.waiting.register(id);
         let (digests, now) = (self.inner.digests.clone(), self.now());
         let opening = self
             .store()
             .write(move |tx| open(tx, &session, call.as_ref(), &asked, &digests, id, now))
             .await?;
-        Ok(Posed { opening, answer })
+        Ok(OpenedInteraction { opening, answer })
     }
 
     /// Draws the pending card of a call anew, in a transaction of its own.
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn ask_changed(&self, session: Session, call: ToolCall) -> Result<()> {
+    pub async fn redraw_card(&self, session: Session, call: ToolCall) -> Result<()> {
         let (digests, now) = (self.inner.digests.clone(), self.now());
         self.store()
-            .write(move |tx| input_changed(tx, &session, &call, &digests, now))
+            .write(move |tx| update_pending_card(tx, &session, &call, &digests, now))
             .await
     }
 
@@ -385,7 +401,7 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn agent_left(&self, session: SessionId) -> Result<()> {
+    pub async fn detach_session(&self, session: SessionId) -> Result<()> {
         let now = self.now();
         let withdrawn = self
             .store()
@@ -396,12 +412,12 @@ impl Hall {
     }
 
     /// Withdraws a question whose asker waits no longer, also where nobody waits for that.
-    pub(crate) fn asker_left(&self, id: ApprovalId) {
+    pub(crate) fn withdraw_unawaited(&self, id: ApprovalId) {
         let (hall, now) = (self.clone(), self.now());
         self.tasks().spawn("question withdrawn", now, async move {
             let withdrawn = hall
                 .store()
-                .write(move |tx| asking::withdraw_one(tx, id, now));
+                .write(move |tx| lifecycle::withdraw_one(tx, id, now));
             if let Err(error) = withdrawn.await {
                 tracing::error!(
                     ?error,
@@ -416,7 +432,11 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn withdraw_asks(&self, session: SessionId, by: Option<AuthorId>) -> Result<()> {
+    pub async fn withdraw_session_interactions(
+        &self,
+        session: SessionId,
+        by: Option<AuthorId>,
+    ) -> Result<()> {
         let now = self.now();
         let withdrawn = self
             .store()
@@ -434,12 +454,12 @@ impl Hall {
 ///
 /// # Errors
 /// `Validation` when the agent is gone and its turn in the room with it.
-fn tell_agent(
+fn queue_denial_reason(
     tx: &mut Tx<'_>,
-    row: &Standing,
+    row: &InteractionRecord,
     by: AuthorId,
     reason: &str,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let session = row.session_id;
     if row.room_turn.is_some() {
@@ -447,11 +467,11 @@ fn tell_agent(
             let problem = "must be false: the agent's turn is over; write it in the room";
             return Err(Refusal::field("tellAgent", problem).into());
         }
-        return tell_in_turn(tx, row, (by, reason), now).map(|_| ());
+        return queue_in_room_turn(tx, row, (by, reason), now).map(|_| ());
     }
-    let is_at_rest = !sessions::again(tx, session)?.state.is_busy()
+    let is_at_rest = !sessions::reload(tx, session)?.state.is_busy()
         && (is_held(tx, session)? || messages::queued(tx, session)? == 0);
-    queue_words(tx, session, (by, reason), None, now)?;
+    queue_message(tx, session, (by, reason), None, now)?;
     if row.is_detached() && is_at_rest {
         hold(tx, session, true)?;
     }
@@ -459,12 +479,12 @@ fn tell_agent(
 }
 
 /// Queues a person's words before all others, or behind them where they wait for another turn.
-fn queue_words(
+fn queue_message(
     tx: &mut Tx<'_>,
     session: SessionId,
     (author, words): (AuthorId, &str),
     room_turn: Option<Turn>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<MessageId> {
     let id = Hall::new_id(MessageId::from_bytes);
     let is_next = room_turn.as_ref().is_none_or(|turn| turn.state.is_live());
@@ -474,7 +494,11 @@ fn queue_words(
         author,
         content: words.to_owned(),
         context: String::new(),
-        rank: if is_next { Rank::First } else { Rank::Decided },
+        rank: if is_next {
+            QueueRank::First
+        } else {
+            QueueRank::Decided
+        },
         room_turn: room_turn.and_then(|turn| turn.id),
     };
     sessions::enqueue(tx, message, now)?;
@@ -483,11 +507,11 @@ fn queue_words(
 
 /// Queues a person's words for the session that asked; what was asked in a turn of a room is
 /// told by a new turn there, whose rule is `by_person`. `None` when the agent left the room.
-fn tell_in_turn(
+fn queue_in_room_turn(
     tx: &mut Tx<'_>,
-    row: &Standing,
+    row: &InteractionRecord,
     words: (AuthorId, &str),
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Option<MessageId>> {
     let turn = match row.room_turn {
         None => None,
@@ -496,66 +520,66 @@ fn tell_in_turn(
             None => return Ok(None),
         },
     };
-    queue_words(tx, row.session_id, words, turn, now).map(Some)
+    queue_message(tx, row.session_id, words, turn, now).map(Some)
 }
 
 /// Opens the session of a decision again whose agent is gone, and tells it that it may repeat the
 /// call, or what was answered; a no opens nothing, and neither does what a tool server asked.
 fn reopen(
     tx: &mut Tx<'_>,
-    row: &Standing,
-    card: &Card,
-    answer: &Answer,
-    now: Moment,
+    row: &InteractionRecord,
+    card: &InteractionCard,
+    answer: &InteractionResponse,
+    now: Timestamp,
 ) -> Result<()> {
     let words = match (row.state, answer) {
         // The agent did not ask; the answer would be words to it that nobody meant for it.
         _ if card.of_server => return Ok(()),
-        (ApprovalState::Granted, _) if card.opaque => rules::opaque_words().to_owned(),
-        (ApprovalState::Granted, _) => rules::grant_words(&card.title),
-        (ApprovalState::Consumed, Answer::Accepted(answers)) => {
-            rules::answer_words(&card.title, answers)
+        (ApprovalState::Granted, _) if card.opaque => rules::opaque_message().to_owned(),
+        (ApprovalState::Granted, _) => rules::grant_message(&card.title),
+        (ApprovalState::Consumed, InteractionResponse::Accepted(answers)) => {
+            rules::answer_message(&card.title, answers)
         }
         _ => return Ok(()),
     };
     let Some(person) = row.decided_by else {
         return Ok(());
     };
-    match tell_in_turn(tx, row, (person, &words), now)? {
-        Some(message) => ask_rows::set_words(tx, row.id, message),
+    match queue_in_room_turn(tx, row, (person, &words), now)? {
+        Some(message) => ask_rows::set_resume_message(tx, row.id, message),
         None => Ok(()),
     }
 }
 
 /// Checks a decision and writes it with its event; one whose agent is gone opens its session
 /// again.
-fn settle(
+fn decide(
     tx: &mut Tx<'_>,
     by: &Caller,
     session: SessionId,
     tool_call_id: &str,
     decision: &Decision,
     digest: Option<&str>,
-    now: Moment,
-) -> Result<Settled> {
-    callers::require(tx, by, now)?;
+    now: Timestamp,
+) -> Result<CommittedDecision> {
+    callers::require_live_credential(tx, by, now)?;
     let found = ask_rows::of_call(tx, session, tool_call_id, decision.kind())?;
     let questions = match (&found, decision) {
         (Some(row), Decision::Answer(_)) => ask_rows::questions(tx, row.id)?,
         (Some(_) | None, _) => Vec::new(),
     };
     let decided = rules::decide(found.as_ref(), &questions, decision, digest, now)?;
-    let mut row = found.ok_or(Refusal::NotFound(Thing::PendingApproval))?;
+    let mut row = found.ok_or(Refusal::NotFound(ResourceKind::PendingApproval))?;
     let word = (Some(by.author), Some(decided.reply));
-    if !asking::step_with(tx, &mut row, decision.trigger(), word, now)? {
+    if !lifecycle::apply_with_reply(tx, &mut row, decision.trigger(), word, now)? {
         return Err(Fault::broken("deciding", "a pending row did not take a decision").into());
     }
-    sessions::recount(tx, session, Some(by.author), now)?;
+    sessions::append_counts_changed(tx, session, Some(by.author), now)?;
     let answer = decided.answer;
     if row.is_detached()
         && let Some(whole) = ask_rows::by_id(tx, row.id)?
     {
         reopen(tx, &row, &whole.card, &answer, now)?;
     }
-    Ok(Settled { row, answer })
+    Ok(CommittedDecision { row, answer })
 }

@@ -3,42 +3,45 @@
 //! each use. What an entry is, and what is written of it, is `mcp_servers`.
 //! Source: contract 4.4, "What runs, and when"; 4.6.
 
-mod lines;
-mod living;
-mod questions;
-mod sets;
+mod connection_lifecycle;
+mod elicitation;
+mod mcp_connections;
+mod session_servers;
 
 use std::sync::Arc;
 
 use guildhall_domain::{
     Error, Refusal, Result,
     callers::{Agent, Gate},
+    errors::ResourceKind,
     ids::{AgentId, SessionId},
-    mcp_gateway::{self as rules, Said},
-    mcp_servers::{HeldBack, McpServer, ServerName, Status, Verdict, tested::without_values},
-    outcome::Thing,
+    mcp_gateway::{self as rules, ServerDescription},
+    mcp_servers::{
+        McpServer, PinComparison, ServerName, ServerStatus, TestBlocker,
+        server_test::without_values,
+    },
 };
-use guildhall_world::mcp::{Asking, McpError, Waits};
+use guildhall_world::mcp::{McpError, RequestOptions, RequestTimeouts};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 
-pub(crate) use self::{lines::Gateways, sets::Handed};
 use self::{
-    lines::{Cut, Key, Mark, Step, Up},
-    living::Look,
+    connection_lifecycle::ListingPolicy,
+    mcp_connections::{ConnectStep, DisconnectReason, McpConnection, ServerKey, ServerVersion},
 };
+pub(crate) use self::{mcp_connections::McpConnections, session_servers::ServerSet};
 use crate::{
     Hall,
-    approvals::Listening,
-    mcp_servers::{Entry, Learned, Noted, session_of},
+    approvals::ClientPresence,
+    mcp_servers::{ConfiguredServer, Observation, ObservationOutcome, session_of},
 };
 
 /// How far a server is with a call.
-pub use guildhall_world::mcp::Progress;
+pub use guildhall_world::mcp::ProgressUpdate;
 
 /// A question of a client to a tool server.
 #[derive(Debug)]
-pub struct Question {
+pub struct ClientRequest {
     /// What is asked.
     pub method: String,
     /// About what; null for nothing.
@@ -46,14 +49,14 @@ pub struct Question {
     /// The revision of the protocol that the client speaks, where it says so.
     pub revision: Option<String>,
     /// Where progress goes, when the client wants to hear of it.
-    pub progress: Option<mpsc::Sender<Progress>>,
+    pub progress: Option<mpsc::Sender<ProgressUpdate>>,
     /// Whether the client still waits for the answer.
-    pub listening: Listening,
+    pub listening: ClientPresence,
 }
 
 /// What a client is answered.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum ClientResponse {
     /// The result.
     Result(Value),
     /// An error of the protocol.
@@ -74,12 +77,12 @@ const NOT_REACHED: i64 = -32_000;
 
 /// Why a server is not used: a word for programs and a sentence for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Closed {
+pub(crate) struct ServerUnavailable {
     pub(crate) code: String,
     pub(crate) sentence: String,
 }
 
-impl Closed {
+impl ServerUnavailable {
     fn new(code: &str, sentence: &str) -> Self {
         Self {
             code: code.to_owned(),
@@ -87,8 +90,8 @@ impl Closed {
         }
     }
 
-    fn held_back(why: HeldBack) -> Self {
-        let (code, sentence) = why.told();
+    fn held_back(why: TestBlocker) -> Self {
+        let (code, sentence) = why.code_and_message();
         Self::new(code, sentence)
     }
 
@@ -111,7 +114,7 @@ impl Closed {
         )
     }
 
-    fn of(entry: &Entry, error: &McpError) -> Self {
+    fn of(entry: &ConfiguredServer, error: &McpError) -> Self {
         if error.needs_sign_in() {
             return Self::sign_in();
         }
@@ -139,14 +142,14 @@ impl SessionAgent {
 
 /// Who asks, and of which entry.
 #[derive(Clone, Debug)]
-struct Visit {
-    entry: Entry,
+struct ServerRequestTarget {
+    entry: ConfiguredServer,
     session: SessionId,
 }
 
-impl Visit {
-    fn key(&self) -> Key {
-        Key::of(&self.entry)
+impl ServerRequestTarget {
+    fn key(&self) -> ServerKey {
+        ServerKey::of(&self.entry)
     }
 }
 
@@ -178,32 +181,34 @@ impl Hall {
     /// `NotFound`.
     ///
     /// Source: contract 4.4, 4.9.
-    pub async fn ask_mcp_server(
+    pub async fn forward_mcp_request(
         &self,
         by: SessionAgent,
         name: &str,
-        question: Question,
-    ) -> Result<Told> {
+        question: ClientRequest,
+    ) -> Result<ClientResponse> {
         let is_call = question.method == "tools/call";
-        let entry = match self.entry_named(by.agent, name).await {
+        let entry = match self.configured_server(by.agent, name).await {
             Ok(found) => found,
-            Err(Error::Refusal(Refusal::NotFound(Thing::McpServer))) if is_call => {
-                return Ok(Told::Result(rules::not_done(&Closed::gone().sentence)));
+            Err(Error::Refusal(Refusal::NotFound(ResourceKind::McpServer))) if is_call => {
+                return Ok(ClientResponse::Result(rules::tool_error_result(
+                    &ServerUnavailable::gone().sentence,
+                )));
             }
             Err(error) => return Err(error),
         };
-        let visit = Visit {
+        let visit = ServerRequestTarget {
             entry,
             session: by.session,
         };
         let told = match question.method.as_str() {
-            "ping" => Ok(Told::Result(json!({}))),
-            "initialize" => self.greet(&visit, &question.params).await,
+            "ping" => Ok(ClientResponse::Result(json!({}))),
+            "initialize" => self.initialize(&visit, &question.params).await,
             "tools/list" => self.list(&visit, &question.params).await,
             "tools/call" => self.call(&visit, question).await,
-            method if rules::is_passed_on(method) => self.pass_on(&visit, question).await,
+            method if rules::is_forwarded(method) => self.forward(&visit, question).await,
             method => {
-                return Ok(Told::Error {
+                return Ok(ClientResponse::Error {
                     code: UNKNOWN_METHOD,
                     message: format!("{method} is not offered here"),
                     data: Value::Null,
@@ -211,8 +216,8 @@ impl Hall {
             }
         };
         Ok(told.unwrap_or_else(|closed| match is_call {
-            true => Told::Result(rules::not_done(&closed.sentence)),
-            false => Told::Error {
+            true => ClientResponse::Result(rules::tool_error_result(&closed.sentence)),
+            false => ClientResponse::Error {
                 code: NOT_REACHED,
                 message: closed.sentence,
                 data: json!({"code": closed.code}),
@@ -221,92 +226,123 @@ impl Hall {
     }
 
     /// Answers a greeting by what the server said of itself.
-    async fn greet(&self, visit: &Visit, params: &Value) -> Result<Told, Closed> {
-        let up = match self.open_line(visit).await {
+    async fn initialize(
+        &self,
+        visit: &ServerRequestTarget,
+        params: &Value,
+    ) -> Result<ClientResponse, ServerUnavailable> {
+        let up = match self.open_connection(visit).await {
             Ok(up) => up,
             Err(closed) => {
-                self.inner.gateways.ungreeted(&visit.key(), visit.session);
+                self.inner
+                    .gateways
+                    .client_failed(&visit.key(), visit.session);
                 return Err(closed);
             }
         };
-        self.inner.gateways.greeted(&visit.key(), visit.session);
+        self.inner
+            .gateways
+            .client_attached(&visit.key(), visit.session);
         let server = up.client.server();
-        let said = Said {
+        let said = ServerDescription {
             name: &server.name,
             version: &server.version,
             capabilities: &server.capabilities,
             instructions: &server.instructions,
         };
         let asked = params["protocolVersion"].as_str().unwrap_or_default();
-        Ok(Told::Result(rules::greeting(said, asked)))
+        Ok(ClientResponse::Result(rules::initialize_result(
+            said, asked,
+        )))
     }
 
     /// Lists the tools, all on one page: a listing is looked at as a whole.
-    async fn list(&self, visit: &Visit, params: &Value) -> Result<Told, Closed> {
+    async fn list(
+        &self,
+        visit: &ServerRequestTarget,
+        params: &Value,
+    ) -> Result<ClientResponse, ServerUnavailable> {
         if !params["cursor"].is_null() {
-            return Ok(Told::Error {
+            return Ok(ClientResponse::Error {
                 code: WRONG_PARAMS,
                 message: "there is no such page".to_owned(),
                 data: Value::Null,
             });
         }
-        let up = self.open_line(visit).await?;
-        let seen = self.look_at_tools(&visit.entry, &up, Look::Now).await?;
-        Ok(Told::Result(json!({"tools": seen.written})))
+        let up = self.open_connection(visit).await?;
+        let seen = self
+            .check_tools(&visit.entry, &up, ListingPolicy::Now)
+            .await?;
+        Ok(ClientResponse::Result(json!({"tools": seen.written})))
     }
 
     /// Calls a tool, once its server was seen to be what was approved.
-    async fn call(&self, visit: &Visit, question: Question) -> Result<Told, Closed> {
-        let up = self.open_line(visit).await?;
-        let seen = self.look_at_tools(&visit.entry, &up, Look::IfDue).await?;
+    async fn call(
+        &self,
+        visit: &ServerRequestTarget,
+        question: ClientRequest,
+    ) -> Result<ClientResponse, ServerUnavailable> {
+        let up = self.open_connection(visit).await?;
+        let seen = self
+            .check_tools(&visit.entry, &up, ListingPolicy::IfDue)
+            .await?;
         let name = question.params["name"].as_str().unwrap_or_default();
         if !seen.tools.iter().any(|tool| tool.name == name) {
-            return Ok(Told::Error {
+            return Ok(ClientResponse::Error {
                 code: WRONG_PARAMS,
                 message: format!("there is no tool {name}"),
                 data: Value::Null,
             });
         }
-        self.ask_line(visit, &up, question).await
+        self.send_request(visit, &up, question).await
     }
 
-    async fn pass_on(&self, visit: &Visit, question: Question) -> Result<Told, Closed> {
-        let up = self.open_line(visit).await?;
-        self.ask_line(visit, &up, question).await
+    async fn forward(
+        &self,
+        visit: &ServerRequestTarget,
+        question: ClientRequest,
+    ) -> Result<ClientResponse, ServerUnavailable> {
+        let up = self.open_connection(visit).await?;
+        self.send_request(visit, &up, question).await
     }
 
     /// Hands a question on; it ends with the line, also while the server works on it.
-    async fn ask_line(&self, visit: &Visit, up: &Up, question: Question) -> Result<Told, Closed> {
-        let Question {
+    async fn send_request(
+        &self,
+        visit: &ServerRequestTarget,
+        up: &McpConnection,
+        question: ClientRequest,
+    ) -> Result<ClientResponse, ServerUnavailable> {
+        let ClientRequest {
             method,
             params,
             revision,
             progress,
             mut listening,
         } = question;
-        let tag = up.asked_by(visit.session);
-        let asking = Asking {
+        let tag = up.begin_call(visit.session);
+        let asking = RequestOptions {
             tag: tag.number(),
-            waits: Waits::default(),
+            waits: RequestTimeouts::default(),
             progress,
         };
         let answer = tokio::select! {
             biased;
-            closed = is_cut(up.cut.subscribe()) => return Err(closed),
+            closed = disconnected(up.cut.subscribe()) => return Err(closed),
             // The server hears that it was cancelled.
-            () = listening.ended() => return Err(Closed::unheard()),
-            answer = up.client.forward(&method, rules::asked(params), asking) => answer,
+            () = listening.ended() => return Err(ServerUnavailable::unheard()),
+            answer = up.client.forward(&method, rules::forwarded_params(params), asking) => answer,
         };
         match answer {
             Ok(result) => {
-                let result = rules::answered(result, revision.as_deref());
-                Ok(Told::Result(result))
+                let result = rules::forwarded_result(result, revision.as_deref());
+                Ok(ClientResponse::Result(result))
             }
             Err(McpError::Refused {
                 code,
                 message,
                 data,
-            }) => Ok(Told::Error {
+            }) => Ok(ClientResponse::Error {
                 code: code.into(),
                 message,
                 data: data.unwrap_or_default(),
@@ -314,25 +350,28 @@ impl Hall {
             Err(error) => {
                 // How it ended is told by whoever ended it.
                 let cut = up.cut.borrow().clone();
-                self.note_failure(&visit.entry, &error).await;
-                Err(cut.unwrap_or_else(|| Closed::of(&visit.entry, &error)))
+                self.record_failure(&visit.entry, &error).await;
+                Err(cut.unwrap_or_else(|| ServerUnavailable::of(&visit.entry, &error)))
             }
         }
     }
 
     /// The line to an entry's server, opened if it is not; only where the entry may be used and
     /// its program is the approved one.
-    async fn open_line(&self, visit: &Visit) -> Result<Up, Closed> {
+    async fn open_connection(
+        &self,
+        visit: &ServerRequestTarget,
+    ) -> Result<McpConnection, ServerUnavailable> {
         let (entry, key) = (&visit.entry, visit.key());
         self.may_be_used(entry, &key).await?;
         self.is_approved_program(entry, &key).await?;
         loop {
-            let mark = Mark::of(entry);
-            let mut told = match self.inner.gateways.look(&key, mark, visit.session) {
-                Step::Take(up) => return self.with_token(entry, up).await,
-                Step::Hear(told) => told,
-                Step::Start(starting, told) => {
-                    self.start_line(entry.clone(), key.clone(), starting);
+            let mark = ServerVersion::of(entry);
+            let mut told = match self.inner.gateways.next_step(&key, mark, visit.session) {
+                ConnectStep::Take(up) => return self.with_token(entry, up).await,
+                ConnectStep::Hear(told) => told,
+                ConnectStep::Start(starting, told) => {
+                    self.start_connection(entry.clone(), key.clone(), starting);
                     told
                 }
             };
@@ -341,48 +380,61 @@ impl Hall {
                 Some(Ok(up)) if !up.is_over() => return Ok(up),
                 Some(Ok(_)) => {}
                 Some(Err(closed)) => return Err(closed),
-                None => return Err(Closed::moved()),
+                None => return Err(ServerUnavailable::moved()),
             }
         }
     }
 
     /// A line whose requests show the token of today: they outlive the one it was opened with.
-    async fn with_token(&self, entry: &Entry, up: Up) -> Result<Up, Closed> {
+    async fn with_token(
+        &self,
+        entry: &ConfiguredServer,
+        up: McpConnection,
+    ) -> Result<McpConnection, ServerUnavailable> {
         let server = &entry.kept.server;
         let Some(bearer) = up.bearer.as_ref().filter(|_| server.is_signed_in()) else {
             return Ok(up);
         };
         match self.mcp_bearer(entry.agent.id, server).await {
             Ok(Some(token)) => bearer.renew(token),
-            Ok(None) => return Err(Closed::sign_in()),
+            Ok(None) => return Err(ServerUnavailable::sign_in()),
             Err(error) => return Err(broken(&error)),
         }
         Ok(up)
     }
 
     /// Holds back what is off, what a person has to look at, and what failed too often.
-    async fn may_be_used(&self, entry: &Entry, key: &Key) -> Result<(), Closed> {
+    async fn may_be_used(
+        &self,
+        entry: &ConfiguredServer,
+        key: &ServerKey,
+    ) -> Result<(), ServerUnavailable> {
         let server = &entry.kept.server;
-        if let Some(why) = HeldBack::of(server) {
-            if why == HeldBack::NeedsApproval {
+        if let Some(why) = TestBlocker::of(server) {
+            if why == TestBlocker::NeedsApproval {
                 // Where nobody can answer the question any more it is asked once more.
-                self.learn_of(entry, Learned::Lapsed).await;
+                self.try_record_observation(entry, Observation::Lapsed)
+                    .await;
             }
-            return Err(Closed::held_back(why));
+            return Err(ServerUnavailable::held_back(why));
         }
-        if server.status == Status::NeedsSignIn {
-            return Err(Closed::sign_in());
+        if server.status == ServerStatus::NeedsSignIn {
+            return Err(ServerUnavailable::sign_in());
         }
-        if server.status == Status::Failing && self.inner.gateways.is_resting(key) {
+        if server.status == ServerStatus::Failing && self.inner.gateways.is_resting(key) {
             let why = server.status_detail.as_deref().unwrap_or_default();
             let sentence = format!("It failed several times and is tried again next turn. {why}");
-            return Err(Closed::new("FAILING", sentence.trim()));
+            return Err(ServerUnavailable::new("FAILING", sentence.trim()));
         }
         Ok(())
     }
 
     /// Looks whether the program of an entry is the approved one, and cuts the entry off if not.
-    async fn is_approved_program(&self, entry: &Entry, key: &Key) -> Result<(), Closed> {
+    async fn is_approved_program(
+        &self,
+        entry: &ConfiguredServer,
+        key: &ServerKey,
+    ) -> Result<(), ServerUnavailable> {
         let connection = &entry.kept.server.connection;
         if connection.stdio().is_none() {
             return Ok(());
@@ -390,39 +442,49 @@ impl Hall {
         let found = self.program_of(&entry.agent, connection).await;
         let found = found.map_err(|fault| broken(&fault.into()))?;
         let learned = match (entry.kept.server.pin.compare(found.as_ref()), found) {
-            (Verdict::Same, _) => return Ok(()),
-            (Verdict::Missing, _) | (_, None) => Learned::Missing,
-            (Verdict::Unseen | Verdict::Differs, Some(program)) => Learned::Program(program),
+            (PinComparison::Same, _) => return Ok(()),
+            (PinComparison::Missing, _) | (_, None) => Observation::Missing,
+            (PinComparison::Unseen | PinComparison::Differs, Some(program)) => {
+                Observation::Program(program)
+            }
         };
-        let closed = match self.learn_of(entry, learned).await {
-            Noted::Held(why) => Closed::held_back(why),
-            Noted::Fine | Noted::Moved => Closed::moved(),
+        let closed = match self.try_record_observation(entry, learned).await {
+            ObservationOutcome::Held(why) => ServerUnavailable::held_back(why),
+            ObservationOutcome::Fine | ObservationOutcome::Moved => ServerUnavailable::moved(),
         };
-        self.inner.gateways.cut(key, &closed);
+        self.inner.gateways.disconnect(key, &closed);
         Err(closed)
     }
 
     /// Notes that a server wants a sign-in, which ends its line; other failures are no news.
-    async fn note_failure(&self, entry: &Entry, error: &McpError) {
+    async fn record_failure(&self, entry: &ConfiguredServer, error: &McpError) {
         let learned = match error {
-            McpError::NeedsAuth { www_authenticate } => Learned::SignIn(www_authenticate.clone()),
+            McpError::NeedsAuth { www_authenticate } => {
+                Observation::SignIn(www_authenticate.clone())
+            }
             McpError::InsufficientScope { www_authenticate } => {
-                Learned::WiderScope(www_authenticate.clone())
+                Observation::WiderScope(www_authenticate.clone())
             }
             _ => return,
         };
-        self.learn_of(entry, learned).await;
-        self.inner.gateways.cut(&Key::of(entry), &Closed::sign_in());
+        self.try_record_observation(entry, learned).await;
+        self.inner
+            .gateways
+            .disconnect(&ServerKey::of(entry), &ServerUnavailable::sign_in());
     }
 
     /// Notes what was learned of an entry; what cannot be written is logged, and the entry is
     /// held back as one that changed.
-    async fn learn_of(&self, entry: &Entry, learned: Learned) -> Noted {
-        match self.note_learned(entry, learned).await {
+    async fn try_record_observation(
+        &self,
+        entry: &ConfiguredServer,
+        learned: Observation,
+    ) -> ObservationOutcome {
+        match self.record_observation(entry, learned).await {
             Ok(noted) => noted,
             Err(error) => {
                 tracing::error!(?error, "what was learned of a tool server was not written");
-                Noted::Moved
+                ObservationOutcome::Moved
             }
         }
     }
@@ -435,14 +497,19 @@ impl Hall {
         name: &ServerName,
         now: Option<&McpServer>,
     ) {
-        let key = Key::named(agent, name);
+        let key = ServerKey::named(agent, name);
         match now {
-            None => self.inner.gateways.forget(&key, &Closed::gone()),
-            Some(server) => match HeldBack::of(server) {
-                Some(why) => self.inner.gateways.cut(&key, &Closed::held_back(why)),
+            None => self.inner.gateways.forget(&key, &ServerUnavailable::gone()),
+            Some(server) => match TestBlocker::of(server) {
+                Some(why) => self
+                    .inner
+                    .gateways
+                    .disconnect(&key, &ServerUnavailable::held_back(why)),
                 None => {
-                    let mark = Mark::of_server(server);
-                    self.inner.gateways.cut_other(&key, mark, &Closed::moved());
+                    let mark = ServerVersion::of_server(server);
+                    self.inner
+                        .gateways
+                        .disconnect_stale(&key, mark, &ServerUnavailable::moved());
                 }
             },
         }
@@ -450,8 +517,10 @@ impl Hall {
 
     /// Nobody is signed in to this server any more.
     pub(crate) fn tool_server_signed_out(&self, agent: AgentId, name: &ServerName) {
-        let key = Key::named(agent, name);
-        self.inner.gateways.cut(&key, &Closed::sign_in());
+        let key = ServerKey::named(agent, name);
+        self.inner
+            .gateways
+            .disconnect(&key, &ServerUnavailable::sign_in());
     }
 
     /// How many tool servers are connected to now.
@@ -466,17 +535,17 @@ impl Hall {
 }
 
 /// Waits until a line is cut.
-async fn is_cut(mut cut: watch::Receiver<Option<Closed>>) -> Closed {
+async fn disconnected(mut cut: watch::Receiver<Option<ServerUnavailable>>) -> ServerUnavailable {
     let why = cut.wait_for(Option::is_some).await;
     why.ok()
         .and_then(|why| why.clone())
-        .unwrap_or_else(Closed::moved)
+        .unwrap_or_else(ServerUnavailable::moved)
 }
 
-fn broken(error: &Error) -> Closed {
+fn broken(error: &Error) -> ServerUnavailable {
     tracing::error!(?error, "a tool server could not be looked at");
-    Closed::new("INTERNAL", "The tool server could not be looked at.")
+    ServerUnavailable::new("INTERNAL", "The tool server could not be looked at.")
 }
 
 /// Shared by whoever may cut a line.
-type Cutting = Arc<watch::Sender<Cut>>;
+type DisconnectSender = Arc<watch::Sender<DisconnectReason>>;

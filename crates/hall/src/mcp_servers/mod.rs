@@ -2,65 +2,68 @@
 //! Reaching them is the gateway's; what needs a person first is decided by `domain` and asked
 //! for by [`crate::approvals`].
 
-mod deeds;
-mod noting;
+mod actions;
+mod observations;
 mod preflight;
-mod queues;
-mod testing;
-mod values;
+mod sealed_values;
+mod server_test;
+mod test_queues;
 
 use std::path::PathBuf;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     agents::{Agent, AgentState},
     approvals::is_person,
     callers::{Caller, ForAgent},
+    errors::ResourceKind,
     ids::{AgentId, AuthorId},
     limits,
     mcp_servers::{
-        Connection, McpServer, ServerName,
-        discovered::Discovered,
-        told::{self, Removed},
+        ConnectionConfig, McpServer, ServerName,
+        event_payloads::{self, Removed},
+        project_servers::ProjectServers,
     },
-    outcome::Thing,
     revisions::Revised,
 };
 use guildhall_store::{
-    Rx, Seen, Tx, agents,
-    mcp_servers::{self as rows, Kept},
+    ReadSnapshot, ReadTx, Tx, agents,
+    mcp_servers::{self as rows, McpServerRow},
 };
-use guildhall_world::{mcp_discovered, seal::Seal};
+use guildhall_world::{project_servers, seal::Seal};
 
 pub(crate) use self::{
-    noting::{Entry, Learned, Noted, Taken, repinned, take_over},
+    observations::{
+        ConfiguredServer, Observation, ObservationOutcome, ToolsOutcome, accept_or_ask_tools,
+        apply_repin_decision,
+    },
     preflight::session_of,
-    queues::Queues,
+    test_queues::TestQueues,
 };
-use crate::{Hall, approvals, mcp_signin};
+use crate::{Hall, approvals, mcp_signins};
 
 /// What a project names, and what of it the agent has.
 #[derive(Clone, Debug)]
-pub struct Offered {
+pub struct DiscoveredServers {
     /// In the order of their names.
-    pub servers: Vec<OfferedServer>,
+    pub servers: Vec<DiscoveredServer>,
     /// What cannot be used, and why.
     pub warnings: Vec<String>,
 }
 
 /// One server that a project names.
 #[derive(Clone, Debug)]
-pub struct OfferedServer {
+pub struct DiscoveredServer {
     /// Its name.
     pub name: ServerName,
     /// How it is reached, its values hidden.
-    pub connection: Connection,
+    pub connection: ConnectionConfig,
     /// Whether the agent has an entry of this name.
     pub already_added: bool,
 }
 
 /// An entry after a deed, by its revision, and all entries of its agent.
-pub type Entries = Revised<Vec<McpServer>>;
+pub type RevisedServers = Revised<Vec<McpServer>>;
 
 impl Hall {
     /// The entries of an agent in the order they were added.
@@ -69,7 +72,7 @@ impl Hall {
     /// `NotFound` for the agent.
     ///
     /// Source: contract 4.4.
-    pub async fn mcp_servers(&self, by: &ForAgent) -> Result<Seen<Vec<McpServer>>> {
+    pub async fn mcp_servers(&self, by: &ForAgent) -> Result<ReadSnapshot<Vec<McpServer>>> {
         let (by, seal) = (*by, self.inner.seal.clone());
         self.store()
             .read(move |db| {
@@ -83,15 +86,19 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for agent or entry.
-    pub async fn mcp_server(&self, by: &ForAgent, name: &str) -> Result<Seen<Revised<McpServer>>> {
-        let (by, seal, name) = (*by, self.inner.seal.clone(), named(name));
+    pub async fn mcp_server(
+        &self,
+        by: &ForAgent,
+        name: &str,
+    ) -> Result<ReadSnapshot<Revised<McpServer>>> {
+        let (by, seal, name) = (*by, self.inner.seal.clone(), parse_name(name));
         self.store()
             .read(move |db| {
                 agent(db, by.agent())?;
                 let kept = existing(db, &seal, by.agent(), name.as_ref())?;
                 Ok(Revised {
                     rev: kept.server.rev,
-                    value: shown(kept.server, by.caller()),
+                    value: redacted(kept.server, by.caller()),
                 })
             })
             .await
@@ -103,23 +110,23 @@ impl Hall {
     /// `NotFound` for the agent.
     ///
     /// Source: contract 4.4.
-    pub async fn mcp_discovered(&self, by: &ForAgent) -> Result<Seen<Offered>> {
+    pub async fn mcp_discovered(&self, by: &ForAgent) -> Result<ReadSnapshot<DiscoveredServers>> {
         let id = by.agent();
         let known = self
             .store()
             .read(move |db| Ok((agent(db, id)?, rows::of_agent(db, id)?)))
             .await?;
         let (agent, kept) = known.value;
-        let Discovered { servers, warnings } = self.discovered(&agent).await?;
+        let ProjectServers { servers, warnings } = self.discovered(&agent).await?;
         let taken: Vec<String> = kept.iter().map(|it| it.server.name.folded()).collect();
-        let offered = servers.into_iter().map(|found| OfferedServer {
+        let offered = servers.into_iter().map(|found| DiscoveredServer {
             already_added: taken.contains(&found.name.folded()),
             name: found.name,
-            connection: found.connection.hidden(),
+            connection: found.connection.redacted(),
         });
-        Ok(Seen {
+        Ok(ReadSnapshot {
             seq: known.seq,
-            value: Offered {
+            value: DiscoveredServers {
                 servers: offered.collect(),
                 warnings,
             },
@@ -127,17 +134,17 @@ impl Hall {
     }
 
     /// What the agent's folder names.
-    async fn discovered(&self, agent: &Agent) -> Result<Discovered> {
+    async fn discovered(&self, agent: &Agent) -> Result<ProjectServers> {
         let folder = PathBuf::from(&agent.cwd);
         let data_dir = self.inner.data_dir.clone();
         self.with_files(move |_, _| {
             let shunned = data_dir.canonicalize().unwrap_or(data_dir);
-            Ok(mcp_discovered::read(&folder, &shunned))
+            Ok(project_servers::read(&folder, &shunned))
         })
         .await
     }
 
-    pub(crate) async fn off_the_threads<T: Send + 'static>(
+    pub(crate) async fn run_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Fault> {
@@ -152,7 +159,7 @@ pub(crate) fn remove_all(
     tx: &mut Tx<'_>,
     agent: AgentId,
     actor: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     for kept in rows::of_agent(tx, agent)? {
         remove(tx, agent, &kept.server, actor, now)?;
@@ -166,12 +173,12 @@ fn remove(
     agent_id: AgentId,
     server: &McpServer,
     by: AuthorId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     if let Some(question) = server.approval_id {
         approvals::withdraw(tx, question, Some(by), now)?;
     }
-    mcp_signin::forget(tx, agent_id, server, now)?;
+    mcp_signins::forget(tx, agent_id, server, now)?;
     rows::remove(tx, agent_id, &server.name)?;
     let name = server.name.clone();
     let event = guildhall_domain::events::Event::McpServerRemoved(Removed { agent_id, name, by });
@@ -184,12 +191,12 @@ pub(crate) fn write(
     tx: &mut Tx<'_>,
     seal: &Seal,
     agent: AgentId,
-    (before, after): (&McpServer, Kept),
-    (by, now): (Option<AuthorId>, Moment),
+    (before, after): (&McpServer, McpServerRow),
+    (by, now): (Option<AuthorId>, Timestamp),
 ) -> Result<()> {
     let sealed = match before.connection == after.server.connection {
         true => after.sealed.clone(),
-        false => values::close(seal, agent, &after.server)?,
+        false => sealed_values::seal(seal, agent, &after.server)?,
     };
     if let Some(question) = before
         .approval_id
@@ -199,46 +206,46 @@ pub(crate) fn write(
     }
     let is_other = before.connection != after.server.connection;
     if is_other && !after.server.connection.shares_sign_in(&before.connection) {
-        mcp_signin::forget(tx, agent, before, now)?;
+        mcp_signins::forget(tx, agent, before, now)?;
     }
-    let kept = Kept { sealed, ..after };
+    let kept = McpServerRow { sealed, ..after };
     rows::update(tx, agent, &kept)?;
-    for event in told::of_change(agent, before, &kept.server, by) {
+    for event in event_payloads::of_change(agent, before, &kept.server, by) {
         tx.append(now, by, &event)?;
     }
     Ok(())
 }
 
 /// The name of an entry as an address has it; a text that is none names nothing.
-pub(crate) fn named(text: &str) -> Option<ServerName> {
+pub(crate) fn parse_name(text: &str) -> Option<ServerName> {
     ServerName::parse(text)
 }
 
-fn agent(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
-    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Agent))?)
+fn agent(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
+    Ok(agents::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
 /// The agent, if it is on the registry: to others nothing is added.
-pub(crate) fn registered(db: &Rx<'_>, id: AgentId) -> Result<Agent> {
+pub(crate) fn registered(db: &ReadTx<'_>, id: AgentId) -> Result<Agent> {
     let known = agents::by_id(db, id)?.filter(|agent| agent.state != AgentState::Retired);
-    Ok(known.ok_or(Refusal::NotFound(Thing::Agent))?)
+    Ok(known.ok_or(Refusal::NotFound(ResourceKind::Agent))?)
 }
 
 /// The entry of this name with its values.
 pub(crate) fn existing(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     seal: &Seal,
     agent: AgentId,
     name: Option<&ServerName>,
-) -> Result<Kept> {
-    let missing = Refusal::NotFound(Thing::McpServer);
+) -> Result<McpServerRow> {
+    let missing = Refusal::NotFound(ResourceKind::McpServer);
     let name = name.ok_or_else(|| missing.clone())?;
     let kept = rows::find(db, agent, name)?.ok_or(missing)?;
-    Ok(values::open(seal, agent, kept))
+    Ok(sealed_values::unseal(seal, agent, kept))
 }
 
 /// Holds back an entry that there is no room or name for. Source: contract 4.4, row 7.
-fn room_for(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
+fn require_capacity(db: &ReadTx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
     if rows::find(db, agent, name)?.is_some() {
         return Err(Refusal::DuplicateName.into());
     }
@@ -249,19 +256,19 @@ fn room_for(db: &Rx<'_>, agent: AgentId, name: &ServerName) -> Result<()> {
 }
 
 /// All entries of an agent as `by` is shown them.
-fn all(db: &Rx<'_>, seal: &Seal, agent: AgentId, by: &Caller) -> Result<Vec<McpServer>> {
+fn all(db: &ReadTx<'_>, seal: &Seal, agent: AgentId, by: &Caller) -> Result<Vec<McpServer>> {
     let kept = rows::of_agent(db, agent)?.into_iter();
     Ok(kept
-        .map(|kept| shown(values::open(seal, agent, kept).server, by))
+        .map(|kept| redacted(sealed_values::unseal(seal, agent, kept).server, by))
         .collect())
 }
 
 /// An entry as `by` is shown it: values only to the owner at a screen. Source: contract 4.3.
-fn shown(server: McpServer, by: &Caller) -> McpServer {
+fn redacted(server: McpServer, by: &Caller) -> McpServer {
     let server = server.with_lost_values();
     if is_person(by) {
         server
     } else {
-        server.hidden()
+        server.redacted()
     }
 }

@@ -6,22 +6,22 @@ use std::{path::PathBuf, sync::Arc};
 use guildhall_domain::{
     Fault, Result,
     agents::Agent,
-    approvals::{Capability, Wanted},
+    approvals::{ApprovalRequest, Capability},
     callers::{Caller, Credential},
     ids::SessionId,
     mcp_servers::{
-        Card, Connection, Place, Program, ServerName,
-        card::{summary, why},
+        CardSubject, ConnectionConfig, ProgramFiles, ServerApprovalCard, ServerName,
+        approval_card::{summary, why},
     },
 };
-use guildhall_store::{Rx, tokens};
-use guildhall_world::programs::{Command, Found, Sighting};
+use guildhall_store::{ReadTx, agent_tokens};
+use guildhall_world::server_programs::{CommandSpec, ProgramStamps, ResolvedProgram};
 use serde_json::{Value, json};
 
 use crate::Hall;
 
 /// A deed on an entry, before anybody is asked.
-pub(super) struct Deed<'a> {
+pub(super) struct GatedAction<'a> {
     /// What is to be done.
     pub(super) capability: Capability,
     /// How a list of questions begins to say it.
@@ -31,9 +31,9 @@ pub(super) struct Deed<'a> {
     /// Of which name.
     pub(super) name: &'a ServerName,
     /// The connection that is used afterwards, or that goes.
-    pub(super) connection: &'a Connection,
+    pub(super) connection: &'a ConnectionConfig,
     /// What its program is now.
-    pub(super) program: Option<&'a Program>,
+    pub(super) program: Option<&'a ProgramFiles>,
     /// The session that asks.
     pub(super) session: Option<SessionId>,
     /// What else was asked for, for the digest.
@@ -42,22 +42,22 @@ pub(super) struct Deed<'a> {
     pub(super) standing: Value,
 }
 
-impl Deed<'_> {
+impl GatedAction<'_> {
     /// What a person is asked for.
     ///
     /// # Errors
     /// A fault when there is no card.
-    pub(super) fn wanted(self) -> Result<Wanted, Fault> {
-        let place = Place {
+    pub(super) fn approval_request(self) -> Result<ApprovalRequest, Fault> {
+        let place = CardSubject {
             agent: self.agent,
             name: self.name,
             program: self.program,
         };
-        let card = serde_json::to_value(Card::of(place, self.connection))
+        let card = serde_json::to_value(ServerApprovalCard::of(place, self.connection))
             .map_err(|error| Fault::broken("making a card", error))?;
-        let mut pin = Program::facts(self.program);
+        let mut pin = ProgramFiles::facts(self.program);
         pin["standing"] = self.standing;
-        Ok(Wanted {
+        Ok(ApprovalRequest {
             capability: self.capability,
             agent_id: Some(self.agent.id),
             session_id: self.session,
@@ -66,7 +66,7 @@ impl Deed<'_> {
             why: why(self.connection, self.program),
             input: json!({
                 "name": self.name,
-                "connection": self.connection.in_clear(),
+                "connection": self.connection.to_plain_json(),
                 "asked": self.asked,
             }),
             pin,
@@ -83,8 +83,8 @@ impl Hall {
     pub(crate) async fn program_of(
         &self,
         agent: &Agent,
-        connection: &Connection,
-    ) -> Result<Option<Program>, Fault> {
+        connection: &ConnectionConfig,
+    ) -> Result<Option<ProgramFiles>, Fault> {
         let found = self.find_program(agent, connection).await?;
         Ok(found.map(|found| found.program))
     }
@@ -96,8 +96,8 @@ impl Hall {
     pub(crate) async fn find_program(
         &self,
         agent: &Agent,
-        connection: &Connection,
-    ) -> Result<Option<Found>, Fault> {
+        connection: &ConnectionConfig,
+    ) -> Result<Option<ResolvedProgram>, Fault> {
         let Some(stdio) = connection.stdio().cloned() else {
             return Ok(None);
         };
@@ -109,9 +109,9 @@ impl Hall {
             .next();
         let cwd = PathBuf::from(&agent.cwd);
         let hashes = Arc::clone(&self.inner.hashes);
-        self.off_the_threads(move || {
+        self.run_blocking(move || {
             let paths: Vec<&str> = own.iter().chain(&agents).map(String::as_str).collect();
-            hashes.resolve(Command {
+            hashes.resolve(CommandSpec {
                 command: &stdio.command,
                 args: &stdio.args,
                 cwd: &cwd,
@@ -126,11 +126,11 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(crate) async fn was_seen(
+    pub(crate) async fn is_checked_program(
         &self,
         agent: &Agent,
-        connection: &Connection,
-        seen: Option<Sighting>,
+        connection: &ConnectionConfig,
+        seen: Option<ProgramStamps>,
     ) -> Result<bool, Fault> {
         let Some(seen) = seen else {
             return Ok(true);
@@ -141,10 +141,10 @@ impl Hall {
 }
 
 /// The session a caller asks from, when its token names one.
-pub(crate) fn session_of(db: &Rx<'_>, by: &Caller) -> Result<Option<SessionId>> {
+pub(crate) fn session_of(db: &ReadTx<'_>, by: &Caller) -> Result<Option<SessionId>> {
     let Credential::AgentToken(token) = by.credential else {
         return Ok(None);
     };
-    let bearer = tokens::by_id(db, token)?;
+    let bearer = agent_tokens::by_id(db, token)?;
     Ok(bearer.and_then(|bearer| bearer.token.session_id))
 }

@@ -5,19 +5,22 @@ use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 use guildhall_domain::{
     Refusal, Result,
     callers::{Gate, Owner},
+    errors::ResourceKind,
     limits,
-    outcome::Thing,
-    runtimes::{Probed, Profile, RuntimeStatus},
+    runtimes::{ReportedCapabilities, RuntimeProfile, RuntimeStatus},
 };
 use guildhall_store::runtimes as rows;
 use guildhall_world::{
-    acp::{self, AgentLink, How, Launch, LinkError, OpenSession, Running, Said},
-    runtimes::EmptyFolder,
+    acp::{
+        self, AgentCallError, AgentConnection, AgentDriver, AgentLaunch, AgentMessage, OpenMode,
+        OpenSessionRequest,
+    },
+    runtime_programs::TempFolder,
 };
 use tokio::sync::mpsc;
 
-use super::{note_probed, probed, status, tell};
-use crate::{Hall, repeats::Once};
+use super::{append_changed, record_reported, reported_capabilities, status};
+use crate::{Hall, idempotency::IdempotentWrite};
 
 impl Hall {
     /// Starts a runtime, opens a session in an empty folder, and keeps what it said.
@@ -33,13 +36,13 @@ impl Hall {
         &self,
         by: &Owner,
         kind: &str,
-        once: Once<RuntimeStatus>,
+        once: IdempotentWrite<RuntimeStatus>,
     ) -> Result<RuntimeStatus> {
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let profile = registry
             .profile(kind)
-            .ok_or(Refusal::NotFound(Thing::Runtime))?;
+            .ok_or(Refusal::NotFound(ResourceKind::Runtime))?;
         let profile = profile.clone();
         let permit = registry.checks.acquire().await;
         let tried = self.try_runtime(&profile).await;
@@ -51,12 +54,12 @@ impl Hall {
                 once.run(tx, now, |tx| {
                     let problem = match tried {
                         Ok(probed) => {
-                            note_probed(tx, &of, &profile.kind, probed, Some(actor), now)?;
+                            record_reported(tx, &of, &profile.kind, probed, Some(actor), now)?;
                             String::new()
                         }
                         Err(problem) => problem,
                     };
-                    tell(
+                    append_changed(
                         tx,
                         &of,
                         &profile.kind,
@@ -66,7 +69,7 @@ impl Hall {
                     )?;
                     let version = of.installed_version(&profile.kind);
                     let probed = rows::probed(tx, &profile.kind, &version)?;
-                    let told = rows::told(tx, &profile.kind)?;
+                    let told = rows::last_check(tx, &profile.kind)?;
                     Ok(status(&of, &profile, probed.as_ref(), told.as_ref()))
                 })
             })
@@ -74,11 +77,11 @@ impl Hall {
     }
 
     /// What the runtime says of itself, or one sentence on why it says nothing.
-    async fn try_runtime(&self, profile: &Profile) -> Result<Probed, String> {
+    async fn try_runtime(&self, profile: &RuntimeProfile) -> Result<ReportedCapabilities, String> {
         let place = self.runtimes().place(&profile.kind);
         let place = place.ok_or_else(|| profile.missing())?;
         let folder =
-            EmptyFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
+            TempFolder::new().map_err(|error| format!("No folder to try it in: {error}"))?;
         let cwd = folder.path().to_owned();
         let at = (cwd.to_str().unwrap_or_default(), None, None);
         let launch = self.launch(profile, &place.path, at).await;
@@ -89,12 +92,12 @@ impl Hall {
             let _ = running.await;
             drop(folder);
         });
-        let link = Stopping(link);
+        let link = StopOnDrop(link);
         let limit = Duration::from_secs(limits::RUNTIME_CHECK_MAX_S);
         // Both branches may be dropped half way: the process is stopped in any case.
         let said = tokio::select! {
-            said = tokio::time::timeout(limit, introduce(&link.0, cwd)) => said,
-            never = pass_over(heard) => match never {},
+            said = tokio::time::timeout(limit, initialize(&link.0, cwd)) => said,
+            never = discard_messages(heard) => match never {},
         };
         match said {
             Ok(said) => said.map_err(|error| sentence(&error.to_string())),
@@ -107,35 +110,40 @@ impl Hall {
 }
 
 /// Stops the process when nobody waits for it any more.
-struct Stopping(AgentLink);
+struct StopOnDrop(AgentConnection);
 
-impl Drop for Stopping {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.stop();
     }
 }
 
-async fn launch_it(launch: Launch) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), String> {
+async fn launch_it(
+    launch: AgentLaunch,
+) -> Result<(AgentConnection, mpsc::Receiver<AgentMessage>, AgentDriver), String> {
     let launched = acp::launch(launch).await;
     launched.map_err(|error| sentence(&error.to_string()))
 }
 
 /// Greets the agent and opens a session in an empty folder.
-async fn introduce(link: &AgentLink, cwd: PathBuf) -> Result<Probed, LinkError> {
+async fn initialize(
+    link: &AgentConnection,
+    cwd: PathBuf,
+) -> Result<ReportedCapabilities, AgentCallError> {
     let greeted = link.initialize().await?;
     let opened = link
-        .open(OpenSession {
+        .open(OpenSessionRequest {
             cwd,
-            how: How::New,
+            how: OpenMode::New,
             mcp_servers: Vec::new(),
         })
         .await?;
     link.close_session(&opened.session).await;
-    Ok(probed(&greeted, &opened))
+    Ok(reported_capabilities(&greeted, &opened))
 }
 
 /// Takes what the agent says beside its answers; whatever it asks is answered as cancelled.
-async fn pass_over(mut heard: mpsc::Receiver<Said>) -> Infallible {
+async fn discard_messages(mut heard: mpsc::Receiver<AgentMessage>) -> Infallible {
     while heard.recv().await.is_some() {}
     // Its end is told by the question that it leaves unanswered.
     std::future::pending().await

@@ -6,22 +6,22 @@ mod registry;
 use std::sync::Arc;
 
 use guildhall_domain::{
-    Fault, Moment, Refusal, Result,
+    Fault, Refusal, Result, Timestamp,
     callers::AnyCaller,
     events::Event,
     ids::AuthorId,
     runtimes::{
-        Capabilities, NativeMode, OptionValue, Probed, Profile, REHEARSAL, ReportedOption,
-        RuntimeStatus, capabilities,
+        Capabilities, NativeMode, OptionValue, REHEARSAL, ReportedCapabilities, ReportedOption,
+        RuntimeProfile, RuntimeStatus, capabilities,
     },
     settings::DEFAULT_RUNTIME,
 };
 use guildhall_store::{
-    Rx, Seen, Tx,
-    runtimes::{self, Facts, Told},
+    ReadSnapshot, ReadTx, Tx,
+    runtimes::{self, ReportedRuntimeRow, RuntimeCheckRow},
     settings,
 };
-use guildhall_world::acp::{Initialized, Opened};
+use guildhall_world::acp::{AgentCapabilities, OpenedSession};
 
 use crate::Hall;
 
@@ -29,7 +29,7 @@ pub use registry::Registry;
 
 /// What every registered runtime can do.
 #[derive(Clone, Debug)]
-pub struct Offer {
+pub struct AllCapabilities {
     /// In the order of the table, then by type.
     pub entries: Vec<Capabilities>,
     /// The runtime of agents that name none.
@@ -46,10 +46,10 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub(crate) async fn look_for_runtimes(&self) -> Result<()> {
+    pub(crate) async fn rescan_runtimes(&self) -> Result<()> {
         let registry = Arc::clone(self.runtimes());
         // A folder of PATH may lie on a disk that does not answer.
-        tokio::task::spawn_blocking(move || registry.look())
+        tokio::task::spawn_blocking(move || registry.rescan())
             .await
             .map_err(|error| Fault::broken("looking for programs", error).into())
     }
@@ -60,19 +60,19 @@ impl Hall {
     /// Faults alone.
     ///
     /// Source: spec, "GET /api/capabilities"; contract 3.4.
-    pub async fn capabilities(&self, _by: &AnyCaller) -> Result<Seen<Offer>> {
-        self.look_for_runtimes().await?;
+    pub async fn capabilities(&self, _by: &AnyCaller) -> Result<ReadSnapshot<AllCapabilities>> {
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         self.store()
             .read(move |db| {
-                let facts = runtimes::all_probed(db)?;
+                let facts = runtimes::all_reported(db)?;
                 let configured = settings::get(db, &DEFAULT_RUNTIME)?.value;
                 let registered = registry.profiles().iter();
                 let entries = registered
                     .filter(|profile| registry.is_registered(profile))
-                    .map(|profile| capabilities(profile, said(&registry, &facts, profile)))
+                    .map(|profile| capabilities(profile, last_reported(&registry, &facts, profile)))
                     .collect();
-                Ok(Offer {
+                Ok(AllCapabilities {
                     entries,
                     default_kind: registry.default_kind(configured.text()).to_owned(),
                 })
@@ -86,16 +86,21 @@ impl Hall {
     /// Faults alone.
     ///
     /// Source: contract 3.3.1.
-    pub async fn runtime_list(&self, _by: &AnyCaller) -> Result<Seen<Vec<RuntimeStatus>>> {
-        self.look_for_runtimes().await?;
+    pub async fn runtime_list(&self, _by: &AnyCaller) -> Result<ReadSnapshot<Vec<RuntimeStatus>>> {
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         self.store()
             .read(move |db| {
-                let (facts, told) = (runtimes::all_probed(db)?, runtimes::all_told(db)?);
+                let (facts, told) = (runtimes::all_reported(db)?, runtimes::all_checks(db)?);
                 let profiles = registry.profiles().iter();
-                let status = |profile: &Profile| {
+                let status = |profile: &RuntimeProfile| {
                     let told = told.iter().find(|told| told.runtime == profile.kind);
-                    status(&registry, profile, said(&registry, &facts, profile), told)
+                    status(
+                        &registry,
+                        profile,
+                        last_reported(&registry, &facts, profile),
+                        told,
+                    )
                 };
                 Ok(profiles.map(status).collect())
             })
@@ -108,7 +113,7 @@ impl Hall {
 /// # Errors
 /// [`Refusal::UnknownRuntime`].
 pub(crate) fn capabilities_of(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     registry: &Registry,
     kind: &str,
 ) -> Result<Capabilities> {
@@ -123,7 +128,7 @@ pub(crate) fn capabilities_of(
 /// # Errors
 /// [`Refusal::Validation`] on `model` or `effort`. Source: contract 3.6.4.
 pub(crate) fn require_offered(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     registry: &Registry,
     kind: &str,
     model: Option<&str>,
@@ -157,7 +162,10 @@ pub(crate) fn require_offered(
 }
 
 /// What a runtime said of itself when it was greeted and opened a session.
-pub(crate) fn probed(facts: &Initialized, opened: &Opened) -> Probed {
+pub(crate) fn reported_capabilities(
+    facts: &AgentCapabilities,
+    opened: &OpenedSession,
+) -> ReportedCapabilities {
     let modes = opened.modes.iter().map(|mode| NativeMode {
         id: mode.id.clone(),
         name: mode.name.clone(),
@@ -177,7 +185,7 @@ pub(crate) fn probed(facts: &Initialized, opened: &Opened) -> Probed {
             })
             .collect(),
     });
-    Probed {
+    ReportedCapabilities {
         agent_version: facts.version.clone(),
         load_session: facts.load_session,
         resume: facts.resume_session,
@@ -194,53 +202,53 @@ pub(crate) fn probed(facts: &Initialized, opened: &Opened) -> Probed {
 ///
 /// # Errors
 /// [`Refusal::UnknownRuntime`].
-pub(crate) fn note_probed(
+pub(crate) fn record_reported(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kind: &str,
-    probed: Probed,
+    probed: ReportedCapabilities,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
-    keep_probed(tx, registry, kind, probed, now)?;
-    let before = runtimes::told(tx, kind)?;
+    save_reported(tx, registry, kind, probed, now)?;
+    let before = runtimes::last_check(tx, kind)?;
     let checked_at = before.as_ref().and_then(|told| told.checked_at);
-    tell(tx, registry, kind, (checked_at, String::new()), actor, now)
+    append_changed(tx, registry, kind, (checked_at, String::new()), actor, now)
 }
 
-fn keep_probed(
+fn save_reported(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kind: &str,
-    probed: Probed,
-    now: Moment,
+    probed: ReportedCapabilities,
+    now: Timestamp,
 ) -> Result<()> {
     let version = registry.installed_version(kind);
     if runtimes::probed(tx, kind, &version)?.as_ref() == Some(&probed) {
         return Ok(());
     }
-    let facts = Facts {
+    let facts = ReportedRuntimeRow {
         runtime: kind.to_owned(),
         version,
         probed,
     };
-    runtimes::note_probed(tx, &facts, now)
+    runtimes::save_reported(tx, &facts, now)
 }
 
 /// Keeps what came of a check, and appends `runtime_changed` when the runtime is there, gone or
 /// of another version than was told last.
-fn tell(
+fn append_changed(
     tx: &mut Tx<'_>,
     registry: &Registry,
     kind: &str,
-    (checked_at, problem): (Option<Moment>, String),
+    (checked_at, problem): (Option<Timestamp>, String),
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     let profile = registry.profile(kind).ok_or(Refusal::UnknownRuntime)?;
-    let before = runtimes::told(tx, kind)?;
+    let before = runtimes::last_check(tx, kind)?;
     let probed = runtimes::probed(tx, kind, &registry.installed_version(kind))?;
-    let told = Told {
+    let told = RuntimeCheckRow {
         runtime: kind.to_owned(),
         checked_at,
         problem,
@@ -264,18 +272,27 @@ fn tell(
         };
         tx.append(now, actor, &event)?;
     }
-    runtimes::note_told(tx, &told)
+    runtimes::save_check(tx, &told)
 }
 
 /// What a runtime said last in the version that is installed now.
-fn said<'a>(registry: &Registry, facts: &'a [Facts], profile: &Profile) -> Option<&'a Probed> {
+fn last_reported<'a>(
+    registry: &Registry,
+    facts: &'a [ReportedRuntimeRow],
+    profile: &RuntimeProfile,
+) -> Option<&'a ReportedCapabilities> {
     let version = registry.installed_version(&profile.kind);
-    let is_it = |facts: &&Facts| facts.runtime == profile.kind && facts.version == version;
+    let is_it =
+        |facts: &&ReportedRuntimeRow| facts.runtime == profile.kind && facts.version == version;
     facts.iter().find(is_it).map(|facts| &facts.probed)
 }
 
 /// The version the runtime named itself, else the one its package says; `""` of one that is gone.
-fn version(registry: &Registry, profile: &Profile, probed: Option<&Probed>) -> String {
+fn version(
+    registry: &Registry,
+    profile: &RuntimeProfile,
+    probed: Option<&ReportedCapabilities>,
+) -> String {
     let Some(place) = registry.place(&profile.kind) else {
         return String::new();
     };
@@ -287,9 +304,9 @@ fn version(registry: &Registry, profile: &Profile, probed: Option<&Probed>) -> S
 
 fn status(
     registry: &Registry,
-    profile: &Profile,
-    probed: Option<&Probed>,
-    told: Option<&Told>,
+    profile: &RuntimeProfile,
+    probed: Option<&ReportedCapabilities>,
+    told: Option<&RuntimeCheckRow>,
 ) -> RuntimeStatus {
     let registered = registry.is_registered(profile);
     let installed = registry.is_installed(&profile.kind);

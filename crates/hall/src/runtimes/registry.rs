@@ -9,9 +9,9 @@ use guildhall_domain::{
     Refusal,
     agents::{Agent, AgentState},
     ids::AgentId,
-    runtimes::{Profile, REHEARSAL},
+    runtimes::{REHEARSAL, RuntimeProfile},
 };
-use guildhall_world::runtimes::{Place, Programs};
+use guildhall_world::runtime_programs::{InstalledProgram, ProgramSearch};
 use tokio::sync::Semaphore;
 
 /// Checks that run at one moment; a further one waits.
@@ -19,41 +19,41 @@ const CHECKS_AT_ONCE: usize = 2;
 
 /// Every runtime there can be, built-in ones in the order of their table.
 pub struct Registry {
-    profiles: Vec<Profile>,
-    programs: Programs,
+    profiles: Vec<RuntimeProfile>,
+    programs: ProgramSearch,
     /// Where each profile's program was found when it was last looked for, in their order.
     /// A lock of std: it is held for a copy and never over an await.
-    places: RwLock<Vec<Option<Place>>>,
+    places: RwLock<Vec<Option<InstalledProgram>>>,
     /// Keeps many checks from starting many programs.
     pub(super) checks: Semaphore,
 }
 
 impl Registry {
-    pub(crate) fn open(profiles: Vec<Profile>, programs: Programs) -> Self {
+    pub(crate) fn open(profiles: Vec<RuntimeProfile>, programs: ProgramSearch) -> Self {
         let registry = Self {
             places: RwLock::new(Vec::new()),
             profiles,
             programs,
             checks: Semaphore::new(CHECKS_AT_ONCE),
         };
-        registry.look();
+        registry.rescan();
         registry
     }
 
     /// Looks for every program anew; asks the file system.
-    pub(crate) fn look(&self) {
-        let find = |profile: &Profile| self.programs.find(&profile.program);
+    pub(crate) fn rescan(&self) {
+        let find = |profile: &RuntimeProfile| self.programs.find(&profile.program);
         let found: Vec<_> = self.profiles.iter().map(find).collect();
         *self.places.write().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
     /// Every runtime there can be, registered or not.
-    pub fn profiles(&self) -> &[Profile] {
+    pub fn profiles(&self) -> &[RuntimeProfile] {
         &self.profiles
     }
 
     /// The runtime of this type, registered or not.
-    pub fn profile(&self, kind: &str) -> Option<&Profile> {
+    pub fn profile(&self, kind: &str) -> Option<&RuntimeProfile> {
         self.profiles.iter().find(|profile| profile.kind == kind)
     }
 
@@ -61,14 +61,14 @@ impl Registry {
     ///
     /// # Errors
     /// [`Refusal::UnknownRuntime`].
-    pub fn find(&self, kind: &str) -> Result<&Profile, Refusal> {
+    pub fn find(&self, kind: &str) -> Result<&RuntimeProfile, Refusal> {
         self.profile(kind)
             .filter(|profile| self.is_registered(profile))
             .ok_or(Refusal::UnknownRuntime)
     }
 
     /// Whether agents can be bound to it: it is our own, configured, or installed.
-    pub fn is_registered(&self, profile: &Profile) -> bool {
+    pub fn is_registered(&self, profile: &RuntimeProfile) -> bool {
         profile.kind == REHEARSAL || profile.is_configured || self.is_installed(&profile.kind)
     }
 
@@ -78,7 +78,7 @@ impl Registry {
     }
 
     /// Where its program was when it was last looked for.
-    pub fn place(&self, kind: &str) -> Option<Place> {
+    pub fn place(&self, kind: &str) -> Option<InstalledProgram> {
         let place = self
             .profiles
             .iter()

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use guildhall_domain::{
     Error, Result,
+    errors::FaultKind,
     ids::{SessionId, SessionTurnId},
     limits,
-    outcome::FaultKind,
 };
 use guildhall_store::Tx;
 use tokio::sync::watch;
 
 use super::{
-    again,
-    live::Wants,
-    stage::Stage,
-    talk::Talk,
-    turn::{self, Begun, Job},
+    live_sessions::DriverSignals,
+    reload,
+    turn_loop::TurnLoop,
+    turn_rows::{self, BeginOutcome, TurnJob},
+    turn_setup::TurnSetup,
 };
 use crate::Hall;
 
@@ -32,16 +32,16 @@ const READY_TRIES: usize = 5;
 
 /// The store cannot take what a session has to write, now or later.
 #[derive(Debug)]
-pub(super) struct Lost;
+pub(super) struct StoreUnavailable;
 
 /// What writing for a session comes to.
-pub(super) type Told<T> = Result<T, Lost>;
+pub(super) type WriteResult<T> = Result<T, StoreUnavailable>;
 
 impl Hall {
     /// Sees to it that the session's next message is taken up, now or when its turn is over.
     pub(crate) fn wake_session(&self, id: SessionId) {
-        if let Some(wants) = self.inner.live.enter(id) {
-            let driver = Driver {
+        if let Some(wants) = self.inner.live.wake(id) {
+            let driver = SessionDriver {
                 hall: self.clone(),
                 id,
                 has_left: false,
@@ -54,11 +54,11 @@ impl Hall {
     /// Writes until the store takes it: what an agent did must not be lost to a full disk.
     ///
     /// # Errors
-    /// [`Lost`] for what trying again cannot mend.
-    pub(super) async fn insist<T: Send + 'static>(
+    /// [`StoreUnavailable`] for what trying again cannot mend.
+    pub(super) async fn write_until_accepted<T: Send + 'static>(
         &self,
         job: impl Fn(&mut Tx<'_>) -> Result<T> + Clone + Send + 'static,
-    ) -> Told<T> {
+    ) -> WriteResult<T> {
         let mut again = tokio::time::interval(AGAIN);
         loop {
             again.tick().await;
@@ -68,7 +68,7 @@ impl Hall {
             };
             if !may_pass(&error) {
                 tracing::error!(?error, "a session could not be written");
-                return Err(Lost);
+                return Err(StoreUnavailable);
             }
             tracing::warn!(?error, "a session could not be written; trying again");
         }
@@ -93,13 +93,13 @@ fn may_pass(error: &Error) -> bool {
 
 /// The task of one session. Dropped before it left in order, by a panic, it ends the session's
 /// turn and lets another one take over.
-struct Driver {
+struct SessionDriver {
     hall: Hall,
     id: SessionId,
     has_left: bool,
 }
 
-impl Drop for Driver {
+impl Drop for SessionDriver {
     fn drop(&mut self) {
         if self.has_left {
             return;
@@ -109,28 +109,28 @@ impl Drop for Driver {
         let tasks = hall.tasks().clone();
         let now = hall.now();
         tasks.spawn("session", now, async move {
-            hall.give_up(id, "its turn broke off on our side").await;
+            hall.abort_work(id, "its turn broke off on our side").await;
             hall.wake_session(id);
         });
     }
 }
 
-impl Driver {
-    async fn drive(mut self, mut wants: watch::Receiver<Wants>) {
+impl SessionDriver {
+    async fn drive(mut self, mut wants: watch::Receiver<DriverSignals>) {
         let mut stopping = self.hall.tasks().stopping();
         loop {
             // A stop counts from before the message is taken up.
             let cancels = wants.borrow_and_update().cancels;
             let (id, hall, now) = (self.id, self.hall.clone(), self.hall.now());
             let next = tokio::select! {
-                next = self.hall.insist(move |tx| turn::next(tx, &hall, id, now)) => next,
+                next = self.hall.write_until_accepted(move |tx| turn_rows::next(tx, &hall, id, now)) => next,
                 () = is_true(&mut stopping) => break,
             };
             let work = async {
                 match next {
-                    Ok(Some(job)) => self.hall.take_up(job, &wants, cancels).await,
+                    Ok(Some(job)) => self.hall.run_message(job, &wants, cancels).await,
                     Ok(None) => return self.hall.inner.live.leave(id, &wants),
-                    Err(Lost) => self.hall.give_up(id, UNWRITTEN).await,
+                    Err(StoreUnavailable) => self.hall.abort_work(id, UNWRITTEN).await,
                 }
                 false
             };
@@ -152,10 +152,15 @@ async fn is_true(flag: &mut watch::Receiver<bool>) {
 
 impl Hall {
     /// Runs the turn of one message, and lets its room hear of its end.
-    async fn take_up(&self, job: Job, wants: &watch::Receiver<Wants>, cancels: u64) {
+    async fn run_message(
+        &self,
+        job: TurnJob,
+        wants: &watch::Receiver<DriverSignals>,
+        cancels: u64,
+    ) {
         let (id, is_of_room) = (job.session.id, job.message.room_turn.is_some());
         if self.run(job, wants, cancels).await.is_err() {
-            self.give_up(id, UNWRITTEN).await;
+            self.abort_work(id, UNWRITTEN).await;
         }
         if is_of_room {
             self.wake_turns();
@@ -163,19 +168,24 @@ impl Hall {
     }
 
     /// Runs the turn of one message, from the agent's start to its end.
-    async fn run(&self, job: Job, wants: &watch::Receiver<Wants>, cancels: u64) -> Told<()> {
+    async fn run(
+        &self,
+        job: TurnJob,
+        wants: &watch::Receiver<DriverSignals>,
+        cancels: u64,
+    ) -> WriteResult<()> {
         let start = async {
             // While all agents are busy the session waits, for as long as that takes.
-            let place = self.place_for(job.session.agent_id).await;
+            let place = self.acquire_process_slot(job.session.agent_id).await;
             let limit = Duration::from_secs(limits::START_MAX_S);
-            let stage = tokio::time::timeout(limit, self.open_stage(place, &job.session)).await;
+            let stage = tokio::time::timeout(limit, self.set_up_turn(place, &job.session)).await;
             stage.unwrap_or_else(|_| Err(too_slow()))
         };
         let stage = tokio::select! {
             stage = start => stage,
-            () = is_stopped(wants, cancels) => {
+            () = stopped(wants, cancels) => {
                 let now = self.now();
-                return self.insist(move |tx| turn::abandon(tx, &job, now)).await;
+                return self.write_until_accepted(move |tx| turn_rows::abandon(tx, &job, now)).await;
             }
         };
         match stage {
@@ -187,15 +197,15 @@ impl Hall {
     /// Lets the turn begin under the mode that is in force, and follows it to its end.
     async fn begin(
         &self,
-        job: Job,
-        mut stage: Stage,
-        wants: &watch::Receiver<Wants>,
+        job: TurnJob,
+        mut stage: TurnSetup,
+        wants: &watch::Receiver<DriverSignals>,
         cancels: u64,
-    ) -> Told<()> {
+    ) -> WriteResult<()> {
         let turn = Self::new_id(SessionTurnId::from_bytes);
         for _ in 0..READY_TRIES {
             let changes = wants.borrow().changes;
-            stage.pass_over().await;
+            stage.discard_early_messages().await;
             if stage.is_switched() {
                 // What the agent switched to before the prompt stays where a person's word allows.
                 self.agent_switched(&stage.process, job.session.id).await?;
@@ -206,22 +216,25 @@ impl Hall {
             let (begun, native, applied) =
                 (job.clone(), stage.native.clone(), stage.applied.clone());
             let now = self.now();
-            let begun =
-                self.insist(move |tx| turn::begin(tx, &begun, turn, &native, &applied, now));
+            let begun = self.write_until_accepted(move |tx| {
+                turn_rows::begin(tx, &begun, turn, &native, &applied, now)
+            });
             match begun.await? {
-                Begun::Running(job) => {
-                    let talk = Talk::new(self.clone(), *job, turn, stage);
-                    return talk.hold(wants, cancels, changes).await;
+                BeginOutcome::Running(job) => {
+                    let talk = TurnLoop::new(self.clone(), *job, turn, stage);
+                    return talk.run(wants, cancels, changes).await;
                 }
-                Begun::Changed => {
+                BeginOutcome::Changed => {
                     if let Err(why) = stage.prepare(self).await {
                         return self.fail_start(job, why).await;
                     }
                 }
-                Begun::Displaced => return Ok(()),
-                Begun::Over => {
+                BeginOutcome::Displaced => return Ok(()),
+                BeginOutcome::Over => {
                     let now = self.now();
-                    return self.insist(move |tx| turn::abandon(tx, &job, now)).await;
+                    return self
+                        .write_until_accepted(move |tx| turn_rows::abandon(tx, &job, now))
+                        .await;
                 }
             }
         }
@@ -229,16 +242,16 @@ impl Hall {
         self.fail_start(job, why).await
     }
 
-    async fn fail_start(&self, job: Job, why: String) -> Told<()> {
+    async fn fail_start(&self, job: TurnJob, why: String) -> WriteResult<()> {
         let now = self.now();
-        self.insist(move |tx| turn::start_failed(tx, &job, &why, now))
+        self.write_until_accepted(move |tx| turn_rows::start_failed(tx, &job, &why, now))
             .await
     }
 
     /// Ends whatever a session has at work, as soon as the store takes it, and the process of its
     /// agent: what it does now would be seen by nobody.
-    async fn give_up(&self, id: SessionId, why: &'static str) {
-        let agent = self.store().read(move |db| Ok(again(db, id)?.agent_id));
+    async fn abort_work(&self, id: SessionId, why: &'static str) {
+        let agent = self.store().read(move |db| Ok(reload(db, id)?.agent_id));
         match agent.await {
             Ok(agent) => self.inner.processes.stop(agent.value),
             Err(error) => tracing::error!(?error, "an agent could not be stopped"),
@@ -249,7 +262,7 @@ impl Hall {
             let now = self.now();
             let given_up = self
                 .store()
-                .write(move |tx| turn::break_off(tx, id, why, now));
+                .write(move |tx| turn_rows::break_off(tx, id, why, now));
             match given_up.await {
                 Ok(withdrawn) => return self.answer_withdrawn(id, &withdrawn),
                 Err(error) => tracing::error!(?error, "a session could not be given up"),
@@ -264,7 +277,7 @@ fn too_slow() -> String {
 }
 
 /// Waits until the turn is to be stopped or the session is over.
-pub(super) async fn is_stopped(wants: &watch::Receiver<Wants>, cancels: u64) {
+pub(super) async fn stopped(wants: &watch::Receiver<DriverSignals>, cancels: u64) {
     let mut wants = wants.clone();
     let stopped = wants.wait_for(|wants| wants.is_closed || wants.cancels > cancels);
     if stopped.await.is_err() {

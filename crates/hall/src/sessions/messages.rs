@@ -1,24 +1,26 @@
 //! Messages: sending one, reading the transcript, the queue, and stopping a turn.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Gate, Human},
+    errors::ResourceKind,
     events::Event,
+    field_validation::FieldValidator,
     ids::{AuthorId, MessageId, SessionId, TurnId},
     limits,
-    outcome::Thing,
     sessions::{Session, SessionState, TurnOutcome},
-    text::Check,
     transcript::Message,
 };
-use guildhall_store::{Rx, Seen, Tx, messages, messages::Waiting, sessions, turns};
+use guildhall_store::{
+    ReadSnapshot, ReadTx, Tx, messages, messages::QueuedMessageRow, sessions, turns,
+};
 
-use super::{again, preview, require_open, title_of, touch};
-use crate::{Hall, interactions, repeats::Once, sight};
+use super::{preview, reload, require_open, title_of, write_session};
+use crate::{Hall, idempotency::IdempotentWrite, interactions, visibility};
 
 /// Where a message stands in the queue of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rank {
+pub(crate) enum QueueRank {
     /// Before all others, also in a full queue: a person decided it.
     First,
     /// Behind the others, also in a full queue: a person decided it, for another turn.
@@ -42,12 +44,12 @@ pub(crate) struct NewMessage {
     /// The room's turn it belongs to.
     pub(crate) room_turn: Option<TurnId>,
     /// Where it stands in the queue.
-    pub(crate) rank: Rank,
+    pub(crate) rank: QueueRank,
 }
 
 /// What became of a message. Source: contract 3.5.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SendReceipt {
     /// Its session.
     pub session_id: SessionId,
     /// Its id.
@@ -80,8 +82,8 @@ impl Hall {
         by: &Human,
         session: SessionId,
         content: String,
-        once: Once<Sent>,
-    ) -> Result<Sent> {
+        once: IdempotentWrite<SendReceipt>,
+    ) -> Result<SendReceipt> {
         check_content(&content)?;
         let (by, now) = (*by.caller(), self.now());
         let id = Self::new_id(MessageId::from_bytes);
@@ -89,7 +91,7 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    let found = sight::session(tx, &by, session)?;
+                    let found = visibility::session(tx, &by, session)?;
                     require_open(&found)?;
                     let message = NewMessage {
                         id,
@@ -98,7 +100,7 @@ impl Hall {
                         content,
                         context: String::new(),
                         room_turn: None,
-                        rank: Rank::Usual,
+                        rank: QueueRank::Usual,
                     };
                     enqueue(tx, message, now)
                 })
@@ -118,11 +120,11 @@ impl Hall {
         session: SessionId,
         before: Option<u64>,
         limit: u32,
-    ) -> Result<Seen<MessagesPage>> {
+    ) -> Result<ReadSnapshot<MessagesPage>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::session(db, &by, session)?;
+                visibility::session(db, &by, session)?;
                 let mut messages = messages::page(db, session, before, limit + 1)?;
                 let older = messages.len().saturating_sub(limit as usize);
                 messages.drain(..older);
@@ -138,11 +140,15 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound`.
-    pub async fn queue(&self, by: &AnyCaller, session: SessionId) -> Result<Seen<Vec<Waiting>>> {
+    pub async fn queue(
+        &self,
+        by: &AnyCaller,
+        session: SessionId,
+    ) -> Result<ReadSnapshot<Vec<QueuedMessageRow>>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::session(db, &by, session)?;
+                visibility::session(db, &by, session)?;
                 messages::queue(db, session)
             })
             .await
@@ -158,15 +164,15 @@ impl Hall {
         session: SessionId,
         message: MessageId,
         content: String,
-    ) -> Result<Vec<Waiting>> {
+    ) -> Result<Vec<QueuedMessageRow>> {
         check_content(&content)?;
         let (by, now) = (*by.caller(), self.now());
         let queue = self
             .store()
             .write(move |tx| {
-                let found = sight::session(tx, &by, session)?;
+                let found = visibility::session(tx, &by, session)?;
                 let (place, _) = waiting(tx, session, message)?;
-                messages::reword(tx, message, &content)?;
+                messages::update_text(tx, message, &content)?;
                 sessions::hold(tx, session, false)?;
                 let event = Event::MessageQueued {
                     session_id: session,
@@ -174,7 +180,7 @@ impl Hall {
                     queue_position: place,
                 };
                 tx.append(now, Some(by.author), &event)?;
-                touch(tx, found, Some(by.author), now)?;
+                write_session(tx, found, Some(by.author), now)?;
                 messages::queue(tx, session)
             })
             .await?;
@@ -191,12 +197,12 @@ impl Hall {
         by: &Human,
         session: SessionId,
         message: MessageId,
-    ) -> Result<Vec<Waiting>> {
+    ) -> Result<Vec<QueuedMessageRow>> {
         let (by, now, hall) = (*by.caller(), self.now(), self.clone());
         let queue = self
             .store()
             .write(move |tx| {
-                let found = sight::session(tx, &by, session)?;
+                let found = visibility::session(tx, &by, session)?;
                 let (place, message) = waiting(tx, session, message)?;
                 remove(tx, &message, place, Some(by.author), now)?;
                 sessions::hold(tx, session, false)?;
@@ -204,7 +210,7 @@ impl Hall {
                 if place == 1 && found.state == SessionState::Starting {
                     hall.halt_driver(tx, found, Some(by.author), now)?;
                 } else {
-                    touch(tx, found, Some(by.author), now)?;
+                    write_session(tx, found, Some(by.author), now)?;
                 }
                 messages::queue(tx, session)
             })
@@ -228,7 +234,7 @@ impl Hall {
         by: &Human,
         session: SessionId,
         keep_queue: bool,
-        once: Once<(bool, u32)>,
+        once: IdempotentWrite<(bool, u32)>,
     ) -> Result<(bool, u32)> {
         let (by, now, hall) = (*by.caller(), self.now(), self.clone());
         let (outcome, ended) = self
@@ -236,7 +242,7 @@ impl Hall {
             .write(move |tx| {
                 let mut ended = Vec::new();
                 let outcome = once.run(tx, now, |tx| {
-                    let found = sight::session(tx, &by, session)?;
+                    let found = visibility::session(tx, &by, session)?;
                     let removed = if keep_queue {
                         0
                     } else {
@@ -247,7 +253,7 @@ impl Hall {
                     if is_busy {
                         hall.halt_driver(tx, found, Some(by.author), now)?;
                     } else if removed > 0 || !ended.is_empty() {
-                        touch(tx, found, Some(by.author), now)?;
+                        write_session(tx, found, Some(by.author), now)?;
                     }
                     Ok((is_busy, removed))
                 })?;
@@ -272,8 +278,8 @@ impl Hall {
             .store()
             .write(move |tx| {
                 also(tx)?;
-                let found = again(tx, session)?;
-                let is_of_turn = |message: &Waiting| message.room_turn == Some(turn);
+                let found = reload(tx, session)?;
+                let is_of_turn = |message: &QueuedMessageRow| message.room_turn == Some(turn);
                 let queue = messages::queue(tx, session)?;
                 // The agent is started for the head of the queue.
                 let starts =
@@ -292,7 +298,7 @@ impl Hall {
                 }
                 if removed > 0 {
                     interactions::withdraw_grants(tx, session, None, now)?;
-                    touch(tx, found, None, now)?;
+                    write_session(tx, found, None, now)?;
                 }
                 Ok(Vec::new())
             })
@@ -309,7 +315,7 @@ impl Hall {
         tx: &mut Tx<'_>,
         found: Session,
         actor: Option<AuthorId>,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<()> {
         let id = found.id;
         if found.state != SessionState::Cancelling {
@@ -317,7 +323,7 @@ impl Hall {
                 state: SessionState::Cancelling,
                 ..found
             };
-            touch(tx, stopping, actor, now)?;
+            write_session(tx, stopping, actor, now)?;
         }
         self.inner.live.cancel(id);
         Ok(())
@@ -328,11 +334,12 @@ impl Hall {
 ///
 /// # Errors
 /// [`Refusal::QueueFull`], unless a person decided the message.
-pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Result<Sent> {
-    let session = sessions::by_id(tx, message.session)?.ok_or(Refusal::NotFound(Thing::Session))?;
+pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Timestamp) -> Result<SendReceipt> {
+    let session =
+        sessions::by_id(tx, message.session)?.ok_or(Refusal::NotFound(ResourceKind::Session))?;
     let before = messages::queued(tx, message.session)?;
-    let is_first = message.rank == Rank::First;
-    if before >= limits::QUEUE_MAX && message.rank == Rank::Usual {
+    let is_first = message.rank == QueueRank::First;
+    if before >= limits::QUEUE_MAX && message.rank == QueueRank::Usual {
         return Err(Refusal::QueueFull.into());
     }
     let queue_position = match (is_first, session.state) {
@@ -341,7 +348,7 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Resu
         (false, _) => before + 1,
     };
     let starts = queue_position == 1 && !session.state.is_busy();
-    let waiting = Waiting {
+    let waiting = QueuedMessageRow {
         id: message.id,
         session_id: message.session,
         content: message.content,
@@ -376,8 +383,8 @@ pub(crate) fn enqueue(tx: &mut Tx<'_>, message: NewMessage, now: Moment) -> Resu
         last_message_preview: preview(&waiting.content),
         ..session
     };
-    touch(tx, session, Some(message.author), now)?;
-    Ok(Sent {
+    write_session(tx, session, Some(message.author), now)?;
+    Ok(SendReceipt {
         session_id: waiting.session_id,
         message_id: waiting.id,
         queue_position,
@@ -390,7 +397,7 @@ pub(super) fn clear_queue(
     tx: &mut Tx<'_>,
     session: &Session,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<u32> {
     let queue = messages::queue(tx, session.id)?;
     let count = u32::try_from(queue.len()).unwrap_or(u32::MAX);
@@ -404,10 +411,10 @@ pub(super) fn clear_queue(
 /// Takes a message out of the queue, and ends the room's turn that it was to begin.
 pub(super) fn remove(
     tx: &mut Tx<'_>,
-    message: &Waiting,
+    message: &QueuedMessageRow,
     queue_position: u32,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
     messages::drop_queued(tx, message.id)?;
     let event = Event::MessageRemoved {
@@ -419,24 +426,24 @@ pub(super) fn remove(
     let turn = message.room_turn;
     turn.map_or(Ok(()), |turn| {
         let outcome = TurnOutcome::Cancelled;
-        crate::turns::ended(tx, turn, outcome, "", None, now)
+        crate::turns::record_ended(tx, turn, outcome, "", None, now)
     })
 }
 
 /// A message that waits, with its place from 1.
-fn waiting(db: &Rx<'_>, session: SessionId, id: MessageId) -> Result<(u32, Waiting)> {
+fn waiting(db: &ReadTx<'_>, session: SessionId, id: MessageId) -> Result<(u32, QueuedMessageRow)> {
     let found = (1..)
         .zip(messages::queue(db, session)?)
         .find(|(_, message)| message.id == id);
-    Ok(found.ok_or(Refusal::NotFound(Thing::QueuedMessage))?)
+    Ok(found.ok_or(Refusal::NotFound(ResourceKind::QueuedMessage))?)
 }
 
 fn check_content(content: &str) -> Result<(), Refusal> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let range = limits::MESSAGE_CHARS;
     check.chars("content", content, *range.start(), *range.end());
     if content.trim().is_empty() {
         check.fail("content", "must hold more than white space");
     }
-    check.done()
+    check.finish()
 }

@@ -1,56 +1,56 @@
 //! Sessions: opening one with an agent, finding it again, changing and closing it.
 //! What runs in them is `driver`, what is said is `messages`.
 
-mod credentials;
+mod agent_processes;
+mod creation;
 mod driver;
-mod fold;
-mod live;
-mod making;
+mod live_sessions;
 mod messages;
-mod modes;
-mod processes;
+mod permission_modes;
 mod recovery;
-mod stage;
-mod talk;
-mod terminal;
-mod turn;
+mod session_tokens;
+mod terminal_sessions;
+mod transcript_builder;
+mod turn_loop;
+mod turn_rows;
+mod turn_setup;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Caller, Gate, Human},
+    errors::ResourceKind,
     events::{ChangedBy, Event},
     ids::{ApprovalId, AuthorId, RoomId, SessionId},
-    interactions::Answer,
+    interactions::InteractionResponse,
     limits,
-    outcome::Thing,
     revisions::{Precondition, Revised},
     runtimes::Capabilities,
-    sessions::{Binding, Session, SessionPatch, SessionState, TurnOutcome},
+    sessions::{RoomSession, Session, SessionPatch, SessionState, TurnOutcome},
 };
-use guildhall_store::{Rx, Seen, Tx, sessions};
+use guildhall_store::{ReadSnapshot, ReadTx, Tx, sessions};
 pub use guildhall_store::{
-    messages::Waiting,
-    sessions::{Filter, Place},
+    messages::QueuedMessageRow,
+    sessions::{SessionFilter, SessionsCursor},
 };
 
-pub(crate) use live::Live;
-pub use making::Opened;
-pub(crate) use making::of_room;
-pub use messages::{MessagesPage, Sent};
-pub(crate) use messages::{NewMessage, Rank, enqueue};
-use modes::{allow_mode, has_word, standing};
-pub(crate) use processes::Processes;
+pub(crate) use agent_processes::AgentProcesses;
+pub use creation::CreatedSession;
+pub(crate) use creation::of_room;
+pub(crate) use live_sessions::LiveSessions;
+pub use messages::{MessagesPage, SendReceipt};
+pub(crate) use messages::{NewMessage, QueueRank, enqueue};
+use permission_modes::{allow_mode, autonomy_consents, has_consent};
 pub(crate) use recovery::recover;
 
 use crate::{
     Hall, interactions,
     runtimes::{capabilities_of, require_offered},
-    sight,
+    visibility,
 };
 
 /// Which sessions are listed: ours, those of the agents' own command lines, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum SessionSource {
     /// Ours.
     #[default]
     Guildhall,
@@ -60,7 +60,7 @@ pub enum Source {
     All,
 }
 
-impl Source {
+impl SessionSource {
     /// Every source with its word.
     pub const WORDS: [(Self, &str); 3] = [
         (Self::Guildhall, "guildhall"),
@@ -91,11 +91,11 @@ impl Hall {
     pub async fn sessions(
         &self,
         by: &AnyCaller,
-        filter: Filter,
-        source: Source,
-        place: Option<Place>,
+        filter: SessionFilter,
+        source: SessionSource,
+        place: Option<SessionsCursor>,
         limit: u32,
-    ) -> Result<Seen<SessionsPage>> {
+    ) -> Result<ReadSnapshot<SessionsPage>> {
         let own = by.caller().agent();
         if own.is_some_and(|own| filter.agent.is_some_and(|asked| asked != own)) {
             return self.store().read(|_| Ok(SessionsPage::default())).await;
@@ -105,27 +105,29 @@ impl Hall {
             Some(cwd) => Some(self.working_folder(cwd.clone()).await.unwrap_or(cwd)),
             None => None,
         };
-        let filter = Filter {
+        let filter = SessionFilter {
             agent: own.or(filter.agent),
             cwd,
             ..filter
         };
         // An agent is told of none but its own, and none of the terminal's is known to be.
         let of_terminal = match source {
-            Source::Terminal | Source::All if own.is_none() => {
+            SessionSource::Terminal | SessionSource::All if own.is_none() => {
                 let mut sessions = self.terminal_sessions(by).await?;
-                sessions.retain(|session| filter.takes(session) && is_behind(session, place));
+                sessions.retain(|session| filter.matches(session) && is_after(session, place));
                 sessions
             }
-            Source::Guildhall | Source::Terminal | Source::All => Vec::new(),
+            SessionSource::Guildhall | SessionSource::Terminal | SessionSource::All => Vec::new(),
         };
         self.store()
             .read(move |db| {
                 let mut sessions = match source {
-                    Source::Guildhall | Source::All => sessions::page(db, &filter, place, limit)?,
-                    Source::Terminal => Vec::new(),
+                    SessionSource::Guildhall | SessionSource::All => {
+                        sessions::page(db, &filter, place, limit)?
+                    }
+                    SessionSource::Terminal => Vec::new(),
                 };
-                sessions.extend(unknown(db, of_terminal)?);
+                sessions.extend(without_known(db, of_terminal)?);
                 sessions.sort_by_key(|session| std::cmp::Reverse((session.updated_at, session.id)));
                 let has_more = sessions.len() > limit as usize;
                 sessions.truncate(limit as usize);
@@ -139,7 +141,7 @@ impl Hall {
     }
 
     /// What the session's runtime can do.
-    fn capabilities_in(&self, db: &Rx<'_>, kind: &str) -> Result<Capabilities> {
+    fn capabilities_in(&self, db: &ReadTx<'_>, kind: &str) -> Result<Capabilities> {
         capabilities_of(db, self.runtimes(), kind)
     }
 
@@ -147,13 +149,18 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` when there is none or this caller may not know of it.
-    pub async fn session(&self, by: &AnyCaller, id: SessionId) -> Result<Seen<Revised<Session>>> {
+    pub async fn session(
+        &self,
+        by: &AnyCaller,
+        id: SessionId,
+    ) -> Result<ReadSnapshot<Revised<Session>>> {
         let by = *by.caller();
         let found = self
             .store()
-            .read(move |db| revised(db, sight::session(db, &by, id)?))
+            .read(move |db| revised(db, visibility::session(db, &by, id)?))
             .await;
-        self.or_of_terminal(by, id, found, terminal::as_it_is).await
+        self.or_of_terminal(by, id, found, terminal_sessions::with_file_revision)
+            .await
     }
 
     /// Changes a session; a new mode counts at once where the agent runs.
@@ -181,7 +188,7 @@ impl Hall {
             .write(move |tx| hall.change(tx, &by, id, &precondition, &patch, now))
             .await;
         let changed = self.refuse_of_terminal(by, id, changed).await?;
-        self.inner.live.reconsider(id);
+        self.inner.live.settings_changed(id);
         Ok(changed)
     }
 
@@ -192,9 +199,9 @@ impl Hall {
         id: SessionId,
         precondition: &Precondition,
         patch: &SessionPatch,
-        now: Moment,
+        now: Timestamp,
     ) -> Result<Revised<Session>> {
-        let before = sight::session(tx, by, id)?;
+        let before = visibility::session(tx, by, id)?;
         let (model, effort) = (patch.model.as_deref(), patch.effort.as_deref());
         require_offered(tx, self.runtimes(), &before.runtime, model, effort)?;
         let mut is_allowed = false;
@@ -204,7 +211,7 @@ impl Hall {
             require_open(&before)?;
             let is_said = patch.acknowledged_autonomy;
             allow_mode(tx, by, &before, &capabilities, mode, is_said, now)?;
-            is_allowed = has_word(&capabilities, mode, &standing(tx, &before)?);
+            is_allowed = has_consent(&capabilities, mode, &autonomy_consents(tx, &before)?);
         }
         require_open(&before)?;
         precondition.check(sessions::rev(tx, id)?)?;
@@ -226,7 +233,7 @@ impl Hall {
             };
             tx.append(now, Some(by.author), &event)?;
         }
-        let after = touch(tx, after, Some(by.author), now)?;
+        let after = write_session(tx, after, Some(by.author), now)?;
         revised(tx, after)
     }
 
@@ -245,7 +252,7 @@ impl Hall {
         let closed = self
             .store()
             .write(move |tx| {
-                let session = sight::session(tx, &by, id)?;
+                let session = visibility::session(tx, &by, id)?;
                 precondition.check(sessions::rev(tx, id)?)?;
                 let (session, ended) = close(tx, session, Some(by.author), now)?;
                 Ok((revised(tx, session)?, ended))
@@ -265,11 +272,15 @@ impl Hall {
     /// `NotFound` for the room.
     ///
     /// Source: contract 2.2.
-    pub async fn room_sessions(&self, by: &Human, room: RoomId) -> Result<Seen<Vec<Binding>>> {
+    pub async fn room_sessions(
+        &self,
+        by: &Human,
+        room: RoomId,
+    ) -> Result<ReadSnapshot<Vec<RoomSession>>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                sight::room(db, &by, room)?;
+                visibility::room(db, &by, room)?;
                 sessions::bindings(db, room)
             })
             .await
@@ -277,12 +288,12 @@ impl Hall {
 }
 
 /// Whether a session lies behind the place where a page begins.
-fn is_behind(session: &Session, place: Option<Place>) -> bool {
+fn is_after(session: &Session, place: Option<SessionsCursor>) -> bool {
     place.is_none_or(|place| (session.updated_at, session.id) < place)
 }
 
 /// The sessions of the terminal that are none of ours.
-fn unknown(db: &Rx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
+fn without_known(db: &ReadTx<'_>, mut of_terminal: Vec<Session>) -> Result<Vec<Session>> {
     let names = of_terminal
         .iter()
         .map(|session| session.runtime_session_id.as_str());
@@ -296,15 +307,15 @@ pub(crate) fn close(
     tx: &mut Tx<'_>,
     session: Session,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<(Session, Vec<ApprovalId>)> {
     if session.state == SessionState::Closed {
         return Ok((session, Vec::new()));
     }
     messages::clear_queue(tx, &session, actor, now)?;
     let ended = interactions::withdraw_all(tx, session.id, actor, now)?;
-    turn::interrupt(tx, &session, TurnOutcome::Cancelled, now)?;
-    credentials::revoke_of_session(tx, session.agent_id, session.id, now)?;
+    turn_rows::interrupt(tx, &session, TurnOutcome::Cancelled, now)?;
+    session_tokens::revoke_of_session(tx, session.agent_id, session.id, now)?;
     let closed = Session {
         state: SessionState::Closed,
         state_reason: String::new(),
@@ -312,7 +323,7 @@ pub(crate) fn close(
         ..session
     };
     sessions::update(tx, &closed)?;
-    let closed = again(tx, closed.id)?;
+    let closed = reload(tx, closed.id)?;
     let event = Event::SessionClosed {
         session: closed.clone(),
     };
@@ -324,24 +335,24 @@ impl Hall {
     /// Tells agents that what they asked no longer matters.
     pub(crate) fn answer_withdrawn(&self, session: SessionId, asks: &[ApprovalId]) {
         for ask in asks {
-            self.answer_agent(session, *ask, Answer::Cancelled);
+            self.answer_agent(session, *ask, InteractionResponse::Cancelled);
         }
     }
 }
 
 /// Writes a session's change and tells of it; answers it with its counts as they are now.
-pub(crate) fn touch(
+pub(crate) fn write_session(
     tx: &mut Tx<'_>,
     session: Session,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<Session> {
     let session = Session {
         updated_at: now.max(session.updated_at),
         ..session
     };
     sessions::update(tx, &session)?;
-    let session = again(tx, session.id)?;
+    let session = reload(tx, session.id)?;
     let event = Event::SessionUpdated {
         session: session.clone(),
     };
@@ -350,19 +361,19 @@ pub(crate) fn touch(
 }
 
 /// Tells that a session waits for another number of answers.
-pub(crate) fn recount(
+pub(crate) fn append_counts_changed(
     tx: &mut Tx<'_>,
     id: SessionId,
     actor: Option<AuthorId>,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<()> {
-    let session = again(tx, id)?;
-    touch(tx, session, actor, now).map(|_| ())
+    let session = reload(tx, id)?;
+    write_session(tx, session, actor, now).map(|_| ())
 }
 
 /// Calls a session as its agent does.
-fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<()> {
-    let session = again(tx, id)?;
+fn set_title(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Timestamp) -> Result<()> {
+    let session = reload(tx, id)?;
     if session.title == title || session.state == SessionState::Closed {
         return Ok(());
     }
@@ -370,11 +381,11 @@ fn entitle(tx: &mut Tx<'_>, id: SessionId, title: &str, now: Moment) -> Result<(
         title: title.to_owned(),
         ..session
     };
-    touch(tx, titled, None, now).map(|_| ())
+    write_session(tx, titled, None, now).map(|_| ())
 }
 
 /// Says something to the people who read a session.
-fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -> Result<()> {
+fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Timestamp) -> Result<()> {
     let event = Event::SessionNotice {
         session_id: id,
         code: code.to_owned(),
@@ -384,8 +395,8 @@ fn notice(tx: &mut Tx<'_>, id: SessionId, code: &str, text: &str, now: Moment) -
 }
 
 /// A session that is there for certain.
-pub(crate) fn again(db: &Rx<'_>, id: SessionId) -> Result<Session> {
-    Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(Thing::Session))?)
+pub(crate) fn reload(db: &ReadTx<'_>, id: SessionId) -> Result<Session> {
+    Ok(sessions::by_id(db, id)?.ok_or(Refusal::NotFound(ResourceKind::Session))?)
 }
 
 /// Holds a change of a session back that takes none.
@@ -399,7 +410,7 @@ fn require_open(session: &Session) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn revised(db: &Rx<'_>, session: Session) -> Result<Revised<Session>> {
+fn revised(db: &ReadTx<'_>, session: Session) -> Result<Revised<Session>> {
     Ok(Revised {
         rev: sessions::rev(db, session.id)?,
         value: session,

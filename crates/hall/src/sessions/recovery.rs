@@ -3,13 +3,15 @@
 use std::collections::HashSet;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{SessionId, TurnId},
     sessions::{Session, SessionState, TurnOutcome},
 };
-use guildhall_store::{Tx, interactions as ask_rows, messages, messages::Waiting, sessions};
+use guildhall_store::{
+    Tx, interactions as ask_rows, messages, messages::QueuedMessageRow, sessions,
+};
 
-use super::{again, messages::remove, touch, turn};
+use super::{messages::remove, reload, turn_rows, write_session};
 use crate::{interactions, turns};
 
 /// Ends every turn that was on its way when the server ended, and answers the sessions to be
@@ -19,8 +21,8 @@ use crate::{interactions, turns};
 /// goes, because the room's dispatcher alone sends its prompts again.
 ///
 /// Source: contract 3.6.2, 2.10.
-pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
-    let told = ask_rows::words_that_wait(tx, now)?;
+pub(crate) fn recover(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<SessionId>> {
+    let told = ask_rows::queued_resume_messages(tx, now)?;
     let waiting = messages::queues(tx)?;
     let resumed: HashSet<TurnId> = waiting
         .iter()
@@ -29,14 +31,14 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
         .collect();
     turns::recover(tx, &resumed, now)?;
     for session in sessions::busy(tx)? {
-        turn::interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
+        turn_rows::interrupt(tx, &session, TurnOutcome::Interrupted, now)?;
         interactions::detach_all(tx, session.id, now)?;
         let idle = Session {
             state: SessionState::Idle,
             state_reason: "the server was restarted".to_owned(),
             ..session
         };
-        touch(tx, idle, None, now)?;
+        write_session(tx, idle, None, now)?;
     }
     let mut woken = Vec::new();
     for queue in waiting.chunk_by(|one, next| one.session_id == next.session_id) {
@@ -57,11 +59,11 @@ pub(crate) fn recover(tx: &mut Tx<'_>, now: Moment) -> Result<Vec<SessionId>> {
 /// comes next there.
 fn settle<'a>(
     tx: &mut Tx<'_>,
-    queue: &'a [Waiting],
+    queue: &'a [QueuedMessageRow],
     resumed: &HashSet<TurnId>,
-    now: Moment,
-) -> Result<Option<&'a Waiting>> {
-    let is_over = |message: &&Waiting| {
+    now: Timestamp,
+) -> Result<Option<&'a QueuedMessageRow>> {
+    let is_over = |message: &&QueuedMessageRow| {
         let turn = message.room_turn;
         turn.is_some_and(|turn| !resumed.contains(&turn))
     };
@@ -73,7 +75,7 @@ fn settle<'a>(
     if removed > 0
         && let Some(message) = queue.first()
     {
-        touch(tx, again(tx, message.session_id)?, None, now)?;
+        write_session(tx, reload(tx, message.session_id)?, None, now)?;
     }
     Ok(queue.iter().find(|message| !is_over(message)))
 }

@@ -4,8 +4,8 @@
 //! A reader keeps `last` and loops: mark the newest event known, read one page after `last`,
 //! hand it on, wait for a newer event. Live, replay, reconnect and lag are this one path.
 
-mod open;
-mod page;
+mod log_page;
+mod open_streams;
 mod reader;
 
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use guildhall_domain::{
     callers::{AnyCaller, Caller, Gate, Identity, OwnerHere},
     canvas::CanvasDocument,
     entries::EntriesPage,
-    events::Scope,
+    errors::ResourceKind,
+    events::EventScope,
     ids::{LogId, RoomId, SessionId},
     interactions::Interaction,
-    outcome::Thing,
     rooms::RoomDetail,
     sessions::Session,
     signals::Signal,
     transcript::Message,
     turns::Turn,
 };
-use guildhall_store::{Rx, agents, events::Stored, messages::Waiting};
+use guildhall_store::{ReadTx, agents, events::StoredEvent, messages::QueuedMessageRow};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
-pub use open::{Open, StreamLimits};
+pub use open_streams::{OpenStreams, StreamLimits};
 pub use reader::Stream;
 
 /// Seconds between heartbeats.
@@ -41,7 +41,7 @@ pub enum Subject {
     /// Everything the caller may see, now and later made.
     Everything,
     /// These scopes.
-    Scopes(Vec<Scope>),
+    Scopes(Vec<EventScope>),
     /// One room, by its own route.
     Room(RoomId),
     /// One session, by its own route.
@@ -50,12 +50,12 @@ pub enum Subject {
 
 impl Subject {
     /// The scopes asked for; `None` is all of them.
-    fn scopes(&self) -> Option<Arc<[Scope]>> {
+    fn scopes(&self) -> Option<Arc<[EventScope]>> {
         match self {
             Self::Everything => None,
             Self::Scopes(scopes) => Some(scopes.as_slice().into()),
-            Self::Room(room) => Some([Scope::Room(*room)].into()),
-            Self::Session(session) => Some([Scope::Session(*session)].into()),
+            Self::Room(room) => Some([EventScope::Room(*room)].into()),
+            Self::Session(session) => Some([EventScope::Session(*session)].into()),
         }
     }
 }
@@ -73,7 +73,7 @@ pub enum Cursor {
 
 /// A stream, as asked for.
 #[derive(Clone, Debug)]
-pub struct StreamAsk {
+pub struct StreamRequest {
     /// What it is about.
     pub subject: Subject,
     /// Where the client left off.
@@ -118,7 +118,7 @@ pub struct SessionSnapshot {
     /// Its asks that wait for a person, oldest first.
     pub pending: Vec<Interaction>,
     /// What waits, in order.
-    pub queue: Vec<Waiting>,
+    pub queue: Vec<QueuedMessageRow>,
 }
 
 /// The state of one scope.
@@ -149,7 +149,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug)]
 pub enum SnapshotBody {
     /// The named scopes.
-    Scopes(Vec<(Scope, ScopeState)>),
+    Scopes(Vec<(EventScope, ScopeState)>),
     /// The room of the route.
     Room(Box<RoomSnapshot>),
     /// The session of the route.
@@ -160,7 +160,7 @@ pub enum SnapshotBody {
 #[derive(Clone, Debug)]
 pub enum Frame {
     /// Something happened.
-    Event(Arc<Stored>),
+    Event(Arc<StoredEvent>),
     /// Where to go on from.
     Snapshot(Box<Snapshot>),
     /// Drop what you know; a snapshot follows.
@@ -177,14 +177,14 @@ pub enum Frame {
     /// True for a moment.
     Signal(Signal),
     /// What the local browser is now; ephemeral too. Source: contract 7.11.
-    Browser(Arc<browser::State>),
+    Browser(Arc<browser::BrowserState>),
     /// Still here.
     Heartbeat,
 }
 
 /// Why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum StreamEnd {
     /// The caller's credential no longer counts.
     CredentialLost,
     /// The caller no longer sees anything it asked for.
@@ -203,7 +203,7 @@ impl Hall {
     /// [`Refusal::Overloaded`], [`Refusal::ShuttingDown`].
     ///
     /// Source: contract 1.10.
-    pub async fn stream(&self, by: &AnyCaller, ask: StreamAsk) -> Result<Stream> {
+    pub async fn stream(&self, by: &AnyCaller, ask: StreamRequest) -> Result<Stream> {
         let by = *by.caller();
         let scopes = ask.subject.scopes();
         let wanted = scopes.clone().unwrap_or_default();
@@ -218,12 +218,12 @@ impl Hall {
     }
 }
 
-fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
+fn require(db: &ReadTx<'_>, by: &Caller, scope: EventScope) -> Result<()> {
     match scope {
-        Scope::Hall => Ok(()),
-        Scope::Room(room) => sight::room(db, by, room).map(|_| ()),
-        Scope::Session(session) => sight::session(db, by, session).map(|_| ()),
-        Scope::Agent(agent) => {
+        EventScope::Hall => Ok(()),
+        EventScope::Room(room) => visibility::room(db, by, room).map(|_| ()),
+        EventScope::Session(session) => visibility::session(db, by, session).map(|_| ()),
+        EventScope::Agent(agent) => {
             let known = match by.identity {
                 Identity::Owner | Identity::Person(_) => agents::by_id(db, agent)?.is_some(),
                 Identity::Agent(own) => own == agent,
@@ -231,7 +231,7 @@ fn require(db: &Rx<'_>, by: &Caller, scope: Scope) -> Result<()> {
             if known {
                 Ok(())
             } else {
-                Err(Refusal::NotFound(Thing::Agent).into())
+                Err(Refusal::NotFound(ResourceKind::Agent).into())
             }
         }
     }

@@ -9,59 +9,59 @@ use std::{
 };
 
 use guildhall_domain::{
-    Moment, Result, browser,
+    Result, Timestamp, browser,
     callers::Caller,
     canvas::CanvasScope,
-    entries::EntriesAsk,
-    events::Scope,
+    entries::EntriesQuery,
+    events::EventScope,
     ids::{RoomId, SessionId},
     limits,
     signals::Signal,
 };
-use guildhall_store::{Rx, canvas, entries, events, messages, turns};
+use guildhall_store::{ReadTx, canvas, entries, events, messages, turns};
 use tokio::{
     sync::{broadcast, watch},
     time::{Instant, Interval, MissedTickBehavior},
 };
 
 use super::{
-    Cursor, End, Frame, ResetReason, RoomSnapshot, STREAM_HEARTBEAT_S, ScopeState, SessionSnapshot,
-    Snapshot, SnapshotBody, StreamAsk, Subject,
-    open::Place,
-    page::{self, Page},
+    Cursor, Frame, ResetReason, RoomSnapshot, STREAM_HEARTBEAT_S, ScopeState, SessionSnapshot,
+    Snapshot, SnapshotBody, StreamEnd, StreamRequest, Subject,
+    log_page::{self, VisiblePage},
+    open_streams::StreamSlot,
 };
-use crate::{Hall, interactions, rooms, sight};
+use crate::{Hall, interactions, rooms, visibility};
 
 /// An open stream; dropping it frees its place.
 pub struct Stream {
     hall: Hall,
     by: Caller,
     subject: Subject,
-    scopes: Option<Arc<[Scope]>>,
+    scopes: Option<Arc<[EventScope]>>,
     /// Everything up to here was handed on or is hidden.
     last: u64,
     /// The last position the client was told.
     told: u64,
     /// Frames read and not yet handed on; at most one page.
     ready: VecDeque<Frame>,
-    ended: Option<End>,
+    ended: Option<StreamEnd>,
     /// What woke the stream, kept until it was dealt with.
-    woken: Option<Woken>,
+    woken: Option<WakeReason>,
     head: watch::Receiver<u64>,
     signals: broadcast::Receiver<Signal>,
     /// The local browser, for who may see it and asked for its scope.
-    browser: Option<watch::Receiver<Arc<browser::State>>>,
+    browser: Option<watch::Receiver<Arc<browser::BrowserState>>>,
     stopping: watch::Receiver<bool>,
     heartbeat: Interval,
-    _place: Place,
+    _place: StreamSlot,
 }
 
 /// What woke a waiting stream.
 #[derive(Clone)]
-enum Woken {
+enum WakeReason {
     Head,
     Signal(Signal),
-    Browser(Arc<browser::State>),
+    Browser(Arc<browser::BrowserState>),
     Heartbeat,
     Stop,
 }
@@ -71,8 +71,8 @@ impl Stream {
     pub(super) async fn begin(
         hall: Hall,
         by: Caller,
-        ask: StreamAsk,
-        place: Place,
+        ask: StreamRequest,
+        place: StreamSlot,
     ) -> Result<Self> {
         let period = Duration::from_secs(STREAM_HEARTBEAT_S);
         let mut heartbeat = tokio::time::interval_at(Instant::now() + period, period);
@@ -80,7 +80,7 @@ impl Stream {
         let scopes = ask.subject.scopes();
         let sees_hall = scopes
             .as_ref()
-            .is_none_or(|asked| asked.contains(&Scope::Hall));
+            .is_none_or(|asked| asked.contains(&EventScope::Hall));
         let browser = ask.here.filter(|_| sees_hall);
         let mut stream = Self {
             browser: browser.map(|_| hall.browser_states()),
@@ -109,7 +109,7 @@ impl Stream {
     ///
     /// # Errors
     /// Why the stream ended.
-    pub async fn next(&mut self) -> Result<Frame, End> {
+    pub async fn next(&mut self) -> Result<Frame, StreamEnd> {
         loop {
             if let Some(frame) = self.ready.pop_front() {
                 return Ok(frame);
@@ -118,27 +118,27 @@ impl Stream {
                 return Err(end);
             }
             if *self.stopping.borrow() {
-                return Err(End::ShuttingDown);
+                return Err(StreamEnd::ShuttingDown);
             }
             // A busy stream never waits, so its heartbeat is looked for on the way.
             let is_behind = self.last < *self.head.borrow_and_update();
             if self.woken.is_none() && is_behind {
                 let is_due = self.heartbeat_is_due().await;
                 self.woken = Some(if is_due {
-                    Woken::Heartbeat
+                    WakeReason::Heartbeat
                 } else {
-                    Woken::Head
+                    WakeReason::Head
                 });
             }
             if self.woken.is_none() {
                 self.woken = Some(self.wake().await);
             }
             match self.woken.clone() {
-                Some(Woken::Head) => self.pull(false).await?,
-                Some(Woken::Heartbeat) => self.pull(true).await?,
-                Some(Woken::Signal(signal)) => self.offer(signal).await?,
-                Some(Woken::Browser(state)) => self.ready.push_back(Frame::Browser(state)),
-                Some(Woken::Stop) | None => return Err(End::ShuttingDown),
+                Some(WakeReason::Head) => self.read_page(false).await?,
+                Some(WakeReason::Heartbeat) => self.read_page(true).await?,
+                Some(WakeReason::Signal(signal)) => self.offer_signal(signal).await?,
+                Some(WakeReason::Browser(state)) => self.ready.push_back(Frame::Browser(state)),
+                Some(WakeReason::Stop) | None => return Err(StreamEnd::ShuttingDown),
             }
             self.woken = None;
         }
@@ -149,19 +149,19 @@ impl Stream {
     }
 
     /// Waits until there is something to do.
-    async fn wake(&mut self) -> Woken {
+    async fn wake(&mut self) -> WakeReason {
         loop {
             return tokio::select! {
-                changed = self.head.changed() => changed.map_or(Woken::Stop, |()| Woken::Head),
-                _ = self.stopping.wait_for(|stop| *stop) => Woken::Stop,
+                changed = self.head.changed() => changed.map_or(WakeReason::Stop, |()| WakeReason::Head),
+                _ = self.stopping.wait_for(|stop| *stop) => WakeReason::Stop,
                 signal = self.signals.recv() => match signal {
-                    Ok(signal) => Woken::Signal(signal),
+                    Ok(signal) => WakeReason::Signal(signal),
                     // A slow reader loses signals, never events.
                     Err(broadcast::error::RecvError::Lagged(_)) => continue,
-                    Err(broadcast::error::RecvError::Closed) => Woken::Stop,
+                    Err(broadcast::error::RecvError::Closed) => WakeReason::Stop,
                 },
-                state = next_state(&mut self.browser) => Woken::Browser(state),
-                _ = self.heartbeat.tick() => Woken::Heartbeat,
+                state = next_state(&mut self.browser) => WakeReason::Browser(state),
+                _ = self.heartbeat.tick() => WakeReason::Heartbeat,
             };
         }
     }
@@ -229,32 +229,32 @@ impl Stream {
     }
 
     /// Reads one page; on a heartbeat also tells the position and that the server is there.
-    async fn pull(&mut self, is_heartbeat: bool) -> Result<(), End> {
+    async fn read_page(&mut self, is_heartbeat: bool) -> Result<(), StreamEnd> {
         let (by, now) = (self.by, self.hall.now());
         let (scopes, last) = (self.scopes.clone(), self.last);
         let hall = self.hall.clone();
-        let turn = hall.inner.streams.turn().await;
+        let turn = hall.inner.streams.page_permit().await;
         let read = hall
             .store()
-            .read(move |db| page::read(db, &by, scopes.as_deref(), last, now));
+            .read(move |db| log_page::read(db, &by, scopes.as_deref(), last, now));
         let read = read.await;
         drop(turn);
         let page = match read {
             Ok(seen) => seen.value,
             Err(error) => {
                 tracing::warn!(?error, "a stream could not read the log");
-                return Err(End::Broken);
+                return Err(StreamEnd::Broken);
             }
         };
         match page {
-            Page::CredentialLost => self.ended = Some(End::CredentialLost),
-            Page::Dropped => {
+            VisiblePage::CredentialLost => self.ended = Some(StreamEnd::CredentialLost),
+            VisiblePage::Dropped => {
                 if let Err(error) = self.snapshot(Some(ResetReason::Retention)).await {
                     tracing::warn!(?error, "a stream could not take a snapshot");
-                    self.ended = Some(End::NothingLeft);
+                    self.ended = Some(StreamEnd::NothingLeft);
                 }
             }
-            Page::Events {
+            VisiblePage::Events {
                 events,
                 position,
                 nothing_left,
@@ -262,7 +262,7 @@ impl Stream {
                 self.told = events.last().map_or(self.told, |event| event.seq);
                 self.last = position;
                 self.ready.extend(events.into_iter().map(Frame::Event));
-                self.ended = nothing_left.then_some(End::NothingLeft);
+                self.ended = nothing_left.then_some(StreamEnd::NothingLeft);
             }
         }
         if is_heartbeat {
@@ -276,8 +276,8 @@ impl Stream {
     }
 
     /// Hands a signal on, if the caller asked for its room and may see it now.
-    async fn offer(&mut self, signal: Signal) -> Result<(), End> {
-        let scope = Scope::Room(signal.room_id);
+    async fn offer_signal(&mut self, signal: Signal) -> Result<(), StreamEnd> {
+        let scope = EventScope::Room(signal.room_id);
         if self
             .scopes
             .as_ref()
@@ -290,7 +290,7 @@ impl Stream {
             || self
                 .hall
                 .store()
-                .read(move |db| sight::room(db, &by, room))
+                .read(move |db| visibility::room(db, &by, room))
                 .await
                 .is_ok();
         if visible {
@@ -302,8 +302,8 @@ impl Stream {
 
 /// The next state of the browser, for who may see it; one that was overtaken is left out.
 async fn next_state(
-    browser: &mut Option<watch::Receiver<Arc<browser::State>>>,
-) -> Arc<browser::State> {
+    browser: &mut Option<watch::Receiver<Arc<browser::BrowserState>>>,
+) -> Arc<browser::BrowserState> {
     if let Some(states) = browser
         && states.changed().await.is_ok()
     {
@@ -314,33 +314,43 @@ async fn next_state(
     pending().await
 }
 
-fn scope_snapshot(db: &Rx<'_>, by: &Caller, scope: Scope, now: Moment) -> Result<ScopeState> {
+fn scope_snapshot(
+    db: &ReadTx<'_>,
+    by: &Caller,
+    scope: EventScope,
+    now: Timestamp,
+) -> Result<ScopeState> {
     Ok(match scope {
-        Scope::Room(room) => ScopeState::Room(Box::new(room_snapshot(db, by, room, now)?)),
-        Scope::Session(session) => {
+        EventScope::Room(room) => ScopeState::Room(Box::new(room_snapshot(db, by, room, now)?)),
+        EventScope::Session(session) => {
             ScopeState::Session(Box::new(session_snapshot(db, by, session, now)?))
         }
-        Scope::Hall | Scope::Agent(_) => ScopeState::Nothing,
+        EventScope::Hall | EventScope::Agent(_) => ScopeState::Nothing,
     })
 }
 
 fn session_snapshot(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     by: &Caller,
     session: SessionId,
-    now: Moment,
+    now: Timestamp,
 ) -> Result<SessionSnapshot> {
     Ok(SessionSnapshot {
-        session: sight::session(db, by, session)?,
+        session: visibility::session(db, by, session)?,
         messages: messages::newest(db, session, limits::SNAPSHOT_MESSAGES)?,
-        pending: interactions::pending_of(db, session, now)?,
+        pending: interactions::pending_in_session(db, session, now)?,
         queue: messages::queue(db, session)?,
     })
 }
 
-fn room_snapshot(db: &Rx<'_>, by: &Caller, room: RoomId, now: Moment) -> Result<RoomSnapshot> {
-    let floor = sight::room(db, by, room)?.floor;
-    let ask = EntriesAsk {
+fn room_snapshot(
+    db: &ReadTx<'_>,
+    by: &Caller,
+    room: RoomId,
+    now: Timestamp,
+) -> Result<RoomSnapshot> {
+    let floor = visibility::room(db, by, room)?.floor;
+    let ask = EntriesQuery {
         before: None,
         after: None,
         limit: limits::SNAPSHOT_ENTRIES,

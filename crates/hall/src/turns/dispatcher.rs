@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::{collections::BTreeMap, time::Duration};
 
 use guildhall_domain::{
-    Error, Moment, Result,
+    Error, Result, Timestamp,
     entries::NoticeCode,
     ids::{AuthorId, RoomId, SessionId, TurnId},
     limits,
@@ -17,11 +17,11 @@ use guildhall_domain::{
 };
 use guildhall_store::{
     Tx,
-    turns::{self, Kept},
+    turns::{self, TurnRow},
 };
 use serde_json::json;
 
-use super::{ending, handing, ledger, starting};
+use super::{ledger, session_dispatch, turn_end, turn_start};
 use crate::Hall;
 
 /// The shortest rest between two looks.
@@ -31,7 +31,7 @@ const REST_MAX: Duration = Duration::from_secs(1);
 
 /// What one look did, and what is left.
 #[derive(Debug, Default)]
-struct Look {
+struct DispatchRound {
     /// Sessions that were handed a turn.
     wake: Vec<SessionId>,
     /// Turns that ended before their sessions did.
@@ -39,7 +39,7 @@ struct Look {
     /// Who works, and where.
     working: Vec<(TurnId, RoomId, AuthorId)>,
     /// When something is due; `None` while nothing is left.
-    next: Option<Moment>,
+    next: Option<Timestamp>,
 }
 
 impl Hall {
@@ -47,11 +47,11 @@ impl Hall {
     ///
     /// # Errors
     /// Faults, and `Overloaded`.
-    pub async fn dispatch_turns(&self) -> Result<Option<Moment>> {
-        Ok(self.look_at_turns().await?.next)
+    pub async fn dispatch_turns(&self) -> Result<Option<Timestamp>> {
+        Ok(self.dispatch_round().await?.next)
     }
 
-    async fn look_at_turns(&self) -> Result<Look> {
+    async fn dispatch_round(&self) -> Result<DispatchRound> {
         let now = self.now();
         let quiet = self
             .store()
@@ -62,33 +62,33 @@ impl Hall {
             })
             .await?;
         if quiet.value {
-            return Ok(Look::default());
+            return Ok(DispatchRound::default());
         }
-        self.look_for_runtimes().await?;
+        self.rescan_runtimes().await?;
         let registry = Arc::clone(self.runtimes());
         let mut look = self
             .store()
-            .write(move |tx| look(tx, &registry, now))
+            .write(move |tx| run_round(tx, &registry, now))
             .await?;
         // A session is told to stop before it is told of its next turn.
         for (session, turn) in &look.cancel {
-            if let Err(error) = handing::cancel(self, *session, *turn).await {
+            if let Err(error) = session_dispatch::cancel(self, *session, *turn).await {
                 tracing::error!(%turn, ?error, "a session was not stopped; trying again");
                 let again = now.plus_seconds(1);
                 look.next = Some(look.next.map_or(again, |next| next.min(again)));
             }
         }
         for session in &look.wake {
-            handing::wake(self, *session);
+            session_dispatch::wake(self, *session);
         }
         Ok(look)
     }
 }
 
-fn look(tx: &mut Tx<'_>, registry: &Registry, now: Moment) -> Result<Look> {
-    let mut look = Look::default();
+fn run_round(tx: &mut Tx<'_>, registry: &Registry, now: Timestamp) -> Result<DispatchRound> {
+    let mut look = DispatchRound::default();
     for kept in turns::live(tx)? {
-        watch(tx, kept, now)?;
+        check_duration(tx, kept, now)?;
     }
     for kept in turns::to_cancel(tx)? {
         let session = kept.turn.session_id;
@@ -101,7 +101,7 @@ fn look(tx: &mut Tx<'_>, registry: &Registry, now: Moment) -> Result<Look> {
             Some(due) if kept.turn.state == TurnState::Collecting && due > now => dues.push(due),
             _ => {
                 look.wake
-                    .extend(starting::when_due(tx, registry, &mut kept, now)?);
+                    .extend(turn_start::when_due(tx, registry, &mut kept, now)?);
                 // A held one is looked at again when another turn ends, and now and then.
                 if kept.turn.state == TurnState::Held {
                     dues.push(now.plus_seconds(limits::WORKING_RESTATED_S));
@@ -128,11 +128,11 @@ fn look(tx: &mut Tx<'_>, registry: &Registry, now: Moment) -> Result<Look> {
 /// Tells that a turn takes long, and ends one that takes too long.
 ///
 /// Source: contract 2.6, step 7.
-fn watch(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
+fn check_duration(tx: &mut Tx<'_>, mut kept: TurnRow, now: Timestamp) -> Result<()> {
     let spent = kept.clock.at(now);
     if spent >= limits::TURN_MAX_MS {
         kept.to_cancel = kept.turn.session_id.is_some();
-        return ending::fail(
+        return turn_end::fail(
             tx,
             kept,
             TurnRule::Timeout,
@@ -148,7 +148,7 @@ fn watch(tx: &mut Tx<'_>, mut kept: Kept, now: Moment) -> Result<()> {
     let agent = kept.turn.agent_author_id;
     let text = format!("{} is working late.", ledger::name_of(tx, agent)?);
     let minutes = spent / 60_000;
-    let data = ledger::about(&kept.turn, json!({"minutes": minutes}));
+    let data = ledger::notice_data(&kept.turn, json!({"minutes": minutes}));
     let (room, code) = (kept.turn.room_id, NoticeCode::AgentBusy);
     ledger::notice(tx, room, code, Some(agent), text, data, now)
 }
@@ -158,9 +158,9 @@ pub(crate) fn start(hall: &Hall) {
     let mut stopping = hall.tasks().stopping();
     let chore = hall.clone();
     hall.tasks().spawn("turns", hall.now(), async move {
-        let mut told = Told::default();
+        let mut told = WorkingSignals::default();
         loop {
-            let rest = match chore.look_at_turns().await {
+            let rest = match chore.dispatch_round().await {
                 Ok(look) => {
                     told.tell(&chore, &look.working);
                     look.next.map(|next| rest_until(chore.now(), next))
@@ -189,18 +189,18 @@ pub(crate) fn start(hall: &Hall) {
 }
 
 /// How long to rest until `next` comes, in the time of the clock that `now` was read from.
-fn rest_until(now: Moment, next: Moment) -> Duration {
+fn rest_until(now: Timestamp, next: Timestamp) -> Duration {
     let ms = next.as_millis().saturating_sub(now.as_millis());
     Duration::from_millis(u64::try_from(ms).unwrap_or(0)).clamp(REST_MIN, REST_MAX)
 }
 
 /// Of whom the rooms were told that they work, and when.
 #[derive(Debug, Default)]
-struct Told {
-    turns: BTreeMap<TurnId, (RoomId, AuthorId, Moment)>,
+struct WorkingSignals {
+    turns: BTreeMap<TurnId, (RoomId, AuthorId, Timestamp)>,
 }
 
-impl Told {
+impl WorkingSignals {
     /// Tells who works now: at once, again and again, and when it is over.
     fn tell(&mut self, hall: &Hall, working: &[(TurnId, RoomId, AuthorId)]) {
         let now = hall.now();
@@ -223,7 +223,14 @@ impl Told {
     }
 }
 
-fn signal(hall: &Hall, turn: TurnId, room_id: RoomId, author_id: AuthorId, on: bool, at: Moment) {
+fn signal(
+    hall: &Hall,
+    turn: TurnId,
+    room_id: RoomId,
+    author_id: AuthorId,
+    on: bool,
+    at: Timestamp,
+) {
     let data = SignalData {
         kind: SignalKind::Working,
         author_id,

@@ -1,28 +1,30 @@
 //! Listing: a page of a room's ledger, with the turns of agents that posts did not mean.
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     entries::Entry,
+    errors::ResourceKind,
     ids::RoomId,
     limits,
-    outcome::Thing,
     rooms::Room,
-    turns::{Addressing, Budget, Said, Turn, TurnPlace, TurnState, TurnsAsk, TurnsPage},
+    turns::{
+        Addressing, EarlierPost, Turn, TurnBudget, TurnCursor, TurnState, TurnsPage, TurnsQuery,
+    },
 };
-use guildhall_store::{Rx, rooms, turns};
+use guildhall_store::{ReadTx, rooms, turns};
 
-use super::{considering, ledger};
+use super::{addressing, ledger};
 
 /// The turns above `floor` that are asked for, newest first.
 pub(super) fn page(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     room: RoomId,
     floor: u64,
-    ask: &TurnsAsk,
-    now: Moment,
+    ask: &TurnsQuery,
+    now: Timestamp,
 ) -> Result<TurnsPage> {
-    let room = rooms::by_id(db, room)?.ok_or(Refusal::NotFound(Thing::Room))?;
-    let mut found: Vec<(TurnPlace, Turn)> = Vec::new();
+    let room = rooms::by_id(db, room)?.ok_or(Refusal::NotFound(ResourceKind::Room))?;
+    let mut found: Vec<(TurnCursor, Turn)> = Vec::new();
     if ask.state != Some(TurnState::NotAddressed) {
         let stored = turns::list(db, room.id, floor, ask)?;
         found.extend(stored.into_iter().map(|kept| (kept.place(), kept.turn)));
@@ -31,7 +33,7 @@ pub(super) fn page(
         .state
         .is_none_or(|state| state == TurnState::NotAddressed)
     {
-        let unmeant = unmeant(db, &room, floor)?.into_iter();
+        let unmeant = unaddressed_turns(db, &room, floor)?.into_iter();
         found.extend(unmeant.filter(|(place, turn)| is_asked(ask, *place, turn)));
     }
     found.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
@@ -45,7 +47,7 @@ pub(super) fn page(
     })
 }
 
-fn is_asked(ask: &TurnsAsk, place: TurnPlace, turn: &Turn) -> bool {
+fn is_asked(ask: &TurnsQuery, place: TurnCursor, turn: &Turn) -> bool {
     ask.entry
         .is_none_or(|entry| turn.trigger_entry_ids.contains(&entry))
         && ask.agent.is_none_or(|agent| turn.agent_author_id == agent)
@@ -54,7 +56,7 @@ fn is_asked(ask: &TurnsAsk, place: TurnPlace, turn: &Turn) -> bool {
 
 /// Of the newest posts, the agents they do not mean by the members and modes of now, as far as
 /// no stored turn says otherwise.
-fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)>> {
+fn unaddressed_turns(db: &ReadTx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnCursor, Turn)>> {
     let agents = turns::attendants(db, room.id)?;
     if agents.is_empty() {
         return Ok(Vec::new());
@@ -62,13 +64,13 @@ fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)
     let posts = turns::newest_posts(db, room.id, floor, limits::LEDGER_POSTS)?;
     let first = posts.first().map_or(0, |post| post.seq);
     let answered = turns::answered_from(db, room.id, first)?;
-    let agent_authors = considering::agents_among(db, room)?;
-    let said: Vec<Said> = posts.iter().map(said).collect();
+    let agent_authors = addressing::agents_among(db, room)?;
+    let said: Vec<EarlierPost> = posts.iter().map(as_domain_post).collect();
     let mut found = Vec::new();
     for (at, post) in posts.iter().enumerate() {
         let before = said.get(..at).unwrap_or_default().iter().rev();
         let by_agent = agent_authors.contains(&post.author_id);
-        let heard = considering::hear(room, post, by_agent, &agents, &before);
+        let heard = addressing::apply_rules(room, post, by_agent, &agents, &before);
         for (n, (agent, addressing)) in (1..).zip(heard) {
             let Addressing::NotAddressed(rule) = addressing else {
                 continue;
@@ -76,11 +78,11 @@ fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)
             if answered.contains(&(post.id, agent)) {
                 continue;
             }
-            let place = TurnPlace {
+            let place = TurnCursor {
                 seq: post.seq,
                 within: MADE_UP_BELOW - n,
             };
-            found.push((place, considering::unmeant(post, agent, rule)));
+            found.push((place, addressing::unaddressed_turn(post, agent, rule)));
         }
     }
     Ok(found)
@@ -89,8 +91,8 @@ fn unmeant(db: &Rx<'_>, room: &Room, floor: u64) -> Result<Vec<(TurnPlace, Turn)
 /// Made-up turns of a post stand behind its stored ones.
 const MADE_UP_BELOW: u64 = 1 << 32;
 
-fn said(post: &Entry) -> Said {
-    Said {
+fn as_domain_post(post: &Entry) -> EarlierPost {
+    EarlierPost {
         id: post.id,
         author: post.author_id,
         names: post.mentions.clone(),
@@ -99,12 +101,12 @@ fn said(post: &Entry) -> Said {
     }
 }
 
-fn budget(db: &Rx<'_>, room: &Room, now: Moment) -> Result<Budget> {
+fn budget(db: &ReadTx<'_>, room: &Room, now: Timestamp) -> Result<TurnBudget> {
     let since = super::window(now);
-    let (room_used, _) = turns::taken(db, Some(room.id), since)?;
-    let (global_used, first) = turns::taken(db, None, since)?;
+    let (room_used, _) = turns::started_since(db, Some(room.id), since)?;
+    let (global_used, first) = turns::started_since(db, None, since)?;
     let bounds = ledger::bounds(db, room)?;
-    Ok(Budget {
+    Ok(TurnBudget {
         room_used,
         room_max: bounds.in_force().max_auto_turns_per_hour,
         global_used,

@@ -1,36 +1,38 @@
 //! Turns: how posts become work of a room's agents, and the ledger that says why or why not.
 //!
-//! A post is considered in the transaction that writes it (`consider`); the dispatcher starts
-//! what is due; the session a turn runs in tells how it goes (`began`, `awaits`,
-//! `goes_on`, `ended`). Source: contract 2.6, 2.7.
+//! A post is considered in the transaction that writes it (`record_addressed_turns`); the dispatcher starts
+//! what is due; the session a turn runs in tells how it goes (`record_begun`, `record_waiting`,
+//! `record_resumed`, `record_ended`). Source: contract 2.6, 2.7.
 
-mod considering;
+mod addressing;
+mod attribution;
 mod dispatcher;
-mod ending;
-mod handing;
-mod joining;
 mod ledger;
 mod listing;
-mod playing;
-mod starting;
+mod session_dispatch;
+mod turn_end;
+mod turn_reporting;
+mod turn_start;
 
-pub(crate) use considering::consider;
+pub(crate) use addressing::record_addressed_turns;
+pub(crate) use attribution::{attribute_canvas_change, attribute_post};
 pub(crate) use dispatcher::start;
-pub(crate) use ending::{awaits, began, ended, goes_on, reopen_by_person};
-pub(crate) use ending::{dismiss, dismiss_agent, dismiss_room, quiet, recover};
-pub(crate) use joining::{join_canvas_op, join_post};
-pub use playing::Played;
+pub(crate) use turn_end::{dismiss, dismiss_agent, dismiss_room, drop_silenced, recover};
+pub(crate) use turn_end::{
+    record_begun, record_ended, record_resumed, record_waiting, reopen_by_person,
+};
+pub use turn_reporting::SessionReport;
 
 use guildhall_domain::{
-    Moment, Refusal, Result,
+    Refusal, Result, Timestamp,
     callers::{AnyCaller, Gate, Human},
+    errors::ResourceKind,
     ids::{AuthorId, RoomId, TurnId},
-    outcome::Thing,
-    turns::{Turn, TurnState, TurnsAsk, TurnsPage},
+    turns::{Turn, TurnState, TurnsPage, TurnsQuery},
 };
-use guildhall_store::{Rx, Seen, turns};
+use guildhall_store::{ReadSnapshot, ReadTx, turns};
 
-use crate::{Hall, repeats::Once, sight};
+use crate::{Hall, idempotency::IdempotentWrite, visibility};
 
 impl Hall {
     /// A run of a room's ledger, newest first, with what the hour has used.
@@ -45,12 +47,12 @@ impl Hall {
         &self,
         by: &AnyCaller,
         room: RoomId,
-        ask: TurnsAsk,
-    ) -> Result<Seen<TurnsPage>> {
+        ask: TurnsQuery,
+    ) -> Result<ReadSnapshot<TurnsPage>> {
         let (by, now) = (*by.caller(), self.now());
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 listing::page(db, room, floor, &ask, now)
             })
             .await
@@ -60,13 +62,18 @@ impl Hall {
     ///
     /// # Errors
     /// `NotFound` for room or turn.
-    pub async fn turn(&self, by: &AnyCaller, room: RoomId, id: TurnId) -> Result<Seen<Turn>> {
+    pub async fn turn(
+        &self,
+        by: &AnyCaller,
+        room: RoomId,
+        id: TurnId,
+    ) -> Result<ReadSnapshot<Turn>> {
         let by = *by.caller();
         self.store()
             .read(move |db| {
-                let floor = sight::room(db, &by, room)?.floor;
+                let floor = visibility::room(db, &by, room)?.floor;
                 let kept = turns::find(db, room, floor, id)?;
-                Ok(kept.ok_or(Refusal::NotFound(Thing::Turn))?.turn)
+                Ok(kept.ok_or(Refusal::NotFound(ResourceKind::Turn))?.turn)
             })
             .await
     }
@@ -84,7 +91,7 @@ impl Hall {
         by: &Human,
         room: RoomId,
         id: TurnId,
-        once: Once<Turn>,
+        once: IdempotentWrite<Turn>,
     ) -> Result<Turn> {
         let (by, now) = (*by.caller(), self.now());
         let registry = std::sync::Arc::clone(self.runtimes());
@@ -92,20 +99,20 @@ impl Hall {
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    sight::room(tx, &by, room)?;
-                    let mut kept =
-                        turns::find(tx, room, 0, id)?.ok_or(Refusal::NotFound(Thing::Turn))?;
+                    visibility::room(tx, &by, room)?;
+                    let mut kept = turns::find(tx, room, 0, id)?
+                        .ok_or(Refusal::NotFound(ResourceKind::Turn))?;
                     let waits = matches!(kept.turn.state, TurnState::Refused | TurnState::Held);
-                    if !waits || kept.is_handed() {
+                    if !waits || kept.is_dispatched() {
                         return Err(Refusal::TurnNotRunnable.into());
                     }
-                    starting::by_person(tx, &registry, &mut kept, now)?;
+                    turn_start::start_by_person(tx, &registry, &mut kept, now)?;
                     Ok(kept.turn)
                 })
             })
             .await?;
         if let Some(session) = turn.session_id {
-            handing::wake(self, session);
+            session_dispatch::wake(self, session);
         }
         self.wake_turns();
         Ok(turn)
@@ -123,18 +130,18 @@ impl Hall {
         by: &Human,
         room: RoomId,
         agent: Option<AuthorId>,
-        once: Once<u64>,
+        once: IdempotentWrite<u64>,
     ) -> Result<u64> {
         let (by, now) = (*by.caller(), self.now());
         let stopped = self
             .store()
             .write(move |tx| {
                 once.run(tx, now, |tx| {
-                    sight::room(tx, &by, room)?;
+                    visibility::room(tx, &by, room)?;
                     if let Some(agent) = agent {
                         require_member(tx, room, agent)?;
                     }
-                    ending::halt(tx, by.author, room, agent, now)
+                    turn_end::halt(tx, by.author, room, agent, now)
                 })
             })
             .await?;
@@ -148,15 +155,15 @@ impl Hall {
     }
 }
 
-fn require_member(db: &Rx<'_>, room: RoomId, author: AuthorId) -> Result<()> {
+fn require_member(db: &ReadTx<'_>, room: RoomId, author: AuthorId) -> Result<()> {
     if guildhall_store::members::is_member(db, room, author)? {
         Ok(())
     } else {
-        Err(Refusal::NotFound(Thing::Member).into())
+        Err(Refusal::NotFound(ResourceKind::Member).into())
     }
 }
 
 /// When the window of the hourly budgets that ends now began.
-fn window(now: Moment) -> Moment {
+fn window(now: Timestamp) -> Timestamp {
     now.plus_seconds(-guildhall_domain::limits::TURN_WINDOW_S)
 }

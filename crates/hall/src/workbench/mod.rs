@@ -1,54 +1,54 @@
 //! The workbench: addresses that show a folder or a dev server to a browser for a while.
-//! What a token says is `domain::workbench`, making and reading it `world::grants`; serving files
-//! is [`served`], the listeners of dev servers are [`previews`].
+//! What a token says is `domain::workbench`, making and reading it `world::address_tokens`; serving files
+//! is [`served_folders`], the listeners of dev servers are [`previews`].
 
 pub mod previews;
-pub mod served;
+pub mod served_folders;
 
 use std::{sync::Arc, time::Duration};
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{Caller, Gate, Human, Identity, Owner},
     settings::{PUBLIC_URL, WORKBENCH_PEOPLE},
-    workbench::{Grant, PreviewEnd, Target, Unavailable, first_file},
+    workbench::{AddressClaims, AddressTarget, PreviewEnd, PreviewUnavailable, first_file},
 };
-use guildhall_store::{Rx, Seen, keys, settings, sign_ins};
+use guildhall_store::{ReadSnapshot, ReadTx, api_keys, settings, sign_ins};
 use guildhall_world::{
-    confined::Confined,
-    grants::Unread,
-    listening::{self, Listening},
-    upstream,
+    address_tokens::AddressTokenError,
+    confined_fs::ConfinedFs,
+    dev_server,
+    listening_ports::{self, OwnListeningPort},
 };
 use tokio::time::{MissedTickBehavior, timeout};
 
-use crate::{Hall, sight};
+use crate::{Hall, visibility};
 
-use self::previews::{Opened, Preview};
+use self::previews::{NewPreview, Preview};
 
 /// The address of a served folder.
-pub struct SignedFolder {
+pub struct ServedFolderAddress {
     /// What stands in the address.
     pub token: String,
     /// The first file to show, percent-encoded; `""` is the folder itself.
     pub file: String,
     /// Until when it counts.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// The address of a preview.
-pub struct SignedPreview {
+pub struct PreviewAddress {
     /// What stands in the address.
     pub token: String,
     /// Where the preview is.
     pub listen_port: u16,
     /// Until when it counts.
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// From where a person asks for a preview.
 #[derive(Clone, Debug)]
-pub struct Viewpoint {
+pub struct PageOrigin {
     /// The `Host` of the request.
     pub host: String,
     /// Whether the page is on https.
@@ -64,9 +64,17 @@ impl Hall {
     /// [`Refusal::PermissionDenied`], `NotFound` and [`Refusal::NotADirectory`].
     ///
     /// Source: contract 6.7.
-    pub async fn sign_folder(&self, by: &Human, cwd: String, path: String) -> Result<SignedFolder> {
+    pub async fn sign_folder(
+        &self,
+        by: &Human,
+        cwd: String,
+        path: String,
+    ) -> Result<ServedFolderAddress> {
         let by = *by.caller();
-        let reach = self.store().read(move |db| sight::reach(db, &by)).await?;
+        let reach = self
+            .store()
+            .read(move |db| visibility::file_scope(db, &by))
+            .await?;
         if cwd.contains('\0') {
             return Err(Refusal::NullByte.into());
         }
@@ -75,11 +83,11 @@ impl Hall {
             first_file("", &path)?;
         }
         let reach = reach.value;
-        let open = move |confined: &Confined| {
+        let open = move |confined: &ConfinedFs| {
             let folder = confined.open_folder(&reach, &cwd)?;
             let file = first_file(folder.path(), &path)?;
             let identity = folder.identity()?;
-            let target = Target::Serve {
+            let target = AddressTarget::Serve {
                 cwd: folder.path().to_owned(),
                 dev: identity.dev,
                 ino: identity.ino,
@@ -87,8 +95,8 @@ impl Hall {
             Ok((target, file))
         };
         let (target, file) = self.with_files(move |confined, _| open(confined)).await?;
-        let grant = Grant::new(target, &by, self.now());
-        Ok(SignedFolder {
+        let grant = AddressClaims::new(target, &by, self.now());
+        Ok(ServedFolderAddress {
             token: self.inner.grants.mint(&grant)?,
             file,
             expires_at: grant.expires_at,
@@ -107,8 +115,11 @@ impl Hall {
         &self,
         by: &Human,
         port: u16,
-        from: Viewpoint,
-    ) -> Result<(Result<SignedPreview, Unavailable>, Option<Opened>)> {
+        from: PageOrigin,
+    ) -> Result<(
+        Result<PreviewAddress, PreviewUnavailable>,
+        Option<NewPreview>,
+    )> {
         self.require_dev_servers(by).await?;
         if self.inner.previews.is_own_port(port) {
             return Err(Refusal::PortNotAllowed.into());
@@ -119,18 +130,18 @@ impl Hall {
             .await?;
         let public = public.value.value;
         let is_through_tunnel = is_tunnel(public.text(), &from.host, self.inner.previews.port());
-        if let Some(why) = Unavailable::of(is_through_tunnel, from.is_secure) {
+        if let Some(why) = PreviewUnavailable::of(is_through_tunnel, from.is_secure) {
             return Ok((Err(why), None));
         }
         let by = by.caller();
-        let grant = Grant::new(Target::Proxy { port }, by, self.now());
+        let grant = AddressClaims::new(AddressTarget::Proxy { port }, by, self.now());
         // Before the preview is opened: nothing may fail between that and its being served.
         let token = self.inner.grants.mint(&grant)?;
         let (preview, opened) = self.open_preview(by, port).await?;
         let Some(preview) = preview else {
-            return Ok((Err(Unavailable::NoPort), None));
+            return Ok((Err(PreviewUnavailable::NoPort), None));
         };
-        let signed = SignedPreview {
+        let signed = PreviewAddress {
             token,
             listen_port: preview.listen_port(),
             expires_at: grant.expires_at,
@@ -160,16 +171,16 @@ impl Hall {
     /// [`Refusal::OwnerOnly`] for people to whom dev servers are not opened.
     pub async fn probe_port(&self, by: &Human, port: u16) -> Result<bool> {
         self.require_dev_servers(by).await?;
-        Ok(upstream::is_listening(port).await)
+        Ok(dev_server::is_listening(port).await)
     }
 
     /// The ports that programs of the server's own user listen on, without the server's own.
     ///
     /// # Errors
     /// [`Refusal::OwnerOnly`] for people to whom dev servers are not opened.
-    pub async fn listening_ports(&self, by: &Human) -> Result<Vec<Listening>> {
+    pub async fn listening_ports(&self, by: &Human) -> Result<Vec<OwnListeningPort>> {
         self.require_dev_servers(by).await?;
-        let mut found = tokio::task::spawn_blocking(listening::ports)
+        let mut found = tokio::task::spawn_blocking(listening_ports::ports)
             .await
             .map_err(|error| Fault::broken("looking for dev servers", error))?;
         found.retain(|one| !self.inner.previews.is_own_port(one.port));
@@ -181,7 +192,7 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::OwnerOnly`].
-    async fn require_dev_servers(&self, by: &Human) -> Result<Seen<()>> {
+    async fn require_dev_servers(&self, by: &Human) -> Result<ReadSnapshot<()>> {
         let by = *by.caller();
         self.store()
             .read(move |db| dev_servers_are_open(db, &by))
@@ -192,28 +203,28 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::BadToken`], [`Refusal::TokenExpired`].
-    pub(crate) async fn granted(&self, token: &str) -> Result<Grant> {
-        let grant = self.said(token)?;
+    pub(crate) async fn valid_claims(&self, token: &str) -> Result<AddressClaims> {
+        let grant = self.read_claims(token)?;
         self.require_live(&grant).await?;
         Ok(grant)
     }
 
     /// What the token of an address says.
-    pub(crate) fn said(&self, token: &str) -> Result<Grant, Refusal> {
+    pub(crate) fn read_claims(&self, token: &str) -> Result<AddressClaims, Refusal> {
         self.inner.grants.read(token).map_err(|why| match why {
-            Unread::Broken => Refusal::BadToken,
-            Unread::Revoked => Refusal::TokenExpired,
+            AddressTokenError::Broken => Refusal::BadToken,
+            AddressTokenError::Revoked => Refusal::TokenExpired,
         })
     }
 
     /// Holds back a grant whose time is over, or that of what it was asked for with.
-    pub(crate) async fn require_live(&self, grant: &Grant) -> Result<()> {
+    pub(crate) async fn require_live(&self, grant: &AddressClaims) -> Result<()> {
         let now = self.now();
         let is_live = grant.is_live(now)
             && match (grant.sign_in, grant.key) {
                 (None, None) => true,
                 (sign_in, key) => {
-                    let look = move |db: &Rx<'_>| {
+                    let look = move |db: &ReadTx<'_>| {
                         let signed_in = match sign_in {
                             Some(id) => {
                                 sign_ins::by_id(db, id)?.is_some_and(|one| one.is_live(now))
@@ -221,7 +232,7 @@ impl Hall {
                             None => true,
                         };
                         let has_key = match key {
-                            Some(id) => keys::by_id(db, id)?.is_some(),
+                            Some(id) => api_keys::by_id(db, id)?.is_some(),
                             None => true,
                         };
                         Ok(signed_in && has_key)
@@ -239,10 +250,16 @@ impl Hall {
     ///
     /// # Errors
     /// Faults alone.
-    pub async fn admits_to_preview(&self, token: &str, preview: &Preview) -> Result<Option<Grant>> {
+    pub async fn preview_claims(
+        &self,
+        token: &str,
+        preview: &Preview,
+    ) -> Result<Option<AddressClaims>> {
         let port = preview.port();
-        match self.granted(token).await {
-            Ok(grant) => Ok(Some(grant).filter(|grant| grant.target == Target::Proxy { port })),
+        match self.valid_claims(token).await {
+            Ok(grant) => {
+                Ok(Some(grant).filter(|grant| grant.target == AddressTarget::Proxy { port }))
+            }
             Err(Error::Refusal(_)) => Ok(None),
             Err(other) => Err(other),
         }
@@ -250,7 +267,7 @@ impl Hall {
 
     /// Waits until a grant no longer counts: its time is over, or what it was asked for with
     /// ended.
-    pub async fn grant_ends(&self, grant: &Grant) {
+    pub async fn address_ended(&self, grant: &AddressClaims) {
         /// What ends a sign-in or a key is an event like any other: it is looked for at most this
         /// often.
         const LOOKED_EVERY: Duration = Duration::from_secs(1);
@@ -273,7 +290,7 @@ impl Hall {
     }
 }
 
-fn dev_servers_are_open(db: &Rx<'_>, by: &Caller) -> Result<()> {
+fn dev_servers_are_open(db: &ReadTx<'_>, by: &Caller) -> Result<()> {
     match by.identity {
         Identity::Owner => Ok(()),
         Identity::Person(_) => match settings::get(db, &WORKBENCH_PEOPLE)?.value.text() {

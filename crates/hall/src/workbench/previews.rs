@@ -1,5 +1,5 @@
 //! Previews: which dev servers are shown on which port of ours, since when, and until when.
-//! What goes through such a port is `http::previews`.
+//! What goes through such a port is `http::preview_ports`.
 
 use std::{
     collections::BTreeMap,
@@ -11,28 +11,28 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Refusal, Result,
+    Error, Fault, Refusal, Result, Timestamp,
     callers::{Caller, Human},
+    errors::ResourceKind,
     events::Event,
     limits,
-    outcome::Thing,
     settings::PREVIEW_PORTS,
-    workbench::{PreviewEnd, PreviewPorts, Shown},
+    workbench::{PreviewEnd, PreviewPort, PreviewPorts},
 };
-use guildhall_store::{Seen, previews as rows, settings};
-use guildhall_world::outgoing::{OwnPort, OwnPorts};
+use guildhall_store::{ReadSnapshot, preview_ports as rows, settings};
+use guildhall_world::http_client::{ListenerPort, ListenerPorts};
 use tokio::{
     net::TcpListener,
     sync::{OnceCell, watch},
     time::Instant,
 };
 
-use crate::{Hall, start::PreviewDoors};
+use crate::{Hall, start::PreviewListenerConfig};
 
 /// Every preview of this server.
 pub(crate) struct Previews {
-    doors: PreviewDoors,
-    own_ports: OwnPorts,
+    doors: PreviewListenerConfig,
+    own_ports: ListenerPorts,
     /// By the dev server's port; an empty cell is one that is being opened. A std mutex: held for
     /// single look-ups and never over an await.
     by_port: Mutex<BTreeMap<u16, Arc<OnceCell<Arc<Preview>>>>>,
@@ -42,29 +42,29 @@ pub(crate) struct Previews {
 pub struct Preview {
     port: u16,
     listen_port: u16,
-    opened_at: Moment,
+    opened_at: Timestamp,
     idle: Duration,
     head_wait: Duration,
     half_wait: Duration,
     // A std mutex: held for a few instructions and never over an await.
-    course: Mutex<Course>,
+    course: Mutex<PreviewActivity>,
     /// Why it ends, once it does.
     ending: watch::Sender<Option<PreviewEnd>>,
     /// Turns true when nothing listens any more.
     over: watch::Sender<bool>,
-    _own_port: OwnPort,
+    _own_port: ListenerPort,
 }
 
-struct Course {
+struct PreviewActivity {
     /// When somebody was there last.
     active_at: Instant,
-    last_request_at: Option<Moment>,
+    last_request_at: Option<Timestamp>,
     sockets: usize,
     upgraded: usize,
 }
 
 /// A preview that was opened just now; whoever is handed it serves it.
-pub struct Opened {
+pub struct NewPreview {
     /// Where it is listened for.
     pub listeners: Vec<TcpListener>,
     /// The preview.
@@ -73,30 +73,30 @@ pub struct Opened {
 
 /// How a preview stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct PreviewStatus {
     /// The dev server's port.
     pub port: u16,
     /// Where it is.
     pub listen_port: u16,
     /// Since when.
-    pub opened_at: Moment,
+    pub opened_at: Timestamp,
     /// When something was asked for last.
-    pub last_request_at: Option<Moment>,
+    pub last_request_at: Option<Timestamp>,
     /// Open connections.
     pub open_sockets: usize,
 }
 
 /// A place for a connection that leaves HTTP; dropping it gives it back.
-pub struct UpgradedPlace(Arc<Preview>);
+pub struct UpgradeSlot(Arc<Preview>);
 
-impl Drop for UpgradedPlace {
+impl Drop for UpgradeSlot {
     fn drop(&mut self) {
-        self.0.course().upgraded -= 1;
+        self.0.activity().upgraded -= 1;
     }
 }
 
 impl Previews {
-    pub(crate) fn new(doors: PreviewDoors, own_ports: OwnPorts) -> Self {
+    pub(crate) fn new(doors: PreviewListenerConfig, own_ports: ListenerPorts) -> Self {
         Self {
             doors,
             own_ports,
@@ -208,7 +208,7 @@ impl Hall {
         &self,
         by: &Caller,
         port: u16,
-    ) -> Result<(Option<Arc<Preview>>, Option<Opened>)> {
+    ) -> Result<(Option<Arc<Preview>>, Option<NewPreview>)> {
         loop {
             let cell = self.inner.previews.cell(port);
             let mut listeners = Vec::new();
@@ -226,13 +226,13 @@ impl Hall {
                 }
             };
             if !listeners.is_empty() {
-                let opened = Opened {
+                let opened = NewPreview {
                     listeners,
                     preview: Arc::clone(&preview),
                 };
                 return Ok((Some(preview), Some(opened)));
             }
-            if preview.touch() {
+            if preview.keep_open() {
                 return Ok((Some(preview), None));
             }
             // It is being closed: one that opens takes its place, and its port.
@@ -260,7 +260,7 @@ impl Hall {
         let own_port = self.inner.previews.own_ports.hold(listen_port);
         self.store()
             .write(move |tx| {
-                rows::note_use(tx, Shown { listen_port, port }, now)?;
+                rows::note_use(tx, PreviewPort { listen_port, port }, now)?;
                 let event = Event::PreviewOpened { port, listen_port };
                 tx.append(now, Some(author), &event)?;
                 Ok(())
@@ -274,7 +274,7 @@ impl Hall {
             idle: self.inner.previews.doors.idle,
             head_wait: self.inner.previews.doors.head_wait,
             half_wait: self.inner.previews.doors.half_wait,
-            course: Mutex::new(Course {
+            course: Mutex::new(PreviewActivity {
                 active_at: Instant::now(),
                 last_request_at: None,
                 sockets: 0,
@@ -291,12 +291,12 @@ impl Hall {
     ///
     /// # Errors
     /// [`Refusal::OwnerOnly`] for people to whom dev servers are not opened.
-    pub async fn previews(&self, by: &Human) -> Result<Seen<Vec<Standing>>> {
+    pub async fn previews(&self, by: &Human) -> Result<ReadSnapshot<Vec<PreviewStatus>>> {
         let seen = self.require_dev_servers(by).await?;
         // Behind the reading of the log: what it tells of is open by now, or being opened.
         let open = self.inner.previews.open_by_now().await;
         let open = open.iter().filter(|preview| !preview.is_ending());
-        let standing = open.map(|preview| preview.standing()).collect();
+        let standing = open.map(|preview| preview.status()).collect();
         Ok(seen.map(|()| standing))
     }
 
@@ -308,14 +308,14 @@ impl Hall {
         self.require_dev_servers(by).await?;
         let open = self.inner.previews.open();
         let preview = open.iter().find(|preview| preview.port == port);
-        let preview = preview.ok_or(Refusal::NotFound(Thing::Preview))?;
+        let preview = preview.ok_or(Refusal::NotFound(ResourceKind::Preview))?;
         preview.end(PreviewEnd::Person);
         preview.ended().await;
         Ok(())
     }
 
     /// Serves a preview to its end, and tells of that.
-    pub fn keep_preview(
+    pub fn run_preview(
         &self,
         preview: Arc<Preview>,
         serving: impl Future<Output = ()> + Send + 'static,
@@ -328,13 +328,13 @@ impl Hall {
     }
 
     /// Keeps a connection through a preview that left HTTP.
-    pub fn keep_preview_socket(&self, passing: impl Future<Output = ()> + Send + 'static) {
+    pub fn run_preview_socket(&self, passing: impl Future<Output = ()> + Send + 'static) {
         self.tasks().spawn("preview socket", self.now(), passing);
     }
 
     /// Waits until a preview has to end: somebody says so, nobody was there for a while, or the
     /// server stops.
-    pub async fn preview_ends(&self, preview: &Preview) {
+    pub async fn preview_ending(&self, preview: &Preview) {
         let mut stopping = self.tasks().stopping();
         tokio::select! {
             () = preview.until_end() => {}
@@ -358,7 +358,7 @@ impl Hall {
                 listen_port,
                 reason,
             };
-            rows::note_use(tx, Shown { listen_port, port }, now)?;
+            rows::note_use(tx, PreviewPort { listen_port, port }, now)?;
             tx.append(now, None, &event)?;
             Ok(())
         });
@@ -373,8 +373,8 @@ impl Hall {
     }
 
     /// Notes that something is asked for.
-    pub fn preview_is_asked(&self, preview: &Preview) {
-        let mut course = preview.course();
+    pub fn record_preview_request(&self, preview: &Preview) {
+        let mut course = preview.activity();
         course.last_request_at = Some(self.now());
         course.active_at = Instant::now();
     }
@@ -402,8 +402,8 @@ impl Preview {
     }
 
     /// Says how many connections are open.
-    pub fn has_sockets(&self, open: usize) {
-        let mut course = self.course();
+    pub fn set_open_sockets(&self, open: usize) {
+        let mut course = self.activity();
         if course.sockets != open {
             course.sockets = open;
             course.active_at = Instant::now();
@@ -411,26 +411,26 @@ impl Preview {
     }
 
     /// A place for a connection that leaves HTTP; `None` when there is none left.
-    pub fn upgrade(self: &Arc<Self>) -> Option<UpgradedPlace> {
-        let mut course = self.course();
+    pub fn upgrade(self: &Arc<Self>) -> Option<UpgradeSlot> {
+        let mut course = self.activity();
         if course.upgraded >= limits::PREVIEW_UPGRADED_MAX {
             return None;
         }
         course.upgraded += 1;
         drop(course);
-        Some(UpgradedPlace(Arc::clone(self)))
+        Some(UpgradeSlot(Arc::clone(self)))
     }
 
     /// Waits until somebody ends it, or nobody was there for a while.
     async fn until_end(&self) {
         let mut ending = self.ending.subscribe();
         loop {
-            let due = self.course().active_at + self.idle;
+            let due = self.activity().active_at + self.idle;
             tokio::select! {
                 _ = ending.wait_for(Option::is_some) => return,
                 () = tokio::time::sleep_until(due) => {}
             }
-            let mut course = self.course();
+            let mut course = self.activity();
             if course.sockets > 0 {
                 course.active_at = Instant::now();
             } else if course.active_at + self.idle <= Instant::now() {
@@ -458,8 +458,8 @@ impl Preview {
     }
 
     /// Notes that somebody is about to come; answers whether it stays open for that.
-    fn touch(&self) -> bool {
-        let mut course = self.course();
+    fn keep_open(&self) -> bool {
+        let mut course = self.activity();
         course.active_at = Instant::now();
         !self.is_ending()
     }
@@ -469,9 +469,9 @@ impl Preview {
         self.ending.borrow().is_some()
     }
 
-    fn standing(&self) -> Standing {
-        let course = self.course();
-        Standing {
+    fn status(&self) -> PreviewStatus {
+        let course = self.activity();
+        PreviewStatus {
             port: self.port,
             listen_port: self.listen_port,
             opened_at: self.opened_at,
@@ -480,7 +480,7 @@ impl Preview {
         }
     }
 
-    fn course(&self) -> MutexGuard<'_, Course> {
+    fn activity(&self) -> MutexGuard<'_, PreviewActivity> {
         self.course.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,21 +9,21 @@ use axum::{
 use guildhall_domain::{accounts, callers::Owner, ids::AccountId};
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    accounts::{Account, Accounts, AddAccount, Invitation, Register},
+    accounts::{Account, Accounts, AddAccount, Invitation, RegisterOwner},
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::page,
     body::Body,
-    cookies::Cookie,
+    cookies::SignInCookie,
     errors::ApiResult,
-    gates::{By, Guess},
+    gates::{AttemptAddress, By},
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::page_response,
 };
 
 /// Ties cursors to this list.
@@ -31,7 +31,7 @@ const LIST: &str = "accounts";
 
 /// Makes the first account, which is the owner's, and signs it in.
 #[utoipa::path(post, path = "/api/auth/register", tag = "accounts", operation_id = "register",
-    request_body = Register,
+    request_body = RegisterOwner,
     responses((status = 201, body = Account),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "REGISTRATION_CLOSED, SETUP_CODE_WRONG", body = ErrorEnvelope),
@@ -40,9 +40,9 @@ const LIST: &str = "accounts";
     extensions(("x-gate" = json!("open"))))]
 pub async fn register(
     State(hall): State<Hall>,
-    cookie: Cookie,
-    Guess(from): Guess,
-    Body(ask): Body<Register>,
+    cookie: SignInCookie,
+    AttemptAddress(from): AttemptAddress,
+    Body(ask): Body<RegisterOwner>,
 ) -> ApiResult<Response> {
     let signed_in = hall.register(from, ask.into()).await?;
     let cookie = cookie.keep(&signed_in.cookie.reveal())?;
@@ -85,12 +85,15 @@ pub async fn list(
     let seen = hall.accounts(&by, ask.after, ask.limit).await?;
     let last = seen.value.accounts.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|account| page_cursor::write(account.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Accounts {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Accounts {
             accounts: page.accounts.into_iter().map(Into::into).collect(),
             next_cursor,
-        }
-    }))
+        },
+    ))
 }
 
 /// Makes an account for another person; its first password is shown in this answer alone.
@@ -106,9 +109,9 @@ pub async fn list(
 pub async fn add(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Sent { ask, repeat }: Sent<AddAccount>,
+    IdempotentBody { ask, repeat }: IdempotentBody<AddAccount>,
 ) -> ApiResult<(StatusCode, Json<Invitation>)> {
-    let once = repeat.answering_a_secret(|made: &accounts::Account| made.id.to_string());
+    let once = repeat.answered_once(|made: &accounts::Account| made.id.to_string());
     let (account, password) = hall
         .add_account(&by, &ask.email, &ask.display_name, once)
         .await?;

@@ -8,19 +8,19 @@ use guildhall_domain::{
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    agents::{Agent, Agents, ChangeAgent, RegisterAgent},
+    agents::{Agent, Agents, RegisterAgent, UpdateAgent},
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::Path,
+    idempotency::IdempotentBody,
+    path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, RevisedResponse},
 };
 
 /// Whether retired agents are listed.
@@ -45,9 +45,9 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Query(query): Query<ListAgents>,
-) -> ApiResult<Read<Agents>> {
+) -> ApiResult<ReadResponse<Agents>> {
     let seen = hall.agents(&by, query.include_retired).await?;
-    Ok(Read(seen.map(|registered| Agents {
+    Ok(ReadResponse(seen.map(|registered| Agents {
         agents: registered.agents.into_iter().map(Into::into).collect(),
         warnings: registered.warnings,
     })))
@@ -66,12 +66,12 @@ pub async fn list(
 pub async fn register(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Sent { ask, repeat }: Sent<RegisterAgent>,
-) -> ApiResult<Tagged<Agent>> {
-    let once =
-        repeat.answering(|agent: &agents::Agent| (StatusCode::CREATED, Agent::from(agent.clone())));
+    IdempotentBody { ask, repeat }: IdempotentBody<RegisterAgent>,
+) -> ApiResult<RevisedResponse<Agent>> {
+    let once = repeat
+        .answered_by(|agent: &agents::Agent| (StatusCode::CREATED, Agent::from(agent.clone())));
     let agent = hall.register_agent(&by, ask.into(), once).await?;
-    Ok(Tagged::changed(1, agent).with_status(StatusCode::CREATED))
+    Ok(RevisedResponse::changed(1, agent).with_status(StatusCode::CREATED))
 }
 
 /// One agent.
@@ -83,14 +83,14 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(agent): Path<AgentId>,
-) -> ApiResult<Tagged<Agent>> {
+) -> ApiResult<RevisedResponse<Agent>> {
     Ok(hall.agent_of_registry(&by, agent).await?.into())
 }
 
 /// Changes an agent.
 #[utoipa::path(patch, path = "/api/agents/{id}", tag = "agents", operation_id = "changeAgent",
     params(("id" = String, Path, description = "The agent")),
-    request_body = ChangeAgent,
+    request_body = UpdateAgent,
     responses((status = 200, body = Agent),
         (status = 400, description = "VALIDATION_FAILED, UNKNOWN_RUNTIME, UNSUPPORTED_PERMISSION_MODE", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY, AGENT_CANNOT_DECIDE", body = ErrorEnvelope),
@@ -103,8 +103,8 @@ pub async fn change(
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
     IfMatch(precondition): IfMatch,
-    Body(ask): Body<ChangeAgent>,
-) -> ApiResult<Tagged<Agent>> {
+    Body(ask): Body<UpdateAgent>,
+) -> ApiResult<RevisedResponse<Agent>> {
     let agent = hall
         .change_agent(&by, agent, precondition, ask.into())
         .await?;
@@ -123,6 +123,6 @@ pub async fn retire(
     By(by): By<Owner>,
     Path(agent): Path<AgentId>,
     IfMatch(precondition): IfMatch,
-) -> ApiResult<Tagged<Agent>> {
+) -> ApiResult<RevisedResponse<Agent>> {
     Ok(hall.retire_agent(&by, agent, precondition).await?.into())
 }

@@ -7,30 +7,32 @@ use axum::{
     response::Response,
 };
 use guildhall_domain::{
-    approvals::{self as rules, ApprovalKind, ApprovalState, ApprovalsAsk},
+    approvals::{self as rules, ApprovalKind, ApprovalState, ApprovalsQuery},
     callers::AnyCaller,
     ids::{AgentId, ApprovalId, SessionId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    approvals::{Approval, Approvals, Decided, DenyApproval, Grant, WithdrawApproval},
+    approvals::{
+        Approval, Approvals, DecidedApproval, DenyApproval, GrantApproval, WithdrawApproval,
+    },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, page, read},
     errors::ApiResult,
-    gates::{By, ByDecider},
+    gates::{By, ByOwnerDecider},
+    idempotency::IdempotentBody,
     openapi::parameters::{ApprovalKindWord, ApprovalStateWord, PageLimit},
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, page_response, read_response},
 };
 
 /// Which approvals are asked for.
 pub struct ListApprovals {
-    ask: ApprovalsAsk,
+    ask: ApprovalsQuery,
     filters: Filters,
 }
 
@@ -51,7 +53,7 @@ impl FromQuery for ListApprovals {
         let agent = params.text("agentId").map(|id| AgentId::named(&id));
         let session = params.text("sessionId").map(|id| SessionId::named(&id));
         let filters = ("approvals", state, kind, agent, session);
-        let ask = ApprovalsAsk {
+        let ask = ApprovalsQuery {
             state,
             kind,
             agent,
@@ -88,9 +90,11 @@ pub async fn list(
     let seen = hall.approvals(&by, query.ask).await?;
     let next = seen.value.next;
     let next = next.map(|last| page_cursor::write(last.as_bytes(), query.filters));
-    Ok(page(&uri, next, seen, |page, next_cursor| Approvals {
-        approvals: page.approvals.into_iter().map(Into::into).collect(),
-        next_cursor,
+    Ok(page_response(&uri, next, seen, |page, next_cursor| {
+        Approvals {
+            approvals: page.approvals.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
     }))
 }
 
@@ -104,8 +108,8 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(approval): Path<ApprovalId>,
-) -> ApiResult<Read<Approval>> {
-    Ok(read(hall.approval(&by, approval).await?))
+) -> ApiResult<ReadResponse<Approval>> {
+    Ok(read_response(hall.approval(&by, approval).await?))
 }
 
 /// Allows what was shown, once; its requester then sends the same request again.
@@ -113,8 +117,8 @@ pub async fn get(
 /// The requester of a `repin` is the server, which goes on at once.
 #[utoipa::path(post, path = "/api/approvals/{id}/grant", tag = "approvals", operation_id = "grantApproval",
     params(("id" = String, Path, description = "The approval")),
-    request_body = Grant,
-    responses((status = 200, body = Decided),
+    request_body = GrantApproval,
+    responses((status = 200, body = DecidedApproval),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, REQUESTER_CANNOT_DECIDE, INTERACTIVE_ONLY, OWNER_ONLY", body = ErrorEnvelope),
         (status = 404, description = "APPROVAL_NOT_FOUND", body = ErrorEnvelope),
@@ -123,11 +127,11 @@ pub async fn get(
     extensions(("x-gate" = json!("owner decider"))))]
 pub async fn grant(
     State(hall): State<Hall>,
-    ByDecider(by): ByDecider,
+    ByOwnerDecider(by): ByOwnerDecider,
     Path(approval): Path<ApprovalId>,
-    Sent { ask, repeat }: Sent<Grant>,
-) -> ApiResult<Json<Decided>> {
-    let once = repeat.answering(decided);
+    IdempotentBody { ask, repeat }: IdempotentBody<GrantApproval>,
+) -> ApiResult<Json<DecidedApproval>> {
+    let once = repeat.answered_by(decided);
     let approval = hall.grant_approval(&by, approval, ask.digest, once).await?;
     Ok(Json(approval.into()))
 }
@@ -136,7 +140,7 @@ pub async fn grant(
 #[utoipa::path(post, path = "/api/approvals/{id}/deny", tag = "approvals", operation_id = "denyApproval",
     params(("id" = String, Path, description = "The approval")),
     request_body = DenyApproval,
-    responses((status = 200, body = Decided),
+    responses((status = 200, body = DecidedApproval),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, REQUESTER_CANNOT_DECIDE, INTERACTIVE_ONLY, OWNER_ONLY", body = ErrorEnvelope),
         (status = 404, description = "APPROVAL_NOT_FOUND", body = ErrorEnvelope),
@@ -145,11 +149,11 @@ pub async fn grant(
     extensions(("x-gate" = json!("owner decider"))))]
 pub async fn deny(
     State(hall): State<Hall>,
-    ByDecider(by): ByDecider,
+    ByOwnerDecider(by): ByOwnerDecider,
     Path(approval): Path<ApprovalId>,
-    Sent { ask, repeat }: Sent<DenyApproval>,
-) -> ApiResult<Json<Decided>> {
-    let once = repeat.answering(decided);
+    IdempotentBody { ask, repeat }: IdempotentBody<DenyApproval>,
+) -> ApiResult<Json<DecidedApproval>> {
+    let once = repeat.answered_by(decided);
     let reason = ask.reason.unwrap_or_default();
     let approval = hall.deny_approval(&by, approval, reason, once).await?;
     Ok(Json(approval.into()))
@@ -158,7 +162,7 @@ pub async fn deny(
 /// Takes back what the caller asked for.
 #[utoipa::path(post, path = "/api/approvals/{id}/withdraw", tag = "approvals", operation_id = "withdrawApproval",
     params(("id" = String, Path, description = "The approval")),
-    responses((status = 200, body = Decided),
+    responses((status = 200, body = DecidedApproval),
         (status = 404, description = "APPROVAL_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "USE_SESSION_ROUTE, APPROVAL_NOT_PENDING", body = ErrorEnvelope),
         (status = 410, description = "APPROVAL_EXPIRED", body = ErrorEnvelope)),
@@ -167,13 +171,13 @@ pub async fn withdraw(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(approval): Path<ApprovalId>,
-    Sent { repeat, .. }: Sent<WithdrawApproval>,
-) -> ApiResult<Json<Decided>> {
-    let once = repeat.answering(decided);
+    IdempotentBody { repeat, .. }: IdempotentBody<WithdrawApproval>,
+) -> ApiResult<Json<DecidedApproval>> {
+    let once = repeat.answered_by(decided);
     let approval = hall.withdraw_approval(&by, approval, once).await?;
     Ok(Json(approval.into()))
 }
 
-fn decided(approval: &rules::Approval) -> (StatusCode, Decided) {
+fn decided(approval: &rules::Approval) -> (StatusCode, DecidedApproval) {
     (StatusCode::OK, approval.clone().into())
 }

@@ -7,30 +7,30 @@ use axum::{
     response::Response,
 };
 use guildhall_domain::{
-    attachments::{OCTET_STREAM, Picture},
+    attachments::{ImageFormat, OCTET_STREAM},
     callers::AnyCaller,
     ids::{AttachmentId, RoomId},
 };
-use guildhall_hall::{Hall, attachments::Stored};
+use guildhall_hall::{Hall, attachments::StoredAttachment};
 use guildhall_wire::{
-    attachments::{Upload, Uploaded},
+    attachments::{UploadAttachments, UploadedAttachments},
     errors::ErrorEnvelope,
 };
 
 use crate::{
+    byte_ranges::{self, ByteSource},
     errors::ApiResult,
-    form::Form,
     gates::By,
-    path::Path,
-    ranges::{self, Source},
-    repeats::Key,
+    idempotency::IdempotencyKey,
+    multipart::MultipartFiles,
+    path_ids::Path,
 };
 
 /// Uploads files into a room, all of them or none; a post takes them along by their ids.
 #[utoipa::path(post, path = "/api/rooms/{id}/attachments", tag = "attachments", operation_id = "uploadAttachments",
     params(("id" = String, Path, description = "The room")),
-    request_body(content = Upload, content_type = "multipart/form-data"),
-    responses((status = 201, body = Uploaded),
+    request_body(content = UploadAttachments, content_type = "multipart/form-data"),
+    responses((status = 201, body = UploadedAttachments),
         (status = 400, description = "ATTACHMENT_MISSING, TOO_MANY_ATTACHMENTS, VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER", body = ErrorEnvelope),
@@ -42,14 +42,18 @@ pub async fn upload(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    key: Key,
-    form: Form,
-) -> ApiResult<(StatusCode, Json<Uploaded>)> {
+    key: IdempotencyKey,
+    form: MultipartFiles,
+) -> ApiResult<(StatusCode, Json<UploadedAttachments>)> {
     let mut upload = hall.begin_upload(&by, room).await?;
     let fingerprint = form.receive(&mut upload).await?;
-    let once = key.of(fingerprint)?;
-    let once =
-        once.answering(|files: &Vec<_>| (StatusCode::CREATED, Uploaded::from(files.clone())));
+    let once = key.with_body(fingerprint)?;
+    let once = once.answered_by(|files: &Vec<_>| {
+        (
+            StatusCode::CREATED,
+            UploadedAttachments::from(files.clone()),
+        )
+    });
     let uploaded = upload.finish(once).await?.into();
     Ok((StatusCode::CREATED, Json(uploaded)))
 }
@@ -78,13 +82,13 @@ pub async fn get(
 ) -> ApiResult<Response> {
     let stored = hall.attachment(&by, room, id).await?;
     let tag = stored.attachment.sha256.to_string();
-    let source = Source {
+    let source = ByteSource {
         size: stored.attachment.size,
         tag: &tag,
         ahead: Vec::new(),
     };
     let reader = stored.clone();
-    let response = ranges::answer(&method, &headers, source, move |part| {
+    let response = byte_ranges::answer(&method, &headers, source, move |part| {
         let reader = reader.clone();
         async move { reader.read(part).await }
     })?;
@@ -93,9 +97,9 @@ pub async fn get(
 
 /// The answer under the type the file was found to have, and never a declared one, so that none
 /// becomes a page of this origin.
-fn found(mut response: Response, stored: &Stored) -> Response {
+fn found(mut response: Response, stored: &StoredAttachment) -> Response {
     let (kind, place) = match stored.picture {
-        Some(picture) => (Picture::media_type(picture), "inline"),
+        Some(picture) => (ImageFormat::media_type(picture), "inline"),
         None => (OCTET_STREAM, "attachment"),
     };
     let headers = response.headers_mut();

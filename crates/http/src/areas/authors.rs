@@ -6,30 +6,30 @@ use guildhall_domain::{
     callers::{AnyCaller, Human},
     ids::AuthorId,
 };
-use guildhall_hall::{Hall, authors::AuthorsAsk};
+use guildhall_hall::{Hall, authors::AuthorsQuery};
 use guildhall_wire::{
-    authors::{Author, Authors, ChangeAuthor, Handles, SetHandle},
+    authors::{Author, Authors, Handles, SetHandle, UpdateAuthor},
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, Tagged, page},
     body::Body,
     errors::ApiResult,
     gates::By,
     openapi::parameters::{AuthorKindWord, PageLimit},
     page_cursor,
-    path::Path,
+    path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
+    responses::{ReadResponse, RevisedResponse, page_response},
 };
 
 /// Which authors, and from where on.
-pub struct ListAuthors(AuthorsAsk);
+pub struct ListAuthors(AuthorsQuery);
 
 impl FromQuery for ListAuthors {
     fn read(params: &mut Params) -> Self {
-        let mut ask = AuthorsAsk {
+        let mut ask = AuthorsQuery {
             q: params.text("q"),
             kind: params.word("kind", &AuthorKind::WORDS),
             include_retired: params.flag("includeRetired").unwrap_or(false),
@@ -41,7 +41,7 @@ impl FromQuery for ListAuthors {
     }
 }
 
-fn filters(ask: &AuthorsAsk) -> impl std::hash::Hash + use<> {
+fn filters(ask: &AuthorsQuery) -> impl std::hash::Hash + use<> {
     let kind = ask.kind.map(|kind| kind as u8);
     ("authors", ask.q.clone(), kind, ask.include_retired)
 }
@@ -69,17 +69,25 @@ pub async fn list(
     let seen = hall.authors(&by, ask).await?;
     let last = seen.value.authors.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|author| page_cursor::write(author.id.as_bytes(), &list));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Authors {
-        authors: page.authors.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| Authors {
+            authors: page.authors.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }
 
 /// The author the caller writes as.
 #[utoipa::path(get, path = "/api/rooms/authors/me", tag = "authors", operation_id = "getOwnAuthor",
     responses((status = 200, body = Author)),
     extensions(("x-gate" = json!("caller"))))]
-pub async fn own(State(hall): State<Hall>, By(by): By<AnyCaller>) -> ApiResult<Tagged<Author>> {
+pub async fn own(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+) -> ApiResult<RevisedResponse<Author>> {
     Ok(hall.own_author(&by).await?.into())
 }
 
@@ -92,14 +100,14 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(author): Path<AuthorId>,
-) -> ApiResult<Tagged<Author>> {
+) -> ApiResult<RevisedResponse<Author>> {
     Ok(hall.author(&by, author).await?.into())
 }
 
 /// Changes an author's name, emoji, colour or image.
 #[utoipa::path(patch, path = "/api/rooms/authors/{authorId}", tag = "authors", operation_id = "changeAuthor",
     params(("authorId" = String, Path, description = "The author")),
-    request_body = ChangeAuthor,
+    request_body = UpdateAuthor,
     responses((status = 200, body = Author),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
@@ -111,8 +119,8 @@ pub async fn change(
     By(by): By<Human>,
     Path(author): Path<AuthorId>,
     IfMatch(precondition): IfMatch,
-    Body(ask): Body<ChangeAuthor>,
-) -> ApiResult<Tagged<Author>> {
+    Body(ask): Body<UpdateAuthor>,
+) -> ApiResult<RevisedResponse<Author>> {
     let author = hall
         .change_author(&by, author, precondition, ask.into())
         .await?;
@@ -130,9 +138,9 @@ pub async fn handles(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(author): Path<AuthorId>,
-) -> ApiResult<Read<Handles>> {
+) -> ApiResult<ReadResponse<Handles>> {
     let seen = hall.handles(&by, author).await?;
-    Ok(Read(seen.map(|(author, reserved)| Handles {
+    Ok(ReadResponse(seen.map(|(author, reserved)| Handles {
         current: author.handle.map(Handle::into).unwrap_or_default(),
         reserved: reserved.into_iter().map(Into::into).collect(),
     })))
@@ -157,7 +165,7 @@ pub async fn set_handle(
     Path(author): Path<AuthorId>,
     IfMatch(precondition): IfMatch,
     Body(ask): Body<SetHandle>,
-) -> ApiResult<Tagged<Author>> {
+) -> ApiResult<RevisedResponse<Author>> {
     let author = hall
         .set_handle(&by, author, precondition, &ask.handle)
         .await?;

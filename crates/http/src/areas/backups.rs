@@ -18,7 +18,7 @@ use guildhall_wire::{
     errors::ErrorEnvelope,
 };
 
-use crate::{errors::ApiResult, gates::By, path::Path};
+use crate::{errors::ApiResult, gates::By, path_ids::Path};
 
 /// Bytes of a backup that are sent at once.
 const CHUNK_BYTES: usize = 128 * 1024;

@@ -9,32 +9,34 @@ use axum::{
     http::request::Parts,
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{browser::Address, limits};
+use guildhall_domain::{browser::BrowserAddress, limits};
 use guildhall_hall::{Hall, browser};
 use guildhall_wire::{
-    browser::{BrowserState, OpenBrowser, PauseBrowser, Plainly, PrepareBrowser, ShareBrowser},
+    browser::{
+        BrowserState, EmptyBrowserRequest, OpenBrowser, PauseBrowser, PrepareBrowser, ShareBrowser,
+    },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    approving::{Applied, waits},
+    approval_headers::{PreferenceApplied, prefer_wait},
     body::Body,
     errors::{ApiError, ApiResult},
-    gates::ByHere,
+    gates::ByOwnerHere,
 };
 
 /// How long the client waits until the browser is open (RFC 7240).
-pub struct Patience {
+pub struct PreferWait {
     wait: Option<Duration>,
-    applied: Applied,
+    applied: PreferenceApplied,
 }
 
-impl<S: Sync> FromRequestParts<S> for Patience {
+impl<S: Sync> FromRequestParts<S> for PreferWait {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let max = u32::try_from(limits::BROWSER_OPEN_WAIT_S_MAX).unwrap_or(u32::MAX);
-        let (wait, applied) = waits(&parts.headers, max);
+        let (wait, applied) = prefer_wait(&parts.headers, max);
         let wait = wait.map(|seconds| Duration::from_secs(seconds.into()));
         Ok(Self { wait, applied })
     }
@@ -45,7 +47,10 @@ impl<S: Sync> FromRequestParts<S> for Patience {
     responses((status = 200, body = BrowserState),
         (status = 403, description = "OWNER_HERE_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner here"))))]
-pub async fn get(State(hall): State<Hall>, ByHere(by): ByHere) -> ApiResult<Json<BrowserState>> {
+pub async fn get(
+    State(hall): State<Hall>,
+    ByOwnerHere(by): ByOwnerHere,
+) -> ApiResult<Json<BrowserState>> {
     Ok(Json(BrowserState::from(&*hall.browser(&by))))
 }
 
@@ -61,14 +66,14 @@ pub async fn get(State(hall): State<Hall>, ByHere(by): ByHere) -> ApiResult<Json
     extensions(("x-gate" = json!("owner here")), ("x-beside" = json!(["404 SESSION_NOT_FOUND"]))))]
 pub async fn open(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
-    Patience { wait, applied }: Patience,
+    ByOwnerHere(by): ByOwnerHere,
+    PreferWait { wait, applied }: PreferWait,
     Body(ask): Body<OpenBrowser>,
 ) -> ApiResult<Response> {
     let ask = browser::OpenBrowser {
         mode: ask.mode,
         session: ask.session_id,
-        url: ask.url.as_deref().map(Address::typed).transpose()?,
+        url: ask.url.as_deref().map(BrowserAddress::typed).transpose()?,
     };
     let state = hall.open_browser(&by, ask, wait).await?;
     Ok((applied, Json(BrowserState::from(&*state))).into_response())
@@ -85,7 +90,7 @@ pub async fn open(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn prepare(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Body(ask): Body<PrepareBrowser>,
 ) -> ApiResult<Json<BrowserState>> {
     let state = hall.prepare_browser(&by, ask.download).await?;
@@ -94,15 +99,15 @@ pub async fn prepare(
 
 /// Closes the local browser, or gives up opening or fetching it.
 #[utoipa::path(post, path = "/api/local-browser/close", tag = "browser", operation_id = "closeBrowser",
-    request_body = Plainly,
+    request_body = EmptyBrowserRequest,
     responses((status = 200, body = BrowserState),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_HERE_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn close(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
-    Body(Plainly {}): Body<Plainly>,
+    ByOwnerHere(by): ByOwnerHere,
+    Body(EmptyBrowserRequest {}): Body<EmptyBrowserRequest>,
 ) -> ApiResult<Json<BrowserState>> {
     let state = hall.close_browser(&by).await?;
     Ok(Json(BrowserState::from(&*state)))
@@ -120,7 +125,7 @@ pub async fn close(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn share(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Body(ask): Body<ShareBrowser>,
 ) -> ApiResult<Json<BrowserState>> {
     let state = hall.share_browser(&by, ask.session_id, ask.tab_id).await?;
@@ -138,7 +143,7 @@ pub async fn share(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn pause(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Body(ask): Body<PauseBrowser>,
 ) -> ApiResult<Json<BrowserState>> {
     let state = hall.pause_browser(&by, ask.paused).await?;

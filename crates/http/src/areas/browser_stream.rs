@@ -14,11 +14,11 @@ use axum::{
 use guildhall_domain::{Refusal, browser as rules, limits};
 use guildhall_hall::{
     Hall,
-    browser::{Picture, Said, Typist, Viewer},
+    browser::{Viewer, ViewerFrame, ViewerInput, ViewerUpdate},
 };
 use guildhall_wire::{
-    browser::{BrowserState, ViewerHears, ViewerSays},
-    fields::{self, Json},
+    browser::{BrowserState, StreamClientMessage, StreamServerMessage},
+    request_fields::{self, Json},
 };
 use tokio::{
     sync::watch,
@@ -27,7 +27,7 @@ use tokio::{
 
 use crate::{
     errors::{ApiError, ApiResult, code_of},
-    gates::ByHere,
+    gates::ByOwnerHere,
     listener::STREAM_STALL_S,
 };
 
@@ -46,9 +46,9 @@ const TOO_BIG: u16 = 1009;
 const STALLED: u16 = 4408;
 
 /// A handshake, whose refusal is ours.
-pub struct Handshake(WebSocketUpgrade);
+pub struct BrowserHandshake(WebSocketUpgrade);
 
-impl<S: Send + Sync> FromRequestParts<S> for Handshake {
+impl<S: Send + Sync> FromRequestParts<S> for BrowserHandshake {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
@@ -67,8 +67,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Handshake {
 /// `GET /api/local-browser/stream`.
 pub async fn open(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
-    Handshake(upgrade): Handshake,
+    ByOwnerHere(by): ByOwnerHere,
+    BrowserHandshake(upgrade): BrowserHandshake,
 ) -> ApiResult<Response> {
     let viewer = hall.watch_browser(&by).await?;
     let stopping = hall.tasks().stopping();
@@ -82,7 +82,7 @@ pub async fn open(
 
 /// Speaks with a viewer until one side ends.
 async fn serve(mut socket: WebSocket, viewer: Viewer, stopping: watch::Receiver<bool>) {
-    if let Some(code) = speak(&mut socket, viewer, stopping).await {
+    if let Some(code) = run(&mut socket, viewer, stopping).await {
         let close = Message::Close(Some(CloseFrame {
             code,
             reason: "".into(),
@@ -98,7 +98,7 @@ async fn serve(mut socket: WebSocket, viewer: Viewer, stopping: watch::Receiver<
 }
 
 /// Answers the code to close with; `None` when the viewer is gone.
-async fn speak(
+async fn run(
     socket: &mut WebSocket,
     viewer: Viewer,
     mut stopping: watch::Receiver<bool>,
@@ -133,7 +133,7 @@ async fn speak(
                     continue;
                 }
                 Some(Ok(Message::Ping(_))) => continue,
-                Some(Ok(Message::Text(text))) => match hear(&typist, text.as_str()).await {
+                Some(Ok(Message::Text(text))) => match handle_message(&typist, text.as_str()).await {
                     true => continue,
                     false => return Some(POLICY),
                 },
@@ -171,12 +171,12 @@ fn is_too_long(error: axum::Error) -> bool {
 }
 
 /// Does what a viewer says; false for nonsense.
-async fn hear(typist: &Typist, text: &str) -> bool {
+async fn handle_message(typist: &ViewerInput, text: &str) -> bool {
     let Ok(json) = serde_json::from_str::<Json>(text) else {
         return false;
     };
-    match fields::read::<ViewerSays>(json) {
-        Ok(ViewerSays::View {
+    match request_fields::read::<StreamClientMessage>(json) {
+        Ok(StreamClientMessage::View {
             tab,
             max_width,
             max_height,
@@ -184,51 +184,53 @@ async fn hear(typist: &Typist, text: &str) -> bool {
             let view = tab.map(|tab| (tab, max_width, max_height));
             typist.view(view).await;
         }
-        Ok(ViewerSays::Ack { sequence }) => typist.seen(sequence).await,
-        Ok(ViewerSays::Input { id, view, steps }) => typist.input(id, view, steps).await,
-        Ok(ViewerSays::Nonsense) | Err(_) => return false,
+        Ok(StreamClientMessage::Ack { sequence }) => typist.seen(sequence).await,
+        Ok(StreamClientMessage::Input { id, view, steps }) => typist.input(id, view, steps).await,
+        Ok(StreamClientMessage::Nonsense) | Err(_) => return false,
     }
     true
 }
 
-fn state_message(state: &rules::State) -> Option<Message> {
-    words(&ViewerHears::State(&BrowserState::from(state)))
+fn state_message(state: &rules::BrowserState) -> Option<Message> {
+    text_message(&StreamServerMessage::State(&BrowserState::from(state)))
 }
 
 /// What is sent; `None` for what cannot be written, which plain values always can.
-fn message_of(said: Said) -> Option<Message> {
+fn message_of(said: ViewerUpdate) -> Option<Message> {
     match said {
-        Said::View {
+        ViewerUpdate::View {
             view,
             tab,
             connection,
-        } => words(&ViewerHears::View {
+        } => text_message(&StreamServerMessage::View {
             view_id: view,
             tab_id: tab.to_string(),
             connection_id: connection.to_string(),
         }),
-        Said::Picture(picture) => Some(Message::Binary(encode(&picture).into())),
-        Said::Typed { id, refused } => words(&ViewerHears::InputResult {
+        ViewerUpdate::Picture(picture) => Some(Message::Binary(encode(&picture).into())),
+        ViewerUpdate::Typed { id, refused } => text_message(&StreamServerMessage::InputResult {
             id,
             ok: refused.is_none(),
             code: refused.as_ref().map(code_of),
         }),
-        Said::AgentCursor { tab, x, y, action } => words(&ViewerHears::AgentCursor {
-            tab_id: tab.to_string(),
-            x,
-            y,
-            action,
-        }),
+        ViewerUpdate::AgentCursor { tab, x, y, action } => {
+            text_message(&StreamServerMessage::AgentCursor {
+                tab_id: tab.to_string(),
+                x,
+                y,
+                action,
+            })
+        }
     }
 }
 
-fn words(hears: &ViewerHears<'_>) -> Option<Message> {
+fn text_message(hears: &StreamServerMessage<'_>) -> Option<Message> {
     let text = serde_json::to_string(hears).ok()?;
     Some(Message::Text(text.into()))
 }
 
 /// A header of 24 bytes, big-endian, and the picture.
-fn encode(picture: &Picture) -> Vec<u8> {
+fn encode(picture: &ViewerFrame) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(24 + picture.jpeg.len());
     // Version 1, format JPEG, and what is reserved.
     bytes.extend_from_slice(&[1, 1, 0, 0]);
@@ -244,18 +246,18 @@ fn encode(picture: &Picture) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use guildhall_domain::Moment;
+    use guildhall_domain::Timestamp;
 
     use super::*;
 
     #[test]
     fn a_picture_has_a_header_of_24_bytes() {
-        let picture = Picture {
+        let picture = ViewerFrame {
             view: 2,
             sequence: 3,
             width: 1_280,
             height: 800,
-            at: Moment::from_millis(0x0102_0304),
+            at: Timestamp::from_millis(0x0102_0304),
             jpeg: Bytes::from_static(b"jpeg"),
         };
         let mut expected = vec![1, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 3, 5, 0, 3, 32];

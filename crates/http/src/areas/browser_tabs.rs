@@ -7,22 +7,22 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::{
-    browser::{Address, Viewport},
+    browser::{BrowserAddress, Viewport},
     ids::TabId,
 };
 use guildhall_hall::{
     Hall,
-    browser::{Destination, Way},
+    browser::{Destination, HistoryNavigation},
 };
 use guildhall_wire::{
     browser::{
-        AnswerAuth, AnswerDialog, BrowserState, NavigateTab, NewTab, Plainly, ResizeTab, Selection,
-        TabAction, TabInput,
+        AnswerAuth, AnswerDialog, BrowserState, EmptyBrowserRequest, NavigateTab, NewTab,
+        ResizeTab, SelectedText, TabAction, TabInput,
     },
     errors::ErrorEnvelope,
 };
 
-use crate::{body::Body, errors::ApiResult, gates::ByHere, path::Path};
+use crate::{body::Body, errors::ApiResult, gates::ByOwnerHere, path_ids::Path};
 
 /// Opens a tab at the end, and shows it.
 #[utoipa::path(post, path = "/api/local-browser/tabs", tag = "browser", operation_id = "openTab",
@@ -36,10 +36,10 @@ use crate::{body::Body, errors::ApiResult, gates::ByHere, path::Path};
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn open(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Body(ask): Body<NewTab>,
 ) -> ApiResult<Json<BrowserState>> {
-    let url = ask.url.as_deref().map(Address::typed).transpose()?;
+    let url = ask.url.as_deref().map(BrowserAddress::typed).transpose()?;
     let state = hall.open_tab(&by, url).await?;
     Ok(Json(BrowserState::from(&*state)))
 }
@@ -47,7 +47,7 @@ pub async fn open(
 /// Shows a tab.
 #[utoipa::path(post, path = "/api/local-browser/tabs/{id}/select", tag = "browser", operation_id = "selectTab",
     params(("id" = String, Path, description = "The tab")),
-    request_body = Plainly,
+    request_body = EmptyBrowserRequest,
     responses((status = 200, body = BrowserState),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_HERE_ONLY", body = ErrorEnvelope),
@@ -58,9 +58,9 @@ pub async fn open(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn select(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
-    Body(Plainly {}): Body<Plainly>,
+    Body(EmptyBrowserRequest {}): Body<EmptyBrowserRequest>,
 ) -> ApiResult<Json<BrowserState>> {
     let state = hall.select_tab(&by, tab).await?;
     Ok(Json(BrowserState::from(&*state)))
@@ -78,7 +78,7 @@ pub async fn select(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn close(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
 ) -> ApiResult<Json<BrowserState>> {
     let state = hall.close_tab(&by, tab).await?;
@@ -99,16 +99,16 @@ pub async fn close(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn navigate(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
     Body(ask): Body<NavigateTab>,
 ) -> ApiResult<Json<BrowserState>> {
     let to = match (ask.url, ask.action) {
-        (Some(url), _) => Destination::To(Address::typed(&url)?),
-        (None, Some(TabAction::Back)) => Destination::Along(Way::Back),
-        (None, Some(TabAction::Forward)) => Destination::Along(Way::Forward),
-        (None, Some(TabAction::Reload)) => Destination::Along(Way::Reload),
-        (None, Some(TabAction::Stop) | None) => Destination::Along(Way::Stop),
+        (Some(url), _) => Destination::To(BrowserAddress::typed(&url)?),
+        (None, Some(TabAction::Back)) => Destination::Along(HistoryNavigation::Back),
+        (None, Some(TabAction::Forward)) => Destination::Along(HistoryNavigation::Forward),
+        (None, Some(TabAction::Reload)) => Destination::Along(HistoryNavigation::Reload),
+        (None, Some(TabAction::Stop) | None) => Destination::Along(HistoryNavigation::Stop),
     };
     let state = hall.navigate_tab(&by, tab, to).await?;
     Ok(Json(BrowserState::from(&*state)))
@@ -129,7 +129,7 @@ pub async fn navigate(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn input(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
     Body(ask): Body<TabInput>,
 ) -> ApiResult<Json<BrowserState>> {
@@ -152,7 +152,7 @@ pub async fn input(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn resize(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
     Body(ask): Body<ResizeTab>,
 ) -> ApiResult<Json<BrowserState>> {
@@ -175,7 +175,7 @@ pub async fn resize(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn dialog(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
     Body(ask): Body<AnswerDialog>,
 ) -> ApiResult<Json<BrowserState>> {
@@ -198,7 +198,7 @@ pub async fn dialog(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn auth(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
     Body(ask): Body<AnswerAuth>,
 ) -> ApiResult<Json<BrowserState>> {
@@ -209,7 +209,7 @@ pub async fn auth(
 /// Reads the text that is selected in a tab, for copying.
 #[utoipa::path(get, path = "/api/local-browser/tabs/{id}/selection", tag = "browser", operation_id = "getSelection",
     params(("id" = String, Path, description = "The tab")),
-    responses((status = 200, body = Selection),
+    responses((status = 200, body = SelectedText),
         (status = 403, description = "OWNER_HERE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "TAB_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "NOT_CONNECTED", body = ErrorEnvelope),
@@ -217,11 +217,11 @@ pub async fn auth(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn selection(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
-) -> ApiResult<Json<Selection>> {
+) -> ApiResult<Json<SelectedText>> {
     let text = hall.tab_selection(&by, tab).await?;
-    Ok(Json(Selection { text }))
+    Ok(Json(SelectedText { text }))
 }
 
 /// Takes a picture of a tab.
@@ -235,7 +235,7 @@ pub async fn selection(
     extensions(("x-gate" = json!("owner here"))))]
 pub async fn screenshot(
     State(hall): State<Hall>,
-    ByHere(by): ByHere,
+    ByOwnerHere(by): ByOwnerHere,
     Path(tab): Path<TabId>,
 ) -> ApiResult<Response> {
     let jpeg = hall.tab_screenshot(&by, tab).await?;

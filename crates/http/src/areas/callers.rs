@@ -14,21 +14,21 @@ use guildhall_wire::callers::{Caller as WireCaller, Whoami};
 
 use crate::{
     errors::{ApiError, ApiResult},
-    gates::{approach, is_here},
-    state::State as DoorState,
+    gates::{is_here, request_credentials},
+    state::ServerState as DoorState,
 };
 
 /// Whoever it is: a caller, or nobody.
-pub struct Anybody {
+pub struct OptionalCaller {
     caller: Option<Caller>,
     is_here: bool,
 }
 
-impl FromRequestParts<DoorState> for Anybody {
+impl FromRequestParts<DoorState> for OptionalCaller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &DoorState) -> Result<Self, ApiError> {
-        let caller = match state.hall.caller(&approach(parts, state)?).await {
+        let caller = match state.hall.caller(&request_credentials(parts, state)?).await {
             Ok(caller) => Some(caller),
             Err(Error::Refusal(
                 Refusal::NotTheOwner
@@ -48,8 +48,8 @@ impl FromRequestParts<DoorState> for Anybody {
 #[utoipa::path(get, path = "/api/auth/whoami", tag = "callers", operation_id = "whoami",
     responses((status = 200, body = Whoami)),
     extensions(("x-gate" = json!("open"))))]
-pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Json<Whoami>> {
-    let Anybody { caller, is_here } = anybody;
+pub async fn whoami(State(hall): State<Hall>, anybody: OptionalCaller) -> ApiResult<Json<Whoami>> {
+    let OptionalCaller { caller, is_here } = anybody;
     let is_owner = caller.is_some_and(|caller| caller.identity == Identity::Owner);
     let caller = match caller {
         Some(caller) => {
@@ -59,7 +59,7 @@ pub async fn whoami(State(hall): State<Hall>, anybody: Anybody) -> ApiResult<Jso
         None => None,
     };
     Ok(Json(Whoami {
-        mode: hall.mode().word().to_owned(),
+        mode: hall.mode().as_str().to_owned(),
         caller,
         owner_here: is_owner && is_here,
         registration_open: hall.setup_required().await?,

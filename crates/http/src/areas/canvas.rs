@@ -10,24 +10,24 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    canvas::{Opened, Reloaded, Threaded},
+    canvas::{DocumentReload, OpenedDocument, StartedThread},
 };
 use guildhall_wire::{
     canvas::{
-        BeginThread, CanvasDocument, CanvasDocuments, ChangeDocument, DocumentThread, EditDocument,
-        Editing, OpenDocument, ReloadDocument, ReloadedDocument,
+        BeginThread, CanvasDocument, CanvasDocuments, DocumentEditor, DocumentThread, EditDocument,
+        OpenDocument, ReloadDocument, ReloadedDocument, UpdateDocument,
     },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::Path,
+    idempotency::IdempotentBody,
+    path_ids::Path,
     preconditions::IfMatch,
-    repeats::Sent,
+    responses::{ReadResponse, RevisedResponse},
 };
 
 /// Lists a room's documents in their order, the front one first.
@@ -39,7 +39,7 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Read<CanvasDocuments>> {
+) -> ApiResult<ReadResponse<CanvasDocuments>> {
     listed(&hall, &by, CanvasScope::Room(room)).await
 }
 
@@ -62,8 +62,8 @@ pub async fn open(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    sent: Sent<OpenDocument>,
-) -> ApiResult<Tagged<CanvasDocument>> {
+    sent: IdempotentBody<OpenDocument>,
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     opened(&hall, &by, CanvasScope::Room(room), sent).await
 }
 
@@ -76,14 +76,14 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-) -> ApiResult<Tagged<CanvasDocument>> {
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     one(&hall, &by, CanvasScope::Room(room), document).await
 }
 
 /// Replaces what a document shows, pins it, moves it to the front: all that is asked, or nothing.
 #[utoipa::path(patch, path = "/api/rooms/{id}/canvas/{documentId}", tag = "canvas", operation_id = "changeDocument",
     params(("id" = String, Path, description = "The room"), ("documentId" = String, Path, description = "The document")),
-    request_body = ChangeDocument,
+    request_body = UpdateDocument,
     responses((status = 200, body = CanvasDocument),
         (status = 400, description = "VALIDATION_FAILED, INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
         (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED, OWNER_ONLY: a person's files", body = ErrorEnvelope),
@@ -96,8 +96,8 @@ pub async fn change(
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
     IfMatch(precondition): IfMatch,
-    Body(ask): Body<ChangeDocument>,
-) -> ApiResult<Tagged<CanvasDocument>> {
+    Body(ask): Body<UpdateDocument>,
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     let scope = CanvasScope::Room(room);
     let patch = ask.into();
     let changed = hall.change_document(&by, scope, document, precondition, patch);
@@ -129,7 +129,7 @@ pub async fn close(
 #[utoipa::path(post, path = "/api/rooms/{id}/canvas/{documentId}/editing", tag = "canvas", operation_id = "editDocument",
     params(("id" = String, Path, description = "The room"), ("documentId" = String, Path, description = "The document")),
     request_body = EditDocument,
-    responses((status = 200, body = Editing),
+    responses((status = 200, body = DocumentEditor),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, CANVAS_DOCUMENT_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, CANVAS_BEING_EDITED", body = ErrorEnvelope)),
@@ -138,8 +138,8 @@ pub async fn edit(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-    sent: Sent<EditDocument>,
-) -> ApiResult<Json<Editing>> {
+    sent: IdempotentBody<EditDocument>,
+) -> ApiResult<Json<DocumentEditor>> {
     edited(&hall, &by, CanvasScope::Room(room), document, sent).await
 }
 
@@ -155,12 +155,14 @@ pub async fn thread(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-    Sent { repeat, .. }: Sent<BeginThread>,
-) -> ApiResult<Tagged<DocumentThread>> {
-    let once = repeat.answering(shown);
-    let threaded = hall.thread_document(&by, room, document, once).await?;
+    IdempotentBody { repeat, .. }: IdempotentBody<BeginThread>,
+) -> ApiResult<RevisedResponse<DocumentThread>> {
+    let once = repeat.answered_by(shown);
+    let threaded = hall
+        .start_document_thread(&by, room, document, once)
+        .await?;
     let (status, thread) = shown(&threaded);
-    Ok(Tagged::changed(threaded.rev, thread).with_status(status))
+    Ok(RevisedResponse::changed(threaded.rev, thread).with_status(status))
 }
 
 /// Reads a document's file anew and binds the document to it, after another file took its place.
@@ -180,7 +182,7 @@ pub async fn reload(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path((room, document)): Path<(RoomId, DocumentId)>,
-    sent: Sent<ReloadDocument>,
+    sent: IdempotentBody<ReloadDocument>,
 ) -> ApiResult<Json<ReloadedDocument>> {
     reloaded(&hall, &by, CanvasScope::Room(room), document, sent).await
 }
@@ -190,9 +192,9 @@ pub(super) async fn listed(
     hall: &Hall,
     by: &AnyCaller,
     scope: CanvasScope,
-) -> ApiResult<Read<CanvasDocuments>> {
+) -> ApiResult<ReadResponse<CanvasDocuments>> {
     let seen = hall.documents(by, scope).await?;
-    Ok(Read(seen.map(|documents| CanvasDocuments {
+    Ok(ReadResponse(seen.map(|documents| CanvasDocuments {
         documents: documents.into_iter().map(Into::into).collect(),
     })))
 }
@@ -202,14 +204,14 @@ pub(super) async fn opened(
     hall: &Hall,
     by: &AnyCaller,
     scope: CanvasScope,
-    Sent { ask, repeat }: Sent<OpenDocument>,
-) -> ApiResult<Tagged<CanvasDocument>> {
-    let once = repeat.answering(|opened: &Opened| {
+    IdempotentBody { ask, repeat }: IdempotentBody<OpenDocument>,
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
+    let once = repeat.answered_by(|opened: &OpenedDocument| {
         let document = CanvasDocument::from(opened.document.clone());
         (made(opened.is_new), document)
     });
     let opened = hall.open_document(by, scope, ask.into(), once).await?;
-    Ok(Tagged::from(revised(opened.document)).with_status(made(opened.is_new)))
+    Ok(RevisedResponse::from(revised(opened.document)).with_status(made(opened.is_new)))
 }
 
 /// One document.
@@ -218,7 +220,7 @@ pub(super) async fn one(
     by: &AnyCaller,
     scope: CanvasScope,
     document: DocumentId,
-) -> ApiResult<Tagged<CanvasDocument>> {
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     let seen = hall.document(by, scope, document).await?;
     Ok(seen.map(revised).into())
 }
@@ -229,9 +231,10 @@ pub(super) async fn edited(
     by: &AnyCaller,
     scope: CanvasScope,
     document: DocumentId,
-    Sent { ask, repeat }: Sent<EditDocument>,
-) -> ApiResult<Json<Editing>> {
-    let once = repeat.answering(|lock: &Option<EditLock>| (StatusCode::OK, Editing::from(*lock)));
+    IdempotentBody { ask, repeat }: IdempotentBody<EditDocument>,
+) -> ApiResult<Json<DocumentEditor>> {
+    let once =
+        repeat.answered_by(|lock: &Option<EditLock>| (StatusCode::OK, DocumentEditor::from(*lock)));
     let lock = hall.edit_document(by, scope, document, ask.editing, once);
     Ok(Json(lock.await?.into()))
 }
@@ -242,21 +245,21 @@ pub(super) async fn reloaded(
     by: &Owner,
     scope: CanvasScope,
     document: DocumentId,
-    Sent { repeat, .. }: Sent<ReloadDocument>,
+    IdempotentBody { repeat, .. }: IdempotentBody<ReloadDocument>,
 ) -> ApiResult<Json<ReloadedDocument>> {
-    let answer = |reloaded: &Reloaded| ReloadedDocument {
+    let answer = |reloaded: &DocumentReload| ReloadedDocument {
         document: reloaded.document.clone().into(),
         content: reloaded.content.clone(),
         hash: reloaded.hash,
         identity: reloaded.identity.clone(),
         incarnation: reloaded.incarnation.clone().into(),
     };
-    let once = repeat.answering(move |reloaded| (StatusCode::OK, answer(reloaded)));
+    let once = repeat.answered_by(move |reloaded| (StatusCode::OK, answer(reloaded)));
     let reloaded = hall.reload_document(by, scope, document, once).await?;
     Ok(Json(answer(&reloaded)))
 }
 
-fn shown(threaded: &Threaded) -> (StatusCode, DocumentThread) {
+fn shown(threaded: &StartedThread) -> (StatusCode, DocumentThread) {
     let thread = DocumentThread {
         thread_root_entry_id: threaded.root,
         created: threaded.is_new,

@@ -5,7 +5,7 @@ use guildhall_domain::callers::AnyCaller;
 use guildhall_hall::Hall;
 use guildhall_wire::capabilities::AllCapabilities;
 
-use crate::{answers::Read, errors::ApiResult, gates::By};
+use crate::{errors::ApiResult, gates::By, responses::ReadResponse};
 
 /// What every registered runtime can do, and which one agents get that name none.
 ///
@@ -17,9 +17,9 @@ use crate::{answers::Read, errors::ApiResult, gates::By};
 pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
-) -> ApiResult<Read<AllCapabilities>> {
+) -> ApiResult<ReadResponse<AllCapabilities>> {
     let seen = hall.capabilities(&by).await?;
-    Ok(Read(seen.map(|offer| {
+    Ok(ReadResponse(seen.map(|offer| {
         AllCapabilities::new(offer.entries, offer.default_kind)
     })))
 }

@@ -8,24 +8,24 @@ use axum::{
 };
 use guildhall_domain::{
     callers::{Human, OwnerInteractive},
-    cloud::{Refused, billing::BillingPage},
+    cloud::{CloudRefusal, billing::BillingPage},
+    field_validation::FieldValidator,
     limits::cloud::SKU_ID_CHARS,
-    text::Check,
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
     cloud::{
-        link::{CloudCheck, CloudCode, CloudLink, CloudStatus, Unlinked},
-        pages::{BillingAnswer, CloudOffers, NoFields, OpenBilling},
+        billing_pages::{BillingPageResponse, CloudOffers, NoFields, OpenBilling},
+        link::{CloudCheck, CloudCode, CloudLink, CloudStatus, UnlinkResult},
     },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    body::{BODY_BYTES_MAX, Unread},
+    body::{BODY_BYTES_MAX, RawBody},
     errors::{ApiError, ApiResult},
     gates::By,
-    path::Path,
+    path_ids::Path,
 };
 
 /// Says whether a cloud service is set up, and whether this instance is linked to it.
@@ -101,15 +101,15 @@ pub async fn check(
 
 /// Forgets the key; it is given back to the service after.
 #[utoipa::path(post, path = "/api/cloud/unlink", tag = "cloud", operation_id = "unlinkCloud",
-    responses((status = 200, body = Unlinked),
+    responses((status = 200, body = UnlinkResult),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner interactive"))))]
 pub async fn unlink(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
-) -> ApiResult<Json<Unlinked>> {
+) -> ApiResult<Json<UnlinkResult>> {
     hall.unlink_cloud(&by).await?;
-    Ok(Json(Unlinked { ok: true }))
+    Ok(Json(UnlinkResult { ok: true }))
 }
 
 /// What the service sells. Where none is set up or linked nothing is asked, and nothing offered.
@@ -123,14 +123,14 @@ pub async fn offers(State(hall): State<Hall>, By(by): By<Human>) -> ApiResult<Js
 }
 
 /// A billing page by its word.
-pub struct Page(BillingPage);
+pub struct BillingPagePath(BillingPage);
 
-impl<S: Send + Sync> FromRequestParts<S> for Page {
+impl<S: Send + Sync> FromRequestParts<S> for BillingPagePath {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let Path(word) = Path::<String>::from_request_parts(parts, state).await?;
-        let page = BillingPage::parse(&word).ok_or(Refused::PageNotFound);
+        let page = BillingPage::parse(&word).ok_or(CloudRefusal::PageNotFound);
         Ok(Self(page.map_err(guildhall_domain::Refusal::from)?))
     }
 }
@@ -140,7 +140,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
 #[utoipa::path(post, path = "/api/cloud/billing/{page}", tag = "cloud", operation_id = "openBilling",
     params(("page" = String, Path, description = "`portal`, `checkout` or `topup`")),
     request_body = OpenBilling,
-    responses((status = 200, body = BillingAnswer),
+    responses((status = 200, body = BillingPageResponse),
         (status = 400, description = "VALIDATION_FAILED, INVALID_JSON", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "BILLING_PAGE_NOT_FOUND", body = ErrorEnvelope)),
@@ -148,9 +148,9 @@ impl<S: Send + Sync> FromRequestParts<S> for Page {
 pub async fn open(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
-    Page(page): Page,
-    body: Unread<BODY_BYTES_MAX>,
-) -> ApiResult<Json<BillingAnswer>> {
+    BillingPagePath(page): BillingPagePath,
+    body: RawBody<BODY_BYTES_MAX>,
+) -> ApiResult<Json<BillingPageResponse>> {
     let sku_id = match page {
         BillingPage::Checkout => Some(sku(body.read()?)?),
         BillingPage::Portal | BillingPage::Topup => {
@@ -162,10 +162,10 @@ pub async fn open(
 }
 
 fn sku(ask: OpenBilling) -> Result<String, ApiError> {
-    let mut check = Check::new();
+    let mut check = FieldValidator::new();
     let (min, max) = SKU_ID_CHARS.into_inner();
     check.chars("skuId", &ask.sku_id, min, max);
     check.one_line("skuId", &ask.sku_id);
-    check.done()?;
+    check.finish()?;
     Ok(ask.sku_id)
 }

@@ -5,27 +5,27 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::callers::AnyCaller;
-use guildhall_hall::{Hall, commands::CommandsAsk};
+use guildhall_hall::{Hall, commands::CommandsQuery};
 use guildhall_wire::{commands::Commands, errors::ErrorEnvelope};
 
 use crate::{
-    answers::Read,
     errors::ApiResult,
     gates::By,
     openapi::parameters::RefreshWord,
     query::{FromQuery, Params, Query},
+    responses::ReadResponse,
 };
 
 /// What `refresh` can be, unlike other flags. Source: spec, "GET /api/commands"; contract 3.9.
 pub(crate) const REFRESH: [(bool, &str); 2] = [(true, "true"), (false, "false")];
 
 /// Which commands are asked for.
-pub struct Asked(CommandsAsk);
+pub struct ListCommands(CommandsQuery);
 
-impl FromQuery for Asked {
+impl FromQuery for ListCommands {
     fn read(params: &mut Params) -> Self {
         let refresh = params.word("refresh", &REFRESH);
-        Self(CommandsAsk {
+        Self(CommandsQuery {
             cwd: params.text("cwd"),
             runtime: params.text("runtime"),
             refresh: refresh.unwrap_or(false),
@@ -53,9 +53,9 @@ impl FromQuery for Asked {
 pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
-    Query(Asked(ask)): Query<Asked>,
+    Query(ListCommands(ask)): Query<ListCommands>,
 ) -> ApiResult<Response> {
     let seen = hall.commands(&by, ask).await?;
     let (listing, last_scanned) = (seen.value.listing.clone(), seen.value.last_scanned);
-    Ok(Read(seen.map(|_| Commands::new(&listing, last_scanned))).into_response())
+    Ok(ReadResponse(seen.map(|_| Commands::new(&listing, last_scanned))).into_response())
 }

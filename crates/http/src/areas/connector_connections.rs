@@ -5,23 +5,26 @@ use guildhall_domain::{
     callers::{Owner, OwnerInteractive},
     ids::ConnectorConnectionId,
 };
-use guildhall_hall::{Hall, connectors::ConnectionSeen};
+use guildhall_hall::{Hall, connectors::ConnectionView};
 use guildhall_wire::{
-    connectors::connections::{ChangeConnection, Connection, Connections},
+    connectors::connections::{Connection, Connections, UpdateConnection},
     errors::ErrorEnvelope,
 };
 
-use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path};
+use crate::{body::Body, errors::ApiResult, gates::By, path_ids::Path, responses::ReadResponse};
 
 /// Lists the connections, the oldest first.
 #[utoipa::path(get, path = "/api/connectors/connections", tag = "connectors", operation_id = "listConnectorConnections",
     responses((status = 200, body = Connections),
         (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("owner"))))]
-pub async fn list(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<Read<Connections>> {
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<Owner>,
+) -> ApiResult<ReadResponse<Connections>> {
     let seen = hall.connections(&by).await?;
-    Ok(Read(seen.map(|all| Connections {
-        connections: all.into_iter().map(told).collect(),
+    Ok(ReadResponse(seen.map(|all| Connections {
+        connections: all.into_iter().map(to_wire).collect(),
     })))
 }
 
@@ -36,14 +39,14 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(id): Path<ConnectorConnectionId>,
-) -> ApiResult<Read<Connection>> {
-    Ok(Read(hall.connection(&by, id).await?.map(told)))
+) -> ApiResult<ReadResponse<Connection>> {
+    Ok(ReadResponse(hall.connection(&by, id).await?.map(to_wire)))
 }
 
 /// Gives a connection another name, or switches it on or off.
 #[utoipa::path(patch, path = "/api/connectors/connections/{id}", tag = "connectors", operation_id = "changeConnectorConnection",
     params(("id" = String, Path, description = "The connection")),
-    request_body = ChangeConnection,
+    request_body = UpdateConnection,
     responses((status = 200, body = Connection),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
@@ -54,10 +57,10 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
-    Body(ask): Body<ChangeConnection>,
+    Body(ask): Body<UpdateConnection>,
 ) -> ApiResult<Json<Connection>> {
     let seen = hall.change_connection(&by, id, ask.into()).await?;
-    Ok(Json(told(seen)))
+    Ok(Json(to_wire(seen)))
 }
 
 /// Holds a connection: nothing runs with it until it is resumed.
@@ -73,7 +76,7 @@ pub async fn pause(
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Json<Connection>> {
-    Ok(Json(told(hall.pause_connection(&by, id, true).await?)))
+    Ok(Json(to_wire(hall.pause_connection(&by, id, true).await?)))
 }
 
 /// Goes on with a connection that was paused.
@@ -89,7 +92,7 @@ pub async fn resume(
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Json<Connection>> {
-    Ok(Json(told(hall.pause_connection(&by, id, false).await?)))
+    Ok(Json(to_wire(hall.pause_connection(&by, id, false).await?)))
 }
 
 /// Gives a connection up: its credentials are erased here, then given back to the service, whose
@@ -105,7 +108,7 @@ pub async fn disconnect(
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
 ) -> ApiResult<Json<Connection>> {
-    Ok(Json(told(hall.disconnect(&by, id).await?)))
+    Ok(Json(to_wire(hall.disconnect(&by, id).await?)))
 }
 
 /// Drops what is left of a disconnected connection.
@@ -125,6 +128,6 @@ pub async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn told(seen: ConnectionSeen) -> Connection {
+fn to_wire(seen: ConnectionView) -> Connection {
     Connection::new(seen.connection, seen.readiness, seen.grant_count)
 }

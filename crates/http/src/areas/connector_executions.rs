@@ -8,10 +8,12 @@ use axum::{
 };
 use guildhall_domain::{
     callers::Owner,
-    connectors::{results::Executed, told::Surface, usage::UsageAsk},
+    connectors::{
+        event_payloads::ExecutionSurface, results::ExecutionResult, usage::ConnectorUsageQuery,
+    },
     ids::{AgentId, ConnectorConnectionId},
 };
-use guildhall_hall::{Hall, connectors::Execute};
+use guildhall_hall::{Hall, connectors::ExecutionRequest};
 use guildhall_wire::{
     approvals::ApprovalRequired,
     connectors::executions::{ConnectorExecution, ConnectorUsage, ExecuteOperation},
@@ -19,14 +21,14 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::page,
-    approving::Approving,
+    approval_headers::ApprovalHeaders,
     errors::ApiResult,
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
     page_cursor::write_place,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::page_response,
 };
 
 /// Runs one exact operation, as the command line does.
@@ -48,10 +50,10 @@ use crate::{
 pub async fn from_cli(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    approving: Approving,
-    sent: Sent<ExecuteOperation>,
+    approving: ApprovalHeaders,
+    sent: IdempotentBody<ExecuteOperation>,
 ) -> ApiResult<Response> {
-    execute(&hall, &by, Surface::Cli, approving, sent).await
+    execute(&hall, &by, ExecutionSurface::Cli, approving, sent).await
 }
 
 /// Runs one exact operation.
@@ -71,24 +73,24 @@ pub async fn from_cli(
 pub async fn from_rest(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    approving: Approving,
-    sent: Sent<ExecuteOperation>,
+    approving: ApprovalHeaders,
+    sent: IdempotentBody<ExecuteOperation>,
 ) -> ApiResult<Response> {
-    execute(&hall, &by, Surface::Rest, approving, sent).await
+    execute(&hall, &by, ExecutionSurface::Rest, approving, sent).await
 }
 
 async fn execute(
     hall: &Hall,
     by: &Owner,
-    surface: Surface,
-    approving: Approving,
-    Sent { ask, repeat }: Sent<ExecuteOperation>,
+    surface: ExecutionSurface,
+    approving: ApprovalHeaders,
+    IdempotentBody { ask, repeat }: IdempotentBody<ExecuteOperation>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
-    let once = repeat.answering_privately(|executed: &Executed| {
+    let (presented, applied) = approving.into_parts();
+    let once = repeat.answered_sealed(|executed: &ExecutionResult| {
         (StatusCode::OK, ConnectorExecution::from(executed.clone()))
     });
-    let execute = Execute {
+    let execute = ExecutionRequest {
         ask: ask.into(),
         surface,
         class: None,
@@ -99,7 +101,7 @@ async fn execute(
 
 /// Which attempts are asked for.
 pub struct ListAttempts {
-    ask: UsageAsk,
+    ask: ConnectorUsageQuery,
     filters: Filters,
 }
 
@@ -112,11 +114,11 @@ impl FromQuery for ListAttempts {
         let connection = params.text("connectionId");
         let connection = connection.map(|id| ConnectorConnectionId::named(&id));
         let filters = ("connector usage", agent, connection);
-        let ask = UsageAsk {
+        let ask = ConnectorUsageQuery {
             agent,
             connection,
             requester: None,
-            before: params.place(filters),
+            before: params.place_after(filters),
             limit: params.limit(),
         };
         Self { ask, filters }
@@ -145,8 +147,10 @@ pub async fn usage(
     let seen = hall.connector_usage(&by, query.ask).await?;
     let next = seen.value.next;
     let next = next.map(|last| write_place(last, query.filters));
-    Ok(page(&uri, next, seen, |page, next_cursor| ConnectorUsage {
-        attempts: page.attempts.into_iter().map(Into::into).collect(),
-        next_cursor,
+    Ok(page_response(&uri, next, seen, |page, next_cursor| {
+        ConnectorUsage {
+            attempts: page.attempts.into_iter().map(Into::into).collect(),
+            next_cursor,
+        }
     }))
 }

@@ -9,30 +9,30 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     callers::{Owner, OwnerInteractive},
-    connectors::toolkits::Slug,
+    connectors::toolkits::ToolkitSlug,
     ids::ProviderId,
     limits::connectors::{CATALOG_ITEMS, OPENAPI_DOCUMENT_BYTES_MAX},
 };
-use guildhall_hall::{Hall, connectors::ProviderSeen};
+use guildhall_hall::{Hall, connectors::ProviderView};
 use guildhall_wire::{
     connectors::{
         catalog::Catalog,
-        providers::{ChangeProvider, MakeProvider, ProviderInstance, ProviderInstances},
+        providers::{CreateProvider, ProviderInstance, ProviderInstances, UpdateProvider},
         toolkits::{PutToolkit, SavedToolkitCredential, SetToolkitCredential, Toolkit},
     },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, page},
-    body::{Body, Unread},
+    body::{Body, RawBody},
     errors::ApiResult,
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::CatalogLimit,
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, page_response},
 };
 
 /// Bytes of a toolkit's body: its document and what stands beside it.
@@ -43,7 +43,7 @@ const TOOLKIT_VALUES_MAX: usize = TOOLKIT_BYTES_MAX;
 /// Services of a page, unless asked otherwise.
 const CATALOG_ITEMS_DEFAULT: u32 = 50;
 
-fn shown(seen: ProviderSeen) -> ProviderInstance {
+fn to_wire(seen: ProviderView) -> ProviderInstance {
     (seen.provider, seen.toolkits).into()
 }
 
@@ -57,16 +57,16 @@ fn shown(seen: ProviderSeen) -> ProviderInstance {
 pub async fn list(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-) -> ApiResult<Read<ProviderInstances>> {
+) -> ApiResult<ReadResponse<ProviderInstances>> {
     let seen = hall.connector_providers(&by).await?;
-    Ok(Read(seen.map(|all| ProviderInstances {
-        providers: all.into_iter().map(shown).collect(),
+    Ok(ReadResponse(seen.map(|all| ProviderInstances {
+        providers: all.into_iter().map(to_wire).collect(),
     })))
 }
 
 /// Makes a provider instance without toolkits.
 #[utoipa::path(post, path = "/api/connectors/providers", tag = "connectors", operation_id = "makeConnectorProvider",
-    request_body = MakeProvider,
+    request_body = CreateProvider,
     responses((status = 201, body = ProviderInstance),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope)),
@@ -74,18 +74,19 @@ pub async fn list(
 pub async fn make(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
-    Sent { ask, repeat }: Sent<MakeProvider>,
+    IdempotentBody { ask, repeat }: IdempotentBody<CreateProvider>,
 ) -> ApiResult<(StatusCode, Json<ProviderInstance>)> {
-    let once = repeat.answering(|seen: &ProviderSeen| (StatusCode::CREATED, shown(seen.clone())));
+    let once =
+        repeat.answered_by(|seen: &ProviderView| (StatusCode::CREATED, to_wire(seen.clone())));
     let wanted = (ask.provider_type.into(), ask.label.as_str());
     let made = hall.make_connector_provider(&by, wanted, once).await?;
-    Ok((StatusCode::CREATED, Json(shown(made))))
+    Ok((StatusCode::CREATED, Json(to_wire(made))))
 }
 
 /// Gives a provider instance another label.
 #[utoipa::path(patch, path = "/api/connectors/providers/{id}", tag = "connectors", operation_id = "changeConnectorProvider",
     params(("id" = String, Path, description = "The provider instance")),
-    request_body = ChangeProvider,
+    request_body = UpdateProvider,
     responses((status = 200, body = ProviderInstance),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
@@ -96,10 +97,10 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path(id): Path<ProviderId>,
-    Body(ask): Body<ChangeProvider>,
+    Body(ask): Body<UpdateProvider>,
 ) -> ApiResult<Json<ProviderInstance>> {
     let changed = hall.change_connector_provider(&by, id, ask.label).await?;
-    Ok(Json(shown(changed)))
+    Ok(Json(to_wire(changed)))
 }
 
 /// Removes a provider instance with its toolkits and secrets.
@@ -138,11 +139,11 @@ pub async fn put_toolkit(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path((id, slug)): Path<(ProviderId, String)>,
-    body: Unread<TOOLKIT_BYTES_MAX, TOOLKIT_VALUES_MAX>,
+    body: RawBody<TOOLKIT_BYTES_MAX, TOOLKIT_VALUES_MAX>,
 ) -> ApiResult<Json<Toolkit>> {
     let ask: PutToolkit = body.read()?;
     let wrong = || Refusal::field("slug", "must be 1 to 64 of a-z, 0-9 and -, no - first");
-    let slug = Slug::parse(&slug).ok_or_else(wrong)?;
+    let slug = ToolkitSlug::parse(&slug).ok_or_else(wrong)?;
     let toolkit = hall.put_connector_toolkit(&by, id, ask.named(slug)).await?;
     Ok(Json(toolkit.into()))
 }
@@ -160,7 +161,7 @@ pub async fn remove_toolkit(
     By(by): By<OwnerInteractive>,
     Path((id, slug)): Path<(ProviderId, String)>,
 ) -> ApiResult<StatusCode> {
-    hall.remove_connector_toolkit(&by, (id, Slug::parse(&slug)))
+    hall.remove_connector_toolkit(&by, (id, ToolkitSlug::parse(&slug)))
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -181,7 +182,7 @@ pub async fn set_credential(
     Path((id, slug)): Path<(ProviderId, String)>,
     Body(ask): Body<SetToolkitCredential>,
 ) -> ApiResult<Json<SavedToolkitCredential>> {
-    let of = (id, Slug::parse(&slug));
+    let of = (id, ToolkitSlug::parse(&slug));
     hall.set_connector_toolkit_credential(&by, of, Some(ask.secret))
         .await?;
     Ok(Json(SavedToolkitCredential { saved: true }))
@@ -200,7 +201,7 @@ pub async fn remove_credential(
     By(by): By<OwnerInteractive>,
     Path((id, slug)): Path<(ProviderId, String)>,
 ) -> ApiResult<StatusCode> {
-    let of = (id, Slug::parse(&slug));
+    let of = (id, ToolkitSlug::parse(&slug));
     hall.set_connector_toolkit_credential(&by, of, None).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -216,7 +217,7 @@ impl FromQuery for ListCatalog {
     fn read(params: &mut Params) -> Self {
         let search = params.text("q").unwrap_or_default();
         Self {
-            after: params.place(("catalog", search.as_str())),
+            after: params.place_after(("catalog", search.as_str())),
             limit: params.limit_of(CATALOG_ITEMS, CATALOG_ITEMS_DEFAULT),
             search,
         }
@@ -249,9 +250,14 @@ pub async fn catalog(
     let last = seen.value.services.last().filter(|_| seen.value.has_more);
     let list = ("catalog", ask.search.as_str());
     let next_cursor = last.map(|last| page_cursor::write_place(last.place, list));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Catalog {
-        warnings: page.services.iter().filter_map(|it| it.warning()).collect(),
-        services: page.services.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| Catalog {
+            warnings: page.services.iter().filter_map(|it| it.warning()).collect(),
+            services: page.services.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }

@@ -4,33 +4,33 @@ use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::{Owner, OwnerInteractive},
     connectors::{
-        reviews::{Accessible, Selection},
-        revisions::Revision,
+        operation_revisions::OperationRevision,
+        reviews::{ConnectionAccess, GrantSelection},
     },
     ids::{AgentId, ConnectorConnectionId, ReviewId},
 };
 use guildhall_hall::{
     Hall,
-    connectors::{Granted, Reachable, Reviewed},
+    connectors::{ConnectionGrants, ConnectionReview, SessionConnectionState},
 };
 use guildhall_wire::{
     connectors::connections::Connection,
     connectors::reviews::{
         AccessibleConnection, AccessibleConnections, AccessibleOperations, ApplyReview,
         ConnectorGrant, ConnectorGrants, ConnectorReview, GrantableAgent, OpenReview,
-        SessionConnection, SessionConnections, SwitchConnection, SwitchedConnection,
+        SessionConnection, SessionConnectionSetting, SessionConnections, SetSessionConnection,
     },
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::Read,
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::{Path, SessionPath},
+    idempotency::IdempotentBody,
+    path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::ReadResponse,
 };
 
 /// Lists what a connection can do now, for the owner to grant from. It can be applied for ten
@@ -47,10 +47,10 @@ pub async fn open(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path(id): Path<ConnectorConnectionId>,
-    Sent { repeat, .. }: Sent<OpenReview>,
+    IdempotentBody { repeat, .. }: IdempotentBody<OpenReview>,
 ) -> ApiResult<(StatusCode, Json<ConnectorReview>)> {
-    let once =
-        repeat.answering(|reviewed: &Reviewed| (StatusCode::CREATED, review(reviewed.clone())));
+    let once = repeat
+        .answered_by(|reviewed: &ConnectionReview| (StatusCode::CREATED, review(reviewed.clone())));
     let reviewed = hall.review_connection(&by, id, once).await?;
     Ok((StatusCode::CREATED, Json(review(reviewed))))
 }
@@ -72,11 +72,12 @@ pub async fn apply(
     State(hall): State<Hall>,
     By(by): By<OwnerInteractive>,
     Path(id): Path<ReviewId>,
-    Sent { ask, repeat }: Sent<ApplyReview>,
+    IdempotentBody { ask, repeat }: IdempotentBody<ApplyReview>,
 ) -> ApiResult<Json<ConnectorGrants>> {
-    let once = repeat.answering(|granted: &Granted| (StatusCode::OK, grants(granted.clone())));
+    let once =
+        repeat.answered_by(|granted: &ConnectionGrants| (StatusCode::OK, grants(granted.clone())));
     let granted = hall
-        .apply_review(&by, id, Selection::from(ask), once)
+        .apply_review(&by, id, GrantSelection::from(ask), once)
         .await?;
     Ok(Json(grants(granted)))
 }
@@ -92,8 +93,10 @@ pub async fn granted(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(id): Path<ConnectorConnectionId>,
-) -> ApiResult<Read<ConnectorGrants>> {
-    Ok(Read(hall.connector_grants(&by, id).await?.map(grants)))
+) -> ApiResult<ReadResponse<ConnectorGrants>> {
+    Ok(ReadResponse(
+        hall.connector_grants(&by, id).await?.map(grants),
+    ))
 }
 
 /// The connections that a session's agent can reach, also those that the session turned off.
@@ -107,14 +110,14 @@ pub async fn of_session(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     SessionPath(session_id): SessionPath,
-) -> ApiResult<Read<SessionConnections>> {
+) -> ApiResult<ReadResponse<SessionConnections>> {
     let seen = hall.session_connections(&by, session_id).await?;
-    Ok(Read(seen.map(|all| SessionConnections {
+    Ok(ReadResponse(seen.map(|all| SessionConnections {
         connections: all.into_iter().map(reachable).collect(),
     })))
 }
 
-fn reachable(one: Reachable) -> SessionConnection {
+fn reachable(one: SessionConnectionState) -> SessionConnection {
     SessionConnection {
         connection_id: one.connection.connection_id,
         toolkit: one.connection.toolkit,
@@ -127,8 +130,8 @@ fn reachable(one: Reachable) -> SessionConnection {
 #[utoipa::path(put, path = "/api/sessions/{id}/connections/{connectionId}", tag = "connectors", operation_id = "switchSessionConnection",
     params(("id" = String, Path, description = "The session"),
         ("connectionId" = String, Path, description = "The connection")),
-    request_body = SwitchConnection,
-    responses((status = 200, body = SwitchedConnection),
+    request_body = SetSessionConnection,
+    responses((status = 200, body = SessionConnectionSetting),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND, CONNECTION_NOT_FOUND", body = ErrorEnvelope)),
@@ -138,11 +141,11 @@ pub async fn switch(
     By(by): By<OwnerInteractive>,
     SessionPath(session_id): SessionPath,
     Path((_named, connection_id)): Path<(String, ConnectorConnectionId)>,
-    Body(SwitchConnection { on }): Body<SwitchConnection>,
-) -> ApiResult<Json<SwitchedConnection>> {
+    Body(SetSessionConnection { on }): Body<SetSessionConnection>,
+) -> ApiResult<Json<SessionConnectionSetting>> {
     hall.set_session_connection(&by, session_id, connection_id, on)
         .await?;
-    Ok(Json(SwitchedConnection {
+    Ok(Json(SessionConnectionSetting {
         session_id,
         connection_id,
         on,
@@ -150,9 +153,9 @@ pub async fn switch(
 }
 
 /// Whose access is asked for.
-pub struct OfAgent(AgentId);
+pub struct AgentQuery(AgentId);
 
-impl FromQuery for OfAgent {
+impl FromQuery for AgentQuery {
     fn read(params: &mut Params) -> Self {
         let agent = params.text("agentId");
         if agent.is_none() {
@@ -173,10 +176,10 @@ impl FromQuery for OfAgent {
 pub async fn accessible(
     State(hall): State<Hall>,
     By(by): By<Owner>,
-    Query(OfAgent(agent)): Query<OfAgent>,
-) -> ApiResult<Read<AccessibleConnections>> {
+    Query(AgentQuery(agent)): Query<AgentQuery>,
+) -> ApiResult<ReadResponse<AccessibleConnections>> {
     let seen = hall.connector_accessible(&by, agent).await?;
-    Ok(Read(seen.map(connections)))
+    Ok(ReadResponse(seen.map(connections)))
 }
 
 /// What an agent may run with a connection, as the service lists it now.
@@ -192,14 +195,14 @@ pub async fn operations(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(id): Path<ConnectorConnectionId>,
-    Query(OfAgent(agent)): Query<OfAgent>,
-) -> ApiResult<Read<AccessibleOperations>> {
+    Query(AgentQuery(agent)): Query<AgentQuery>,
+) -> ApiResult<ReadResponse<AccessibleOperations>> {
     let seen = hall.connector_accessible_operations(&by, agent, id);
-    Ok(Read(seen.await?.map(operations_of)))
+    Ok(ReadResponse(seen.await?.map(operations_of)))
 }
 
-pub(crate) fn connections(all: Vec<Accessible>) -> AccessibleConnections {
-    let one = |one: Accessible| AccessibleConnection {
+pub(crate) fn connections(all: Vec<ConnectionAccess>) -> AccessibleConnections {
+    let one = |one: ConnectionAccess| AccessibleConnection {
         connection_id: one.connection_id,
         toolkit: one.toolkit,
         label: one.label,
@@ -210,13 +213,13 @@ pub(crate) fn connections(all: Vec<Accessible>) -> AccessibleConnections {
     }
 }
 
-pub(crate) fn operations_of(all: Vec<Revision>) -> AccessibleOperations {
+pub(crate) fn operations_of(all: Vec<OperationRevision>) -> AccessibleOperations {
     AccessibleOperations {
         operations: all.into_iter().map(Into::into).collect(),
     }
 }
 
-fn grants(granted: Granted) -> ConnectorGrants {
+fn grants(granted: ConnectionGrants) -> ConnectorGrants {
     let one = |(agent_id, operation_revision_ids)| ConnectorGrant {
         agent_id,
         operation_revision_ids,
@@ -227,7 +230,7 @@ fn grants(granted: Granted) -> ConnectorGrants {
     }
 }
 
-fn review(reviewed: Reviewed) -> ConnectorReview {
+fn review(reviewed: ConnectionReview) -> ConnectorReview {
     let grant_count = reviewed.granted.count();
     let granted = grants(reviewed.granted);
     ConnectorReview {

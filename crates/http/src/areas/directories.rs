@@ -6,31 +6,31 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use guildhall_hall::{Hall, directories::Listed};
+use guildhall_hall::{Hall, directories::ListFilter};
 use guildhall_wire::{
-    directories::{Directory, DirectoryPath, MakeDirectory},
+    directories::{CreateDirectory, Directory, DirectoryPath},
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::Looked,
     errors::ApiResult,
-    gates::ByFiles,
+    gates::ByFileAccess,
+    idempotency::IdempotentBody,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::UntrackedResponse,
 };
 
 /// Which folder is asked for.
 pub struct ListDirectory {
     path: Option<String>,
-    listed: Listed,
+    listed: ListFilter,
 }
 
 impl FromQuery for ListDirectory {
     fn read(params: &mut Params) -> Self {
         Self {
             path: params.maybe_folder("path"),
-            listed: Listed {
+            listed: ListFilter {
                 is_hidden: params.flag("showHidden").unwrap_or(false),
                 is_directories_only: params.flag("directoriesOnly").unwrap_or(false),
             },
@@ -56,11 +56,11 @@ impl FromQuery for ListDirectory {
     extensions(("x-gate" = json!("caller"))))]
 pub async fn list(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
+    ByFileAccess(by): ByFileAccess,
     Query(ask): Query<ListDirectory>,
 ) -> ApiResult<Response> {
     let directory = hall.directory(&by, ask.path, ask.listed).await?;
-    Ok(Looked(Directory::from(&directory)).into_response())
+    Ok(UntrackedResponse(Directory::from(&directory)).into_response())
 }
 
 /// Says where new work begins: the folder of the setting `files.defaultDirectory` while it lies in
@@ -69,15 +69,18 @@ pub async fn list(
     responses((status = 200, body = DirectoryPath),
         (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
-pub async fn default(State(hall): State<Hall>, ByFiles(by): ByFiles) -> ApiResult<Response> {
+pub async fn default(
+    State(hall): State<Hall>,
+    ByFileAccess(by): ByFileAccess,
+) -> ApiResult<Response> {
     let path = hall.default_directory(&by).await?;
-    Ok(Looked(DirectoryPath { path }).into_response())
+    Ok(UntrackedResponse(DirectoryPath { path }).into_response())
 }
 
 /// Makes a folder in one that `GET /api/directory` lists; an agent's own folder must lie in home
 /// for it.
 #[utoipa::path(post, path = "/api/directory", tag = "directories", operation_id = "makeDirectory",
-    request_body = MakeDirectory,
+    request_body = CreateDirectory,
     responses((status = 201, body = DirectoryPath),
         (status = 400, description = "VALIDATION_FAILED, NULL_BYTE, INVALID_PATH, NOT_A_DIRECTORY", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
@@ -87,12 +90,12 @@ pub async fn default(State(hall): State<Hall>, ByFiles(by): ByFiles) -> ApiResul
     extensions(("x-gate" = json!("caller"))))]
 pub async fn make(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
-    Sent { ask, repeat }: Sent<MakeDirectory>,
+    ByFileAccess(by): ByFileAccess,
+    IdempotentBody { ask, repeat }: IdempotentBody<CreateDirectory>,
 ) -> ApiResult<(StatusCode, Json<DirectoryPath>)> {
     let answer = |path: &String| DirectoryPath { path: path.clone() };
-    let once = repeat.answering(move |path: &String| (StatusCode::CREATED, answer(path)));
-    let MakeDirectory {
+    let once = repeat.answered_by(move |path: &String| (StatusCode::CREATED, answer(path)));
+    let CreateDirectory {
         parent_path,
         folder_name,
     } = ask;

@@ -3,31 +3,31 @@
 use axum::{Json, extract::State, http::StatusCode};
 use guildhall_domain::{
     callers::{AnyCaller, Human},
-    entries::{self, EntriesAsk, PostText, Posting},
+    entries::{self, EntriesQuery, PostDraft, PostText},
     ids::{AttachmentId, EntryId, RoomId},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
-    entries::{Entries, Entry, Post, Posted},
+    entries::{Entries, Entry, PostEntry, PostedEntry},
     errors::ErrorEnvelope,
 };
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, read_response},
 };
 
 /// Which run of entries is asked for.
-pub struct ListEntries(EntriesAsk);
+pub struct ListEntries(EntriesQuery);
 
 impl FromQuery for ListEntries {
     fn read(params: &mut Params) -> Self {
-        Self(EntriesAsk {
+        Self(EntriesQuery {
             before: params.number("before"),
             after: params.number("after"),
             limit: params.limit(),
@@ -39,8 +39,8 @@ impl FromQuery for ListEntries {
 /// considered for a turn.
 #[utoipa::path(post, path = "/api/rooms/{id}/entries", tag = "entries", operation_id = "postEntry",
     params(("id" = String, Path, description = "The room")),
-    request_body = Post,
-    responses((status = 201, body = Posted),
+    request_body = PostEntry,
+    responses((status = 201, body = PostedEntry),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, ENTRY_NOT_FOUND, ATTACHMENT_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "ROOM_ARCHIVED, NOT_A_MEMBER, NESTED_THREAD, ATTACHMENT_ALREADY_POSTED, TURN_WAS_STOPPED", body = ErrorEnvelope),
@@ -50,20 +50,20 @@ pub async fn post(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    Sent { ask, repeat }: Sent<Post>,
-) -> ApiResult<(StatusCode, Json<Posted>)> {
+    IdempotentBody { ask, repeat }: IdempotentBody<PostEntry>,
+) -> ApiResult<(StatusCode, Json<PostedEntry>)> {
     let files = ask.attachment_ids.unwrap_or_default();
-    let posting = Posting {
+    let posting = PostDraft {
         text: PostText::parse(ask.text, &files)?,
         thread_root: ask.thread_root_entry_id.map(|root| EntryId::named(&root)),
         files: files.iter().map(|id| AttachmentId::named(id)).collect(),
     };
-    let once = repeat.answering(|outcome: &entries::Posted| posted(outcome.clone()));
+    let once = repeat.answered_by(|outcome: &entries::PostedEntry| posted(outcome.clone()));
     let (status, answer) = posted(hall.post(&by, room, posting, once).await?);
     Ok((status, Json(answer)))
 }
 
-fn posted(outcome: entries::Posted) -> (StatusCode, Posted) {
+fn posted(outcome: entries::PostedEntry) -> (StatusCode, PostedEntry) {
     (StatusCode::CREATED, outcome.into())
 }
 
@@ -84,8 +84,8 @@ pub async fn list(
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
     Query(ListEntries(ask)): Query<ListEntries>,
-) -> ApiResult<Read<Entries>> {
-    Ok(read(hall.entries(&by, room, ask).await?))
+) -> ApiResult<ReadResponse<Entries>> {
+    Ok(read_response(hall.entries(&by, room, ask).await?))
 }
 
 /// One entry of a room.
@@ -97,8 +97,8 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, entry)): Path<(RoomId, EntryId)>,
-) -> ApiResult<Read<Entry>> {
-    Ok(read(hall.entry(&by, room, entry).await?))
+) -> ApiResult<ReadResponse<Entry>> {
+    Ok(read_response(hall.entry(&by, room, entry).await?))
 }
 
 /// Takes an entry's text out for good: one's own, the owner everybody's.

@@ -11,7 +11,7 @@ use guildhall_domain::{callers::Human, ids::RoomId, rooms::RoomKind};
 use guildhall_hall::{Hall, export::Export};
 use guildhall_wire::{errors::ErrorEnvelope, export};
 
-use crate::{errors::ApiResult, gates::By, path::Path};
+use crate::{errors::ApiResult, gates::By, path_ids::Path};
 
 /// A whole room as lines of JSON: the room, its entries by seq, its documents, a summary with the
 /// digest of all earlier bytes.

@@ -5,20 +5,20 @@ use axum::{
     http::{HeaderMap, HeaderValue, Method, header},
     response::{IntoResponse, Response},
 };
-use guildhall_domain::{file_reads::ShownType, limits};
-use guildhall_hall::{Hall, TreeAsk, file_reads::Text};
+use guildhall_domain::{file_reads::RawMediaType, limits};
+use guildhall_hall::{Hall, TreeQuery, file_reads::FileText};
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    file_reads::{FileContent, Tree},
+    file_reads::{FileContent, FileTree},
 };
 
 use crate::{
-    answers::{Large, Looked},
+    byte_ranges::{self, ByteSource},
     errors::ApiResult,
-    gates::ByFiles,
+    gates::ByFileAccess,
     openapi::parameters::TreeDepth,
     query::{FromQuery, Params, Query},
-    ranges::{self, Source},
+    responses::{ChunkedJson, UntrackedResponse},
 };
 
 /// Which file is asked for.
@@ -39,7 +39,7 @@ impl FromQuery for ReadFile {
 /// Which tree is asked for.
 pub struct ReadTree {
     cwd: String,
-    ask: TreeAsk,
+    ask: TreeQuery,
 }
 
 impl FromQuery for ReadTree {
@@ -52,7 +52,7 @@ impl FromQuery for ReadTree {
         }
         Self {
             cwd: params.folder("cwd"),
-            ask: TreeAsk {
+            ask: TreeQuery {
                 path: params.maybe_path("path"),
                 depth,
                 is_hidden_shown: params.flag("showHidden").unwrap_or(false),
@@ -80,11 +80,11 @@ impl FromQuery for ReadTree {
     extensions(("x-gate" = json!("caller"))))]
 pub async fn content(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
+    ByFileAccess(by): ByFileAccess,
     Query(ReadFile { cwd, path }): Query<ReadFile>,
 ) -> ApiResult<Response> {
-    let Text { content, place } = hall.file_content(&by, cwd, path).await?;
-    Ok(Large(FileContent::from(content), place).into_response())
+    let FileText { content, place } = hall.file_content(&by, cwd, path).await?;
+    Ok(ChunkedJson(FileContent::from(content), place).into_response())
 }
 
 /// The bytes of a picture, PDF, sound, film or 3D model, as the end of its name tells.
@@ -108,19 +108,19 @@ pub async fn content(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn raw(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
+    ByFileAccess(by): ByFileAccess,
     Query(ReadFile { cwd, path }): Query<ReadFile>,
     method: Method,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let file = hall.shown_file(&by, cwd, path).await?;
-    let source = Source {
+    let file = hall.raw_file(&by, cwd, path).await?;
+    let source = ByteSource {
         size: file.bytes.size,
         tag: &file.bytes.state,
         ahead: Vec::new(),
     };
     let reader = file.bytes.clone();
-    let response = ranges::answer(&method, &headers, source, move |part| {
+    let response = byte_ranges::answer(&method, &headers, source, move |part| {
         let reader = reader.clone();
         async move { reader.read(part).await }
     })?;
@@ -136,7 +136,7 @@ pub async fn raw(
         ("depth" = inline(Option<TreeDepth>), Query, description = "Levels, 1 to 5; 1"),
         ("showHidden" = Option<bool>, Query, description = "Whether names that begin with `.` are listed, and those the project ignores"),
     ),
-    responses((status = 200, body = Tree),
+    responses((status = 200, body = FileTree),
         (status = 400, description = "VALIDATION_FAILED, NULL_BYTE, INVALID_PATH, NOT_A_DIRECTORY", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
         (status = 404, description = "NOT_FOUND", body = ErrorEnvelope),
@@ -144,16 +144,16 @@ pub async fn raw(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn tree(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
+    ByFileAccess(by): ByFileAccess,
     Query(ReadTree { cwd, ask }): Query<ReadTree>,
 ) -> ApiResult<Response> {
     let tree = hall.file_tree(&by, cwd, ask).await?;
-    Ok(Looked(Tree::from(tree)).into_response())
+    Ok(UntrackedResponse(FileTree::from(tree)).into_response())
 }
 
 /// The answer under the type of the file's name and no other, so that none becomes a page of this
 /// origin.
-fn shown(mut response: Response, kind: ShownType) -> Response {
+fn shown(mut response: Response, kind: RawMediaType) -> Response {
     /// What keeps a picture's programs from running, and lets it be drawn.
     const SVG_POLICY: HeaderValue =
         HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");

@@ -7,7 +7,7 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    files::{self, DocumentSave, Saved},
+    files::{self, DocumentSaveRequest, SaveOutcome},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
@@ -16,8 +16,8 @@ use guildhall_wire::{
 
 use crate::{
     errors::ApiResult,
-    gates::ByFiles,
-    repeats::{Sent, SentUnread},
+    gates::ByFileAccess,
+    idempotency::{IdempotentBody, IdempotentRawBody},
 };
 
 /// Gives a file that is there other content; none is made.
@@ -44,17 +44,17 @@ use crate::{
     extensions(("x-gate" = json!("caller"))))]
 pub async fn save(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
-    SentUnread { body, repeat }: SentUnread<FILE_SAVE_BODY_MAX>,
+    ByFileAccess(by): ByFileAccess,
+    IdempotentRawBody { body, repeat }: IdempotentRawBody<FILE_SAVE_BODY_MAX>,
 ) -> ApiResult<Json<SavedFile>> {
     // The one gate that hangs on a field comes before anything is said of the others.
-    let owner = match body.holds("documentSave") {
+    let owner = match body.has_field("documentSave") {
         true => Some(Owner::admit(*by.caller())?),
         false => None,
     };
-    let ask = asked(body.read()?, owner);
-    let once = repeat.answering(|saved: &Saved| (StatusCode::OK, shown(saved.clone())));
-    Ok(Json(shown(hall.save_file(&by, ask, once).await?)))
+    let ask = from_wire(body.read()?, owner);
+    let once = repeat.answered_by(|saved: &SaveOutcome| (StatusCode::OK, to_wire(saved.clone())));
+    Ok(Json(to_wire(hall.save_file(&by, ask, once).await?)))
 }
 
 /// Sets one checkbox of a Markdown file; every other byte stays.
@@ -74,10 +74,10 @@ pub async fn save(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn set_checkbox(
     State(hall): State<Hall>,
-    ByFiles(by): ByFiles,
-    Sent { ask, repeat }: Sent<SetCheckbox>,
+    ByFileAccess(by): ByFileAccess,
+    IdempotentBody { ask, repeat }: IdempotentBody<SetCheckbox>,
 ) -> ApiResult<Json<SavedFile>> {
-    let once = repeat.answering(|saved: &Saved| (StatusCode::OK, shown(saved.clone())));
+    let once = repeat.answered_by(|saved: &SaveOutcome| (StatusCode::OK, to_wire(saved.clone())));
     let ask = files::SetCheckbox {
         cwd: ask.cwd,
         path: ask.path,
@@ -85,13 +85,13 @@ pub async fn set_checkbox(
         expected_line: ask.expected_line,
         checked: ask.checked,
     };
-    Ok(Json(shown(hall.set_checkbox(&by, ask, once).await?)))
+    Ok(Json(to_wire(hall.set_checkbox(&by, ask, once).await?)))
 }
 
-fn asked(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
+fn from_wire(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
     let baseline = ask.baseline();
     let document = owner.zip(ask.document_save).and_then(|(by, save)| {
-        Some(DocumentSave {
+        Some(DocumentSaveRequest {
             by,
             document: save.document_id,
             event: save.event_id,
@@ -109,7 +109,7 @@ fn asked(ask: SaveFile, owner: Option<Owner>) -> files::SaveFile {
     }
 }
 
-fn shown(saved: Saved) -> SavedFile {
+fn to_wire(saved: SaveOutcome) -> SavedFile {
     SavedFile {
         ok: true,
         hash: saved.hash,

@@ -13,25 +13,25 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    interactions::{Batched, Settled},
+    interactions::{BatchOutcome, CommittedDecision},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
     interactions::{
-        Approve, Batch, BatchResult, BatchResults, Deny, Done, Interactions, PendingInteractions,
-        SubmitAnswers,
+        ApproveToolCall, BatchResult, BatchResults, DecideBatch, DecisionResponse, DenyToolCall,
+        Interactions, PendingInteractions, SubmitAnswers,
     },
 };
 
 use crate::{
-    answers::{Read, page},
     errors::{ApiResult, code_of},
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::SessionPath,
+    path_ids::SessionPath,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, page_response},
 };
 
 /// Lists what waits for a person, oldest first; an agent gets an empty list.
@@ -41,9 +41,9 @@ use crate::{
 pub async fn pending(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
-) -> ApiResult<Read<PendingInteractions>> {
+) -> ApiResult<ReadResponse<PendingInteractions>> {
     let seen = hall.pending_interactions(&by).await?;
-    Ok(Read(seen.map(|listed| PendingInteractions {
+    Ok(ReadResponse(seen.map(|listed| PendingInteractions {
         interactions: listed.into_iter().map(Into::into).collect(),
     })))
 }
@@ -88,16 +88,19 @@ pub async fn list(
     Query(ask): Query<ListInteractions>,
 ) -> ApiResult<Response> {
     let seen = hall.interactions(&by, session, ask.before, ask.limit).await;
-    let seen = hall.or_nothing(&by, session, seen).await?;
+    let seen = hall.or_empty(&by, session, seen).await?;
     let oldest = seen.value.interactions.first();
     let oldest = oldest.filter(|_| seen.value.has_more);
     let next_cursor = oldest.map(|oldest| page_cursor::write(oldest.id.as_bytes(), LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Interactions {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Interactions {
             interactions: page.interactions.into_iter().map(Into::into).collect(),
             next_cursor,
-        }
-    }))
+        },
+    ))
 }
 
 /// Approves a pending tool call, this once unless `alwaysAllow` says otherwise.
@@ -106,8 +109,8 @@ pub async fn list(
 /// `INTERACTIVE_ONLY` (403).
 #[utoipa::path(post, path = "/api/sessions/{id}/approve", tag = "interactions", operation_id = "approve",
     params(("id" = String, Path, description = "The session, a UUID")),
-    request_body = Approve,
-    responses((status = 200, body = Done),
+    request_body = ApproveToolCall,
+    responses((status = 200, body = DecisionResponse),
         (status = 404, description = "NO_PENDING_APPROVAL", body = ErrorEnvelope),
         (status = 409, description = "INTERACTION_ALREADY_RESOLVED, INTERACTION_CHANGED, OPTION_NOT_OFFERED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("decider"))))]
@@ -115,18 +118,18 @@ pub async fn approve(
     State(hall): State<Hall>,
     By(by): By<Decider>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<Approve>,
-) -> ApiResult<Json<Done>> {
-    let once = repeat.answering(done);
+    IdempotentBody { ask, repeat }: IdempotentBody<ApproveToolCall>,
+) -> ApiResult<Json<DecisionResponse>> {
+    let once = repeat.answered_by(done);
     hall.approve(&by, session, ask.into(), once).await?;
-    Ok(Json(Done { ok: true }))
+    Ok(Json(DecisionResponse { ok: true }))
 }
 
 /// Denies a pending tool call.
 #[utoipa::path(post, path = "/api/sessions/{id}/deny", tag = "interactions", operation_id = "deny",
     params(("id" = String, Path, description = "The session, a UUID")),
-    request_body = Deny,
-    responses((status = 200, body = Done),
+    request_body = DenyToolCall,
+    responses((status = 200, body = DecisionResponse),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "NO_PENDING_APPROVAL", body = ErrorEnvelope),
@@ -136,17 +139,17 @@ pub async fn deny(
     State(hall): State<Hall>,
     By(by): By<Decider>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<Deny>,
-) -> ApiResult<Json<Done>> {
-    let once = repeat.answering(done);
+    IdempotentBody { ask, repeat }: IdempotentBody<DenyToolCall>,
+) -> ApiResult<Json<DecisionResponse>> {
+    let once = repeat.answered_by(done);
     hall.deny(&by, session, ask.into(), once).await?;
-    Ok(Json(Done { ok: true }))
+    Ok(Json(DecisionResponse { ok: true }))
 }
 
 /// Approves several pending tool calls, this once; each is decided for itself.
 #[utoipa::path(post, path = "/api/sessions/{id}/batch-approve", tag = "interactions", operation_id = "batchApprove",
     params(("id" = String, Path, description = "The session, a UUID")),
-    request_body = Batch,
+    request_body = DecideBatch,
     responses((status = 200, description = "What became of each, in the order of the request", body = BatchResults),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope)),
@@ -155,9 +158,9 @@ pub async fn batch_approve(
     State(hall): State<Hall>,
     By(by): By<Decider>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<Batch>,
+    IdempotentBody { ask, repeat }: IdempotentBody<DecideBatch>,
 ) -> ApiResult<Json<BatchResults>> {
-    let once = repeat.answering(|batched: &Vec<Batched>| (StatusCode::OK, results(batched)));
+    let once = repeat.answered_by(|batched: &Vec<BatchOutcome>| (StatusCode::OK, results(batched)));
     let batched = hall.batch_approve(&by, session, ask.into(), once).await?;
     Ok(Json(results(&batched)))
 }
@@ -165,7 +168,7 @@ pub async fn batch_approve(
 /// Denies several pending tool calls; each is decided for itself.
 #[utoipa::path(post, path = "/api/sessions/{id}/batch-deny", tag = "interactions", operation_id = "batchDeny",
     params(("id" = String, Path, description = "The session, a UUID")),
-    request_body = Batch,
+    request_body = DecideBatch,
     responses((status = 200, description = "What became of each, in the order of the request", body = BatchResults),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope)),
@@ -174,9 +177,9 @@ pub async fn batch_deny(
     State(hall): State<Hall>,
     By(by): By<Decider>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<Batch>,
+    IdempotentBody { ask, repeat }: IdempotentBody<DecideBatch>,
 ) -> ApiResult<Json<BatchResults>> {
-    let once = repeat.answering(|batched: &Vec<Batched>| (StatusCode::OK, results(batched)));
+    let once = repeat.answered_by(|batched: &Vec<BatchOutcome>| (StatusCode::OK, results(batched)));
     let batched = hall.batch_deny(&by, session, ask.into(), once).await?;
     Ok(Json(results(&batched)))
 }
@@ -185,7 +188,7 @@ pub async fn batch_deny(
 #[utoipa::path(post, path = "/api/sessions/{id}/submit-answers", tag = "interactions", operation_id = "submitAnswers",
     params(("id" = String, Path, description = "The session, a UUID")),
     request_body = SubmitAnswers,
-    responses((status = 200, body = Done),
+    responses((status = 200, body = DecisionResponse),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "AGENT_CANNOT_DECIDE, INTERACTIVE_ONLY", body = ErrorEnvelope),
         (status = 404, description = "NO_PENDING_QUESTION", body = ErrorEnvelope),
@@ -195,19 +198,19 @@ pub async fn submit_answers(
     State(hall): State<Hall>,
     By(by): By<Decider>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<SubmitAnswers>,
-) -> ApiResult<Json<Done>> {
-    let once = repeat.answering(done);
+    IdempotentBody { ask, repeat }: IdempotentBody<SubmitAnswers>,
+) -> ApiResult<Json<DecisionResponse>> {
+    let once = repeat.answered_by(done);
     hall.submit_answers(&by, session, ask.into(), once).await?;
-    Ok(Json(Done { ok: true }))
+    Ok(Json(DecisionResponse { ok: true }))
 }
 
-fn done(_settled: &Settled) -> (StatusCode, Done) {
-    (StatusCode::OK, Done { ok: true })
+fn done(_settled: &CommittedDecision) -> (StatusCode, DecisionResponse) {
+    (StatusCode::OK, DecisionResponse { ok: true })
 }
 
-fn results(batched: &[Batched]) -> BatchResults {
-    let result = |one: &Batched| BatchResult {
+fn results(batched: &[BatchOutcome]) -> BatchResults {
+    let result = |one: &BatchOutcome| BatchResult {
         tool_call_id: one.tool_call_id.clone(),
         ok: one.outcome.is_ok(),
         code: one

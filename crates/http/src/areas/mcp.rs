@@ -19,22 +19,22 @@ use http_body_util::BodyExt;
 use crate::{
     body::{json_bytes, require_few_values},
     errors::{ApiError, ApiResult},
-    gates::approach,
-    mcp::{Calling, Mcp},
-    state::State,
+    gates::request_credentials,
+    mcp::{CallingAgent, McpEndpoint},
+    state::ServerState,
 };
 
 /// An agent, by its token or its process tree. Whoever is not known as one is asked for a token,
 /// so that a client of the protocol knows what is missing.
 ///
 /// It takes nothing of the agent's changes a minute: the tools' twins do.
-pub(crate) struct AgentOnly(pub(crate) Agent);
+pub(crate) struct ByMcpAgent(pub(crate) Agent);
 
-impl FromRequestParts<State> for AgentOnly {
+impl FromRequestParts<ServerState> for ByMcpAgent {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
-        let caller = match state.hall.caller(&approach(parts, state)?).await {
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
+        let caller = match state.hall.caller(&request_credentials(parts, state)?).await {
             Ok(caller) => caller,
             Err(Error::Refusal(_)) => return Err(Refusal::AgentTokenRequired.into()),
             Err(error) => return Err(error.into()),
@@ -45,14 +45,14 @@ impl FromRequestParts<State> for AgentOnly {
 
 /// Answers a message of an agent.
 pub(crate) async fn answer(
-    AgentOnly(by): AgentOnly,
-    Extension(mcp): Extension<Arc<Mcp>>,
+    ByMcpAgent(by): ByMcpAgent,
+    Extension(mcp): Extension<Arc<McpEndpoint>>,
     request: Request,
 ) -> ApiResult<Response> {
     let agent = by.caller().agent().ok_or(Refusal::AgentTokenRequired)?;
     let place = mcp.calls.enter(agent)?;
     let (mut parts, body) = request.into_parts();
-    parts.extensions.insert(Calling(agent));
+    parts.extensions.insert(CallingAgent(agent));
     parts.extensions.insert(by);
     let bytes = json_bytes(Request::from_parts(parts.clone(), body)).await?;
     // The protocol's own reader has no such bound.

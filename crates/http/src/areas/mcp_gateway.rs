@@ -15,22 +15,22 @@ use futures_util::stream;
 use guildhall_domain::mcp_gateway::REVISIONS;
 use guildhall_hall::{
     Hall,
-    approvals::Listening,
-    mcp_gateway::{Progress, Question, SessionAgent, Told},
+    approvals::ClientPresence,
+    mcp_gateway::{ClientRequest, ClientResponse, ProgressUpdate, SessionAgent},
 };
-use guildhall_wire::fields::Json;
+use guildhall_wire::request_fields::Json;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::mcp::AgentOnly;
+use super::mcp::ByMcpAgent;
 use crate::{
     body::json_bytes,
-    catalogue,
+    error_catalogue,
     errors::{ApiError, ApiResult},
-    mcp::Mcp,
-    path::Path,
-    state::State,
+    mcp::McpEndpoint,
+    path_ids::Path,
+    state::ServerState,
 };
 
 const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -40,11 +40,11 @@ const PROGRESS_MAX: usize = 16;
 /// An agent that shows the token of one of its sessions.
 pub(crate) struct BySession(SessionAgent);
 
-impl FromRequestParts<State> for BySession {
+impl FromRequestParts<ServerState> for BySession {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, ApiError> {
-        let AgentOnly(by) = AgentOnly::from_request_parts(parts, state).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &ServerState) -> Result<Self, ApiError> {
+        let ByMcpAgent(by) = ByMcpAgent::from_request_parts(parts, state).await?;
         Ok(Self(state.hall.session_of_agent(&by).await?))
     }
 }
@@ -54,24 +54,24 @@ pub(crate) async fn answer(
     BySession(by): BySession,
     Stated(hall): Stated<Hall>,
     Path(name): Path<String>,
-    Extension(mcp): Extension<Arc<Mcp>>,
+    Extension(mcp): Extension<Arc<McpEndpoint>>,
     request: Request,
 ) -> ApiResult<Response> {
     let place = mcp.calls.enter(by.agent())?;
     let revision = revision(request.headers())?;
     let listening = request.extensions().get().cloned();
-    let message = Message::read(&json_bytes(request).await?, revision)?;
-    let Some((id, progress_token, mut question)) = message.asked() else {
+    let message = McpClientMessage::read(&json_bytes(request).await?, revision)?;
+    let Some((id, progress_token, mut question)) = message.into_request() else {
         // What a client only tells is for the gateway alone, which knows it.
         return Ok(StatusCode::ACCEPTED.into_response());
     };
     let Some(token) = progress_token else {
         question.listening = listening.unwrap_or_default();
-        let told = hall.ask_mcp_server(by, &name, question).await?;
-        return Ok(axum::Json(told_to(&id, told)).into_response());
+        let told = hall.forward_mcp_request(by, &name, question).await?;
+        return Ok(axum::Json(response_to(&id, told)).into_response());
     };
     // The place is kept until the last of an answer that comes bit by bit.
-    let response = telling(hall, by, name, (id, token), question);
+    let response = stream_progress(hall, by, name, (id, token), question);
     Ok(response.map(|body| {
         Body::new(body.map_frame(move |frame| {
             let _ = &place;
@@ -92,16 +92,16 @@ fn revision(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 }
 
 fn unreadable(why: &'static str) -> ApiError {
-    ApiError::new(catalogue::BAD_REQUEST).saying(why)
+    ApiError::new(error_catalogue::BAD_REQUEST).with_sentence(why)
 }
 
 /// One JSON-RPC message of a client.
-struct Message {
+struct McpClientMessage {
     json: Value,
     revision: Option<String>,
 }
 
-impl Message {
+impl McpClientMessage {
     fn read(bytes: &[u8], revision: Option<String>) -> Result<Self, ApiError> {
         let json = serde_json::from_slice(bytes).map_or(Value::Null, |Json(json)| json);
         let is_message = json["jsonrpc"] == "2.0"
@@ -120,7 +120,7 @@ impl Message {
 
     /// Its id, the token under which its progress is told, and what it asks; `None` for what
     /// waits for no answer.
-    fn asked(mut self) -> Option<(Value, Option<Value>, Question)> {
+    fn into_request(mut self) -> Option<(Value, Option<Value>, ClientRequest)> {
         let method = self.json["method"].as_str()?.to_owned();
         let id = self.json["id"].take();
         if id.is_null() {
@@ -128,21 +128,21 @@ impl Message {
         }
         let params = self.json["params"].take();
         let token = params["_meta"]["progressToken"].clone();
-        let question = Question {
+        let question = ClientRequest {
             method,
             params,
             revision: self.revision,
             progress: None,
-            listening: Listening::default(),
+            listening: ClientPresence::default(),
         };
         Some((id, Some(token).filter(|token| !token.is_null()), question))
     }
 }
 
-fn told_to(id: &Value, told: Told) -> Value {
+fn response_to(id: &Value, told: ClientResponse) -> Value {
     match told {
-        Told::Result(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Told::Error {
+        ClientResponse::Result(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+        ClientResponse::Error {
             code,
             message,
             data,
@@ -156,7 +156,7 @@ fn told_to(id: &Value, told: Told) -> Value {
     }
 }
 
-fn progress_of(token: &Value, progress: Progress) -> Value {
+fn progress_of(token: &Value, progress: ProgressUpdate) -> Value {
     let mut params = json!({"progressToken": token, "progress": progress.progress});
     if let Some(total) = progress.total {
         params["total"] = Value::Number(total);
@@ -167,24 +167,24 @@ fn progress_of(token: &Value, progress: Progress) -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
 }
 
-type Asking = Pin<Box<dyn Future<Output = Value> + Send>>;
+type PendingResponse = Pin<Box<dyn Future<Output = Value> + Send>>;
 
 /// An answer that tells of its progress first; it ends with the client.
-fn telling(
+fn stream_progress(
     hall: Hall,
     by: SessionAgent,
     name: String,
     (id, token): (Value, Value),
-    question: Question,
+    question: ClientRequest,
 ) -> Response {
     let (sender, heard) = mpsc::channel(PROGRESS_MAX);
-    let question = Question {
+    let question = ClientRequest {
         progress: Some(sender),
         ..question
     };
-    let asking: Asking = Box::pin(async move {
-        match hall.ask_mcp_server(by, &name, question).await {
-            Ok(told) => told_to(&id, told),
+    let asking: PendingResponse = Box::pin(async move {
+        match hall.forward_mcp_request(by, &name, question).await {
+            Ok(told) => response_to(&id, told),
             Err(error) => refused(&id, &ApiError::from(error)),
         }
     });
@@ -217,10 +217,10 @@ fn frame(message: &Value) -> String {
 /// A refusal within a stream that has begun already.
 fn refused(id: &Value, error: &ApiError) -> Value {
     let envelope = error.envelope();
-    let told = Told::Error {
+    let told = ClientResponse::Error {
         code: -32_000,
         message: envelope.error,
         data: json!({"code": envelope.code, "details": envelope.details}),
     };
-    told_to(id, told)
+    response_to(id, told)
 }

@@ -7,28 +7,28 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use guildhall_domain::{
-    mcp_servers::{self as rules, ServerPatch},
+    mcp_servers::{self as rules, McpServerPatch},
     revisions::Precondition,
 };
-use guildhall_hall::{Hall, mcp_servers::Entries};
+use guildhall_hall::{Hall, mcp_servers::RevisedServers};
 use guildhall_wire::{
     approvals::ApprovalRequired,
     errors::ErrorEnvelope,
     mcp_servers::{
-        AddMcpServer, ChangeMcpServer, DiscoveredMcpServer, DiscoveredMcpServers, ImportMcpServer,
-        McpServer, SwitchMcpServer, TestedMcpServer,
+        AddMcpServer, DiscoveredMcpServer, DiscoveredMcpServers, EmptyMcpServerRequest,
+        ImportMcpServer, McpServer, TestedMcpServer, UpdateMcpServer,
     },
 };
 
 use crate::{
-    answers::{Read, Tagged},
-    approving::Approving,
+    approval_headers::ApprovalHeaders,
     body::Body,
     errors::ApiResult,
-    gates::ByFor,
-    path::Path,
+    gates::ByForAgent,
+    idempotency::{IdempotentBody, IdempotentRequest},
+    path_ids::Path,
     preconditions::IfMatch,
-    repeats::{Repeat, Sent},
+    responses::{ReadResponse, RevisedResponse},
 };
 
 /// Lists an agent's tool servers in the order they were added.
@@ -38,8 +38,11 @@ use crate::{
         (status = 403, description = "AGENT_SELF_ONLY", body = ErrorEnvelope),
         (status = 404, description = "AGENT_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
-pub async fn list(State(hall): State<Hall>, ByFor(by): ByFor) -> ApiResult<Read<Vec<McpServer>>> {
-    Ok(Read(hall.mcp_servers(&by).await?.map(listed)))
+pub async fn list(
+    State(hall): State<Hall>,
+    ByForAgent(by): ByForAgent,
+) -> ApiResult<ReadResponse<Vec<McpServer>>> {
+    Ok(ReadResponse(hall.mcp_servers(&by).await?.map(listed)))
 }
 
 /// Adds a tool server to an agent, switched on; answers all its servers, the new one last.
@@ -61,11 +64,11 @@ pub async fn list(State(hall): State<Hall>, ByFor(by): ByFor) -> ApiResult<Read<
     extensions(("x-gate" = json!("caller"))))]
 pub async fn add(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
-    approving: Approving,
-    Sent { ask, repeat }: Sent<AddMcpServer>,
+    ByForAgent(by): ByForAgent,
+    approving: ApprovalHeaders,
+    IdempotentBody { ask, repeat }: IdempotentBody<AddMcpServer>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let once = answering(repeat);
     let entries = hall
         .add_mcp_server(&by, ask.into(), presented, once)
@@ -82,9 +85,9 @@ pub async fn add(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn get(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
-) -> ApiResult<Tagged<McpServer>> {
+) -> ApiResult<RevisedResponse<McpServer>> {
     Ok(hall.mcp_server(&by, &name).await?.into())
 }
 
@@ -94,7 +97,7 @@ pub async fn get(
 /// what a person switched off.
 #[utoipa::path(patch, path = "/api/agents/{agentId}/mcp-servers/{name}", tag = "mcp servers", operation_id = "changeMcpServer",
     params(("agentId" = String, Path, description = "The agent"), ("name" = String, Path, description = "The server")),
-    request_body = ChangeMcpServer,
+    request_body = UpdateMcpServer,
     responses((status = 200, body = Vec<McpServer>),
         (status = 202, description = "A person must approve it first", body = ApprovalRequired),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
@@ -104,15 +107,15 @@ pub async fn get(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn change(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
     IfMatch(precondition): IfMatch,
-    approving: Approving,
-    Body(ask): Body<ChangeMcpServer>,
+    approving: ApprovalHeaders,
+    Body(ask): Body<UpdateMcpServer>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
-    let once = guildhall_hall::repeats::Once::without_key();
-    let change = (ServerPatch::from(ask), precondition);
+    let (presented, applied) = approving.into_parts();
+    let once = guildhall_hall::idempotency::IdempotentWrite::without_key();
+    let change = (McpServerPatch::from(ask), precondition);
     let entries = hall
         .change_mcp_server(&by, &name, change, presented, once)
         .await?;
@@ -131,12 +134,12 @@ pub async fn change(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn remove(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
     IfMatch(precondition): IfMatch,
-    approving: Approving,
+    approving: ApprovalHeaders,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let left = hall
         .remove_mcp_server(&by, &name, precondition, presented)
         .await?;
@@ -155,13 +158,13 @@ pub async fn remove(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn enable(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
-    approving: Approving,
-    Sent { repeat, .. }: Sent<SwitchMcpServer>,
+    approving: ApprovalHeaders,
+    IdempotentBody { repeat, .. }: IdempotentBody<EmptyMcpServerRequest>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
-    let change = (ServerPatch::enabled(true), Precondition::None);
+    let (presented, applied) = approving.into_parts();
+    let change = (McpServerPatch::enabled(true), Precondition::None);
     let entries = hall
         .change_mcp_server(&by, &name, change, presented, answering(repeat))
         .await?;
@@ -177,13 +180,13 @@ pub async fn enable(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn disable(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
-    approving: Approving,
-    Sent { repeat, .. }: Sent<SwitchMcpServer>,
-) -> ApiResult<Tagged<Vec<McpServer>>> {
-    let (presented, _) = approving.apart();
-    let change = (ServerPatch::enabled(false), Precondition::None);
+    approving: ApprovalHeaders,
+    IdempotentBody { repeat, .. }: IdempotentBody<EmptyMcpServerRequest>,
+) -> ApiResult<RevisedResponse<Vec<McpServer>>> {
+    let (presented, _) = approving.into_parts();
+    let change = (McpServerPatch::enabled(false), Precondition::None);
     let entries = hall
         .change_mcp_server(&by, &name, change, presented, answering(repeat))
         .await?;
@@ -201,11 +204,11 @@ pub async fn disable(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn test(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
+    ByForAgent(by): ByForAgent,
     Path((_agent, name)): Path<(String, String)>,
-    Sent { repeat, .. }: Sent<SwitchMcpServer>,
+    IdempotentBody { repeat, .. }: IdempotentBody<EmptyMcpServerRequest>,
 ) -> ApiResult<Json<TestedMcpServer>> {
-    let once = repeat.answering(|tested: &rules::Tested| {
+    let once = repeat.answered_by(|tested: &rules::ServerTestResult| {
         (StatusCode::OK, TestedMcpServer::from(tested.clone()))
     });
     Ok(Json(hall.test_mcp_server(&by, &name, once).await?.into()))
@@ -220,10 +223,10 @@ pub async fn test(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn discovered(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
-) -> ApiResult<Read<DiscoveredMcpServers>> {
+    ByForAgent(by): ByForAgent,
+) -> ApiResult<ReadResponse<DiscoveredMcpServers>> {
     let seen = hall.mcp_discovered(&by).await?;
-    Ok(Read(seen.map(|offered| {
+    Ok(ReadResponse(seen.map(|offered| {
         DiscoveredMcpServers {
             servers: offered
                 .servers
@@ -254,11 +257,11 @@ pub async fn discovered(
     extensions(("x-gate" = json!("caller"))))]
 pub async fn import(
     State(hall): State<Hall>,
-    ByFor(by): ByFor,
-    approving: Approving,
-    Sent { ask, repeat }: Sent<ImportMcpServer>,
+    ByForAgent(by): ByForAgent,
+    approving: ApprovalHeaders,
+    IdempotentBody { ask, repeat }: IdempotentBody<ImportMcpServer>,
 ) -> ApiResult<Response> {
-    let (presented, applied) = approving.apart();
+    let (presented, applied) = approving.into_parts();
     let once = answering(repeat);
     let entries = hall
         .import_mcp_server(&by, &ask.name, presented, once)
@@ -266,12 +269,15 @@ pub async fn import(
     Ok((applied, changed(entries)).into_response())
 }
 
-fn answering(repeat: Repeat) -> guildhall_hall::repeats::Once<Entries> {
-    repeat.answering_privately(|entries: &Entries| (StatusCode::OK, listed(entries.value.clone())))
+fn answering(
+    repeat: IdempotentRequest,
+) -> guildhall_hall::idempotency::IdempotentWrite<RevisedServers> {
+    repeat
+        .answered_sealed(|entries: &RevisedServers| (StatusCode::OK, listed(entries.value.clone())))
 }
 
-fn changed(entries: Entries) -> Tagged<Vec<McpServer>> {
-    Tagged::changed(entries.rev, listed(entries.value))
+fn changed(entries: RevisedServers) -> RevisedResponse<Vec<McpServer>> {
+    RevisedResponse::changed(entries.rev, listed(entries.value))
 }
 
 fn listed(servers: Vec<rules::McpServer>) -> Vec<McpServer> {

@@ -7,14 +7,17 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    members::{Joined, Named},
+    members::{AddedMember, AuthorOrAgent},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    members::{AddMember, ChangeMember, Member, Members},
+    members::{AddMember, Member, Members, UpdateMember},
 };
 
-use crate::{answers::Read, body::Body, errors::ApiResult, gates::By, path::Path, repeats::Sent};
+use crate::{
+    body::Body, errors::ApiResult, gates::By, idempotency::IdempotentBody, path_ids::Path,
+    responses::ReadResponse,
+};
 
 /// Lists a room's members by joining.
 #[utoipa::path(get, path = "/api/rooms/{id}/members", tag = "members", operation_id = "listMembers",
@@ -25,9 +28,9 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Read<Members>> {
+) -> ApiResult<ReadResponse<Members>> {
     let seen = hall.members(&by, room).await?;
-    Ok(Read(seen.map(|members| Members {
+    Ok(ReadResponse(seen.map(|members| Members {
         members: members.into_iter().map(Into::into).collect(),
     })))
 }
@@ -47,13 +50,13 @@ pub async fn add(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(room): Path<RoomId>,
-    Sent { ask, repeat }: Sent<AddMember>,
+    IdempotentBody { ask, repeat }: IdempotentBody<AddMember>,
 ) -> ApiResult<(StatusCode, Json<Member>)> {
     let named = match (&ask.author_id, &ask.agent_id) {
-        (Some(author), _) => Named::Author(AuthorId::named(author)),
-        (None, agent) => Named::Agent(AgentId::named(agent.as_deref().unwrap_or_default())),
+        (Some(author), _) => AuthorOrAgent::Author(AuthorId::named(author)),
+        (None, agent) => AuthorOrAgent::Agent(AgentId::named(agent.as_deref().unwrap_or_default())),
     };
-    let once = repeat.answering(|joined: &Joined| answer(joined.clone()));
+    let once = repeat.answered_by(|joined: &AddedMember| answer(joined.clone()));
     let joined = hall
         .add_member(&by, room, named, ask.response_mode.map(Into::into), once)
         .await?;
@@ -61,7 +64,7 @@ pub async fn add(
     Ok((status, Json(member)))
 }
 
-fn answer(joined: Joined) -> (StatusCode, Member) {
+fn answer(joined: AddedMember) -> (StatusCode, Member) {
     let status = if joined.is_new {
         StatusCode::CREATED
     } else {
@@ -73,7 +76,7 @@ fn answer(joined: Joined) -> (StatusCode, Member) {
 /// Sets when a member answers.
 #[utoipa::path(patch, path = "/api/rooms/{id}/members/{authorId}", tag = "members", operation_id = "changeMember",
     params(("id" = String, Path, description = "The room"), ("authorId" = String, Path, description = "The member")),
-    request_body = ChangeMember,
+    request_body = UpdateMember,
     responses((status = 200, body = Member),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
@@ -83,7 +86,7 @@ pub async fn change(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path((room, author)): Path<(RoomId, AuthorId)>,
-    Body(ask): Body<ChangeMember>,
+    Body(ask): Body<UpdateMember>,
 ) -> ApiResult<Json<Member>> {
     Ok(Json(
         hall.change_member(&by, room, author, ask.response_mode.into())

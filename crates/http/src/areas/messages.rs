@@ -12,24 +12,26 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    sessions::{self, Waiting},
+    sessions::{self, QueuedMessageRow},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    sessions::{Queue, QueuedMessage, RewordMessage, SendMessage, SendOutcome, SentMessage},
+    sessions::{
+        MessageQueue, QueuedMessage, SendMessage, SendOutcome, SentMessage, UpdateQueuedMessage,
+    },
     transcript::Messages,
 };
 
 use crate::{
-    answers::{Read, page},
     body::Body,
     errors::ApiResult,
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::{Path, SessionPath},
+    path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, page_response},
 };
 
 /// Before which place a session's messages are asked for.
@@ -44,7 +46,7 @@ const LIST: &str = "messages";
 impl FromQuery for ListMessages {
     fn read(params: &mut Params) -> Self {
         Self {
-            before: params.place(LIST),
+            before: params.place_after(LIST),
             limit: params.limit(),
         }
     }
@@ -64,15 +66,16 @@ pub async fn send(
     State(hall): State<Hall>,
     By(by): By<Human>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<SendMessage>,
+    IdempotentBody { ask, repeat }: IdempotentBody<SendMessage>,
 ) -> ApiResult<(StatusCode, Json<SentMessage>)> {
-    let once = repeat.answering(|sent: &sessions::Sent| (StatusCode::ACCEPTED, form(sent)));
+    let once =
+        repeat.answered_by(|sent: &sessions::SendReceipt| (StatusCode::ACCEPTED, form(sent)));
     let sent = hall.send_message(&by, session, ask.content, once).await;
     let sent = hall.refuse_terminal(&by, session, sent).await?;
     Ok((StatusCode::ACCEPTED, Json(form(&sent))))
 }
 
-fn form(sent: &sessions::Sent) -> SentMessage {
+fn form(sent: &sessions::SendReceipt) -> SentMessage {
     SentMessage {
         session_id: sent.session_id,
         message_id: sent.message_id,
@@ -106,21 +109,24 @@ pub async fn list(
     Query(ask): Query<ListMessages>,
 ) -> ApiResult<Response> {
     let seen = hall.messages(&by, session, ask.before, ask.limit).await;
-    let seen = hall.or_nothing(&by, session, seen).await?;
+    let seen = hall.or_empty(&by, session, seen).await?;
     let oldest = seen.value.messages.first().filter(|_| seen.value.has_more);
     let next_cursor = oldest.map(|oldest| page_cursor::write_place(oldest.seq, LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Messages {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Messages {
             messages: page.messages.into_iter().map(Into::into).collect(),
             next_cursor,
-        }
-    }))
+        },
+    ))
 }
 
 /// What waits in a session, in order.
 #[utoipa::path(get, path = "/api/sessions/{id}/queue", tag = "sessions", operation_id = "getQueue",
     params(("id" = String, Path, description = "The session")),
-    responses((status = 200, body = Queue),
+    responses((status = 200, body = MessageQueue),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
@@ -128,10 +134,10 @@ pub async fn queue(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
-) -> ApiResult<Read<Queue>> {
+) -> ApiResult<ReadResponse<MessageQueue>> {
     let queue = hall.queue(&by, session).await;
-    let queue = hall.or_nothing(&by, session, queue).await?;
-    Ok(Read(queue.map(listed)))
+    let queue = hall.or_empty(&by, session, queue).await?;
+    Ok(ReadResponse(queue.map(listed)))
 }
 
 /// Changes the words of a message that waits.
@@ -140,8 +146,8 @@ pub async fn queue(
         ("id" = String, Path, description = "The session"),
         ("messageId" = String, Path, description = "The message"),
     ),
-    request_body = RewordMessage,
-    responses((status = 200, body = Queue),
+    request_body = UpdateQueuedMessage,
+    responses((status = 200, body = MessageQueue),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND, QUEUED_MESSAGE_NOT_FOUND", body = ErrorEnvelope)),
@@ -151,8 +157,8 @@ pub async fn reword(
     By(by): By<Human>,
     SessionPath(session): SessionPath,
     Path((_named, message)): Path<(String, MessageId)>,
-    Body(ask): Body<RewordMessage>,
-) -> ApiResult<Json<Queue>> {
+    Body(ask): Body<UpdateQueuedMessage>,
+) -> ApiResult<Json<MessageQueue>> {
     let queue = hall
         .reword_message(&by, session, message, ask.content)
         .await;
@@ -166,7 +172,7 @@ pub async fn reword(
         ("id" = String, Path, description = "The session"),
         ("messageId" = String, Path, description = "The message"),
     ),
-    responses((status = 200, body = Queue),
+    responses((status = 200, body = MessageQueue),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND, QUEUED_MESSAGE_NOT_FOUND", body = ErrorEnvelope)),
@@ -176,20 +182,20 @@ pub async fn remove(
     By(by): By<Human>,
     SessionPath(session): SessionPath,
     Path((_named, message)): Path<(String, MessageId)>,
-) -> ApiResult<Json<Queue>> {
+) -> ApiResult<Json<MessageQueue>> {
     let queue = hall.remove_message(&by, session, message).await;
     let queue = hall.refuse_terminal(&by, session, queue).await?;
     Ok(Json(listed(queue)))
 }
 
-fn listed(queue: Vec<Waiting>) -> Queue {
-    Queue {
+fn listed(queue: Vec<QueuedMessageRow>) -> MessageQueue {
+    MessageQueue {
         queue: queue.into_iter().map(queued).collect(),
     }
 }
 
 /// A message that waits, as the interface shows it.
-pub(crate) fn queued(message: Waiting) -> QueuedMessage {
+pub(crate) fn queued(message: QueuedMessageRow) -> QueuedMessage {
     QueuedMessage {
         id: message.id,
         content: message.content,

@@ -9,7 +9,7 @@ use guildhall_domain::{
 use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, reactions::Reactions};
 
-use crate::{errors::ApiResult, gates::By, path::Path};
+use crate::{errors::ApiResult, gates::By, path_ids::Path};
 
 /// Reacts to an entry with an emoji; once is enough.
 #[utoipa::path(put, path = "/api/rooms/{id}/entries/{entryId}/reactions/{emoji}", tag = "reactions", operation_id = "addReaction",

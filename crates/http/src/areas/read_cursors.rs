@@ -9,11 +9,11 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, read},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::Path,
+    path_ids::Path,
+    responses::{ReadResponse, read_response},
 };
 
 /// How far the caller has read a room.
@@ -28,8 +28,8 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Read<ReadCursor>> {
-    Ok(read(hall.read_cursor(&by, room).await?))
+) -> ApiResult<ReadResponse<ReadCursor>> {
+    Ok(read_response(hall.read_cursor(&by, room).await?))
 }
 
 /// Moves the caller's read cursor: forward, or back too with `allowBack`.

@@ -12,7 +12,7 @@ use guildhall_wire::{
     restores::{DecideRevived, LastRestore, Restore, RestoreStarted},
 };
 
-use crate::{body::Body, errors::ApiResult, gates::By, path::Path};
+use crate::{body::Body, errors::ApiResult, gates::By, path_ids::Path};
 
 /// Restarts the server from a backup, once that was verified. The data of now is set aside and
 /// never deleted, agents stop, and readers of the event log begin anew.

@@ -9,27 +9,27 @@ use guildhall_domain::{
 };
 use guildhall_hall::{
     Hall,
-    rooms::{Made, RoomsAsk},
+    rooms::{CreatedRoom, RoomsQuery},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    rooms::{ChangeRoom, MakeRoom, RoomDetail, Rooms},
+    rooms::{CreateRoom, RoomDetail, Rooms, UpdateRoom},
 };
 
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::RoomKindWord,
-    path::Path,
+    path_ids::Path,
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, RevisedResponse},
 };
 
 /// Which rooms are listed.
-pub struct ListRooms(RoomsAsk);
+pub struct ListRooms(RoomsQuery);
 
 impl FromQuery for ListRooms {
     /// `includeArchived=null` reads as absent: the specification lets it be null.
@@ -41,7 +41,7 @@ impl FromQuery for ListRooms {
             (false, "0"),
             (false, "null"),
         ];
-        Self(RoomsAsk {
+        Self(RoomsQuery {
             kind: params.word("kind", &RoomKind::WORDS),
             include_archived: params.word("includeArchived", &words).unwrap_or(false),
         })
@@ -64,9 +64,9 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Query(ListRooms(ask)): Query<ListRooms>,
-) -> ApiResult<Read<Rooms>> {
+) -> ApiResult<ReadResponse<Rooms>> {
     let seen = hall.rooms(&by, ask).await?;
-    Ok(Read(seen.map(|rooms| Rooms {
+    Ok(ReadResponse(seen.map(|rooms| Rooms {
         rooms: rooms.into_iter().map(Into::into).collect(),
         warnings: Vec::new(),
     })))
@@ -74,7 +74,7 @@ pub async fn list(
 
 /// Makes a channel or a direct message; one with exactly these members is found again.
 #[utoipa::path(post, path = "/api/rooms", tag = "rooms", operation_id = "makeRoom",
-    request_body = MakeRoom,
+    request_body = CreateRoom,
     responses((status = 201, body = RoomDetail),
         (status = 200, description = "The direct message existed", body = RoomDetail),
         (status = 400, description = "VALIDATION_FAILED, INVALID_SLUG", body = ErrorEnvelope),
@@ -84,15 +84,16 @@ pub async fn list(
 pub async fn make(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
-    Sent { ask, repeat }: Sent<MakeRoom>,
-) -> ApiResult<Tagged<RoomDetail>> {
-    let once = repeat.answering(|made: &Made| (status(made), RoomDetail::from(made.room.clone())));
+    IdempotentBody { ask, repeat }: IdempotentBody<CreateRoom>,
+) -> ApiResult<RevisedResponse<RoomDetail>> {
+    let once = repeat
+        .answered_by(|made: &CreatedRoom| (status(made), RoomDetail::from(made.room.clone())));
     let made = hall.make_room(&by, ask.into(), once).await?;
     let status = status(&made);
-    Ok(Tagged::changed(made.room.rev, made.room).with_status(status))
+    Ok(RevisedResponse::changed(made.room.rev, made.room).with_status(status))
 }
 
-fn status(made: &Made) -> StatusCode {
+fn status(made: &CreatedRoom) -> StatusCode {
     if made.is_new {
         StatusCode::CREATED
     } else {
@@ -109,7 +110,7 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Tagged<RoomDetail>> {
+) -> ApiResult<RevisedResponse<RoomDetail>> {
     let seen = hall.room(&by, room).await?;
     Ok(seen
         .map(|value| Revised {
@@ -122,7 +123,7 @@ pub async fn get(
 /// Changes a room's title, topic, archive state, fallback seat or limits.
 #[utoipa::path(patch, path = "/api/rooms/{id}", tag = "rooms", operation_id = "changeRoom",
     params(("id" = String, Path, description = "The room")),
-    request_body = ChangeRoom,
+    request_body = UpdateRoom,
     responses((status = 200, body = RoomDetail),
         (status = 400, description = "VALIDATION_FAILED, INVALID_SLUG", body = ErrorEnvelope),
         (status = 403, description = "OWNER_ONLY", body = ErrorEnvelope),
@@ -134,10 +135,10 @@ pub async fn change(
     By(by): By<Owner>,
     Path(room): Path<RoomId>,
     IfMatch(precondition): IfMatch,
-    Body(ask): Body<ChangeRoom>,
-) -> ApiResult<Tagged<RoomDetail>> {
+    Body(ask): Body<UpdateRoom>,
+) -> ApiResult<RevisedResponse<RoomDetail>> {
     let room = hall
         .change_room(&by, room, precondition, ask.into())
         .await?;
-    Ok(Tagged::changed(room.rev, room))
+    Ok(RevisedResponse::changed(room.rev, room))
 }

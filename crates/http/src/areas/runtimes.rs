@@ -12,19 +12,22 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
-    path::Path,
-    repeats::Sent,
+    idempotency::IdempotentBody,
+    path_ids::Path,
+    responses::{ReadResponse, read_response},
 };
 
 /// Every runtime there can be, unregistered ones too.
 #[utoipa::path(get, path = "/api/runtimes", tag = "runtimes", operation_id = "listRuntimes",
     responses((status = 200, body = Runtimes)),
     extensions(("x-gate" = json!("caller"))))]
-pub async fn list(State(hall): State<Hall>, By(by): By<AnyCaller>) -> ApiResult<Read<Runtimes>> {
-    Ok(read(hall.runtime_list(&by).await?))
+pub async fn list(
+    State(hall): State<Hall>,
+    By(by): By<AnyCaller>,
+) -> ApiResult<ReadResponse<Runtimes>> {
+    Ok(read_response(hall.runtime_list(&by).await?))
 }
 
 /// Tries a runtime out: starts it, and opens a session in an empty folder.
@@ -41,9 +44,9 @@ pub async fn check(
     State(hall): State<Hall>,
     By(by): By<Owner>,
     Path(kind): Path<String>,
-    Sent { repeat, .. }: Sent<CheckRuntime>,
+    IdempotentBody { repeat, .. }: IdempotentBody<CheckRuntime>,
 ) -> ApiResult<Json<Runtime>> {
-    let once =
-        repeat.answering(|status: &RuntimeStatus| (StatusCode::OK, Runtime::from(status.clone())));
+    let once = repeat
+        .answered_by(|status: &RuntimeStatus| (StatusCode::OK, Runtime::from(status.clone())));
     Ok(Json(hall.check_runtime(&by, &kind, once).await?.into()))
 }

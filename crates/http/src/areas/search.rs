@@ -6,26 +6,26 @@ use guildhall_domain::{
     callers::AnyCaller,
     ids::RoomId,
     limits,
-    search::{SearchAsk, Wanted},
+    search::{SearchQuery, SearchTerms},
 };
 use guildhall_hall::Hall;
-use guildhall_wire::{errors::ErrorEnvelope, search::Hits};
+use guildhall_wire::{errors::ErrorEnvelope, search::SearchPage};
 
 use crate::{
-    answers::page,
     errors::ApiResult,
     gates::By,
     openapi::parameters::SearchLimit,
     page_cursor,
     query::{FromQuery, Params, Query},
+    responses::page_response,
 };
 
 /// What is searched; `None` with a note when the query is no search.
-pub struct Search(Option<SearchAsk>);
+pub struct SearchEntries(Option<SearchQuery>);
 
-impl FromQuery for Search {
+impl FromQuery for SearchEntries {
     fn read(params: &mut Params) -> Self {
-        let wanted = match Wanted::parse(&params.text("q").unwrap_or_default()) {
+        let wanted = match SearchTerms::parse(&params.text("q").unwrap_or_default()) {
             Ok(wanted) => Some(wanted),
             Err(Refusal::Validation(invalid)) => {
                 params.merge(invalid);
@@ -35,8 +35,8 @@ impl FromQuery for Search {
         };
         let room = params.text("roomId").map(|room| RoomId::named(&room));
         let limit = params.limit_of(limits::SEARCH_ITEMS, limits::SEARCH_ITEMS_DEFAULT);
-        let below = params.place(filters(&wanted, room));
-        Self(wanted.map(|wanted| SearchAsk {
+        let below = params.place_after(filters(&wanted, room));
+        Self(wanted.map(|wanted| SearchQuery {
             wanted,
             room,
             below,
@@ -46,7 +46,7 @@ impl FromQuery for Search {
 }
 
 /// What a cursor of a search is bound to.
-fn filters(wanted: &Option<Wanted>, room: Option<RoomId>) -> impl std::hash::Hash + use<'_> {
+fn filters(wanted: &Option<SearchTerms>, room: Option<RoomId>) -> impl std::hash::Hash + use<'_> {
     ("search", wanted, room)
 }
 
@@ -62,23 +62,28 @@ fn filters(wanted: &Option<Wanted>, room: Option<RoomId>) -> impl std::hash::Has
         ("limit" = inline(Option<SearchLimit>), Query, description = "1 to 50; 20"),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before"),
     ),
-    responses((status = 200, body = Hits),
+    responses((status = 200, body = SearchPage),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn find(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     uri: Uri,
-    Query(Search(ask)): Query<Search>,
+    Query(SearchEntries(ask)): Query<SearchEntries>,
 ) -> ApiResult<Response> {
     let ask = ask.ok_or_else(|| Refusal::field("q", "is required"))?;
     let (wanted, room) = (Some(ask.wanted.clone()), ask.room);
     let seen = hall.search(&by, ask).await?;
     let last = seen.value.hits.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|hit| page_cursor::write_place(hit.place, filters(&wanted, room)));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Hits {
-        results: page.hits.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-        warnings: Vec::new(),
-    }))
+        seen,
+        |page, next_cursor| SearchPage {
+            results: page.hits.into_iter().map(Into::into).collect(),
+            next_cursor,
+            warnings: Vec::new(),
+        },
+    ))
 }

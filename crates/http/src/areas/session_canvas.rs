@@ -10,21 +10,21 @@ use guildhall_domain::{
 use guildhall_hall::Hall;
 use guildhall_wire::{
     canvas::{
-        CanvasDocument, CanvasDocuments, ChangeDocument, EditDocument, Editing, OpenDocument,
-        ReloadDocument, ReloadedDocument,
+        CanvasDocument, CanvasDocuments, DocumentEditor, EditDocument, OpenDocument,
+        ReloadDocument, ReloadedDocument, UpdateDocument,
     },
     errors::ErrorEnvelope,
 };
 
 use super::canvas::{edited, listed, one, opened, reloaded, revised};
 use crate::{
-    answers::{Read, Tagged},
     body::Body,
     errors::ApiResult,
     gates::By,
-    path::{Path, SessionPath},
+    idempotency::IdempotentBody,
+    path_ids::{Path, SessionPath},
     preconditions::IfMatch,
-    repeats::Sent,
+    responses::{ReadResponse, RevisedResponse},
 };
 
 /// Lists a session's documents in their order, the front one first.
@@ -40,7 +40,7 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
-) -> ApiResult<Read<CanvasDocuments>> {
+) -> ApiResult<ReadResponse<CanvasDocuments>> {
     listed(&hall, &by, CanvasScope::Session(session)).await
 }
 
@@ -63,8 +63,8 @@ pub async fn open(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
-    sent: Sent<OpenDocument>,
-) -> ApiResult<Tagged<CanvasDocument>> {
+    sent: IdempotentBody<OpenDocument>,
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     opened(&hall, &by, CanvasScope::Session(session), sent).await
 }
 
@@ -80,14 +80,14 @@ pub async fn get(
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
     Path((_named, document)): Path<(String, DocumentId)>,
-) -> ApiResult<Tagged<CanvasDocument>> {
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     one(&hall, &by, CanvasScope::Session(session), document).await
 }
 
 /// Replaces what a document shows, pins it, moves it to the front: all that is asked, or nothing.
 #[utoipa::path(patch, path = "/api/sessions/{id}/canvas/{documentId}", tag = "canvas", operation_id = "changeSessionDocument",
     params(("id" = String, Path, description = "The session"), ("documentId" = String, Path, description = "The document")),
-    request_body = ChangeDocument,
+    request_body = UpdateDocument,
     responses((status = 200, body = CanvasDocument),
         (status = 400, description = "VALIDATION_FAILED, INVALID_PATH, NOT_A_FILE", body = ErrorEnvelope),
         (status = 403, description = "OUTSIDE_BOUNDARY, PERMISSION_DENIED, OWNER_ONLY: a person's files", body = ErrorEnvelope),
@@ -101,8 +101,8 @@ pub async fn change(
     SessionPath(session): SessionPath,
     Path((_named, document)): Path<(String, DocumentId)>,
     IfMatch(precondition): IfMatch,
-    Body(ask): Body<ChangeDocument>,
-) -> ApiResult<Tagged<CanvasDocument>> {
+    Body(ask): Body<UpdateDocument>,
+) -> ApiResult<RevisedResponse<CanvasDocument>> {
     let scope = CanvasScope::Session(session);
     let patch = ask.into();
     let changed = hall.change_document(&by, scope, document, precondition, patch);
@@ -136,7 +136,7 @@ pub async fn close(
 #[utoipa::path(post, path = "/api/sessions/{id}/canvas/{documentId}/editing", tag = "canvas", operation_id = "editSessionDocument",
     params(("id" = String, Path, description = "The session"), ("documentId" = String, Path, description = "The document")),
     request_body = EditDocument,
-    responses((status = 200, body = Editing),
+    responses((status = 200, body = DocumentEditor),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND, CANVAS_DOCUMENT_NOT_FOUND", body = ErrorEnvelope),
         (status = 409, description = "CANVAS_BEING_EDITED", body = ErrorEnvelope)),
@@ -146,8 +146,8 @@ pub async fn edit(
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
     Path((_named, document)): Path<(String, DocumentId)>,
-    sent: Sent<EditDocument>,
-) -> ApiResult<Json<Editing>> {
+    sent: IdempotentBody<EditDocument>,
+) -> ApiResult<Json<DocumentEditor>> {
     edited(&hall, &by, CanvasScope::Session(session), document, sent).await
 }
 
@@ -168,7 +168,7 @@ pub async fn reload(
     By(by): By<Owner>,
     SessionPath(session): SessionPath,
     Path((_named, document)): Path<(String, DocumentId)>,
-    sent: Sent<ReloadDocument>,
+    sent: IdempotentBody<ReloadDocument>,
 ) -> ApiResult<Json<ReloadedDocument>> {
     reloaded(&hall, &by, CanvasScope::Session(session), document, sent).await
 }

@@ -6,10 +6,10 @@ use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, session_tasks::Tasks};
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
-    path::Path,
+    path_ids::Path,
+    responses::{ReadResponse, read_response},
 };
 
 /// Lists what the agent of a session means to do, as its transcript tells.
@@ -28,7 +28,7 @@ pub async fn list(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(id): Path<String>,
-) -> ApiResult<Read<Tasks>> {
-    let id = SessionId::asked(&id)?;
-    Ok(read(hall.session_tasks(&by, id).await?))
+) -> ApiResult<ReadResponse<Tasks>> {
+    let id = SessionId::parse_id(&id)?;
+    Ok(read_response(hall.session_tasks(&by, id).await?))
 }

@@ -7,53 +7,55 @@ use axum::{
     response::Response,
 };
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     callers::{AnyCaller, Human},
     ids::{AgentId, RoomId, SessionId},
     sessions::SessionState,
 };
 use guildhall_hall::{
     Hall,
-    sessions::{Filter, Opened, Place, Source},
+    sessions::{CreatedSession, SessionFilter, SessionSource, SessionsCursor},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
     sessions::{
-        CancelTurn, CancelledTurn, ChangeSession, OpenSession, RoomSessions, Session, Sessions,
+        CancelTurn, CancelledTurn, OpenSession, RoomSessions, Session, Sessions, UpdateSession,
     },
 };
 use sha2::{Digest, Sha256};
 
 use crate::{
-    answers::{Read, Tagged, page, read},
     body::Body,
     errors::ApiResult,
     gates::By,
+    idempotency::IdempotentBody,
     openapi::parameters::{PageLimit, SessionStateWord, SourceWord},
     page_cursor,
-    path::{Path, SessionPath},
+    path_ids::{Path, SessionPath},
     preconditions::IfMatch,
     query::{FromQuery, Params, Query},
-    repeats::Sent,
+    responses::{ReadResponse, RevisedResponse, page_response, read_response},
 };
 
 /// Which sessions are asked for.
 pub struct ListSessions {
-    filter: Filter,
-    source: Source,
-    place: Option<Place>,
+    filter: SessionFilter,
+    source: SessionSource,
+    place: Option<SessionsCursor>,
     limit: u32,
 }
 
 impl FromQuery for ListSessions {
     fn read(params: &mut Params) -> Self {
         let agent = params.text("agentId").map(|id| AgentId::named(&id));
-        let filter = Filter {
+        let filter = SessionFilter {
             state: params.word("state", &SessionState::WORDS),
             agent,
             cwd: params.text("cwd"),
         };
-        let source = params.word("source", &Source::WORDS).unwrap_or_default();
+        let source = params
+            .word("source", &SessionSource::WORDS)
+            .unwrap_or_default();
         let place = params.text("cursor").and_then(|cursor| {
             let place = read_place(&cursor, &list_of(&filter, source));
             place.or_else(|| params.fail("cursor", "does not belong to this list"))
@@ -68,22 +70,22 @@ impl FromQuery for ListSessions {
 }
 
 /// What a cursor of sessions is bound to.
-fn list_of(filter: &Filter, source: Source) -> String {
-    let Filter { state, agent, cwd } = filter;
+fn list_of(filter: &SessionFilter, source: SessionSource) -> String {
+    let SessionFilter { state, agent, cwd } = filter;
     format!("sessions {source:?} {state:?} {agent:?} {cwd:?}")
 }
 
 /// A place is a moment and an id, and so is its cursor.
-fn write_place((at, id): Place, list: &str) -> String {
+fn write_place((at, id): SessionsCursor, list: &str) -> String {
     let at = page_cursor::write_place(at.as_millis().unsigned_abs(), list);
     format!("{at}.{}", page_cursor::write(id.as_bytes(), list))
 }
 
-fn read_place(cursor: &str, list: &str) -> Option<Place> {
+fn read_place(cursor: &str, list: &str) -> Option<SessionsCursor> {
     let (at, id) = cursor.split_once('.')?;
     let at = i64::try_from(page_cursor::read_place(at, list)?).ok()?;
     let id = SessionId::from_bytes(page_cursor::read(id, list)?);
-    Some((Moment::from_millis(at), id))
+    Some((Timestamp::from_millis(at), id))
 }
 
 /// Opens a session with an agent, or with the agent of a folder.
@@ -100,10 +102,10 @@ fn read_place(cursor: &str, list: &str) -> Option<Place> {
 pub async fn open(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Sent { ask, repeat }: Sent<OpenSession>,
-) -> ApiResult<Tagged<Session>> {
+    IdempotentBody { ask, repeat }: IdempotentBody<OpenSession>,
+) -> ApiResult<RevisedResponse<Session>> {
     let body = serde_json::to_vec(&ask).unwrap_or_default();
-    let once = repeat.answering(|opened: &Opened| {
+    let once = repeat.answered_by(|opened: &CreatedSession| {
         let session = opened.session.value.clone();
         (status_of(opened), Session::from(session))
     });
@@ -112,10 +114,10 @@ pub async fn open(
         .open_session(&by, ask.into(), fingerprint, once)
         .await?;
     let status = status_of(&opened);
-    Ok(Tagged::from(opened.session).with_status(status))
+    Ok(RevisedResponse::from(opened.session).with_status(status))
 }
 
-fn status_of(opened: &Opened) -> StatusCode {
+fn status_of(opened: &CreatedSession) -> StatusCode {
     if opened.was_there {
         StatusCode::OK
     } else {
@@ -148,13 +150,16 @@ pub async fn list(
         .await?;
     let last = seen.value.sessions.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|last| write_place((last.updated_at, last.id), &list));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| {
-        Sessions {
+    Ok(page_response(
+        &uri,
+        next_cursor,
+        seen,
+        |page, next_cursor| Sessions {
             sessions: page.sessions.into_iter().map(Into::into).collect(),
             next_cursor,
             warnings: page.warnings,
-        }
-    }))
+        },
+    ))
 }
 
 /// One session.
@@ -168,14 +173,14 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
-) -> ApiResult<Tagged<Session>> {
+) -> ApiResult<RevisedResponse<Session>> {
     Ok(hall.session(&by, session).await?.into())
 }
 
 /// Changes a session; a new mode counts at once.
 #[utoipa::path(patch, path = "/api/sessions/{id}", tag = "sessions", operation_id = "changeSession",
     params(("id" = String, Path, description = "The session")),
-    request_body = ChangeSession,
+    request_body = UpdateSession,
     responses((status = 200, body = Session),
         (status = 400, description = "VALIDATION_FAILED, UNKNOWN_RUNTIME, UNSUPPORTED_PERMISSION_MODE", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY, INTERACTIVE_ONLY, AGENT_CANNOT_DECIDE", body = ErrorEnvelope),
@@ -188,8 +193,8 @@ pub async fn change(
     By(by): By<Human>,
     SessionPath(session): SessionPath,
     IfMatch(precondition): IfMatch,
-    Body(ask): Body<ChangeSession>,
-) -> ApiResult<Tagged<Session>> {
+    Body(ask): Body<UpdateSession>,
+) -> ApiResult<RevisedResponse<Session>> {
     let changed = hall
         .change_session(&by, session, precondition, ask.into())
         .await?;
@@ -210,7 +215,7 @@ pub async fn close(
     By(by): By<Human>,
     SessionPath(session): SessionPath,
     IfMatch(precondition): IfMatch,
-) -> ApiResult<Tagged<Session>> {
+) -> ApiResult<RevisedResponse<Session>> {
     let closed = hall.close_session(&by, session, precondition).await?;
     Ok(closed.into())
 }
@@ -226,8 +231,8 @@ pub async fn of_room(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(room): Path<RoomId>,
-) -> ApiResult<Read<RoomSessions>> {
-    Ok(read(hall.room_sessions(&by, room).await?))
+) -> ApiResult<ReadResponse<RoomSessions>> {
+    Ok(read_response(hall.room_sessions(&by, room).await?))
 }
 
 /// Stops the turn of a session.
@@ -243,10 +248,10 @@ pub async fn cancel(
     State(hall): State<Hall>,
     By(by): By<Human>,
     SessionPath(session): SessionPath,
-    Sent { ask, repeat }: Sent<CancelTurn>,
+    IdempotentBody { ask, repeat }: IdempotentBody<CancelTurn>,
 ) -> ApiResult<Json<CancelledTurn>> {
     let keep_queue = ask.keep_queue.unwrap_or(false);
-    let once = repeat.answering(|outcome: &(bool, u32)| (StatusCode::OK, cancelled(*outcome)));
+    let once = repeat.answered_by(|outcome: &(bool, u32)| (StatusCode::OK, cancelled(*outcome)));
     let outcome = hall.cancel_turn(&by, session, keep_queue, once).await?;
     Ok(Json(cancelled(outcome)))
 }

@@ -19,9 +19,9 @@ use guildhall_wire::{
 
 use crate::{
     body::Body,
-    cookies::Cookie,
+    cookies::SignInCookie,
     errors::ApiResult,
-    gates::{By, Guess},
+    gates::{AttemptAddress, By},
 };
 
 /// Signs a person in; the cookie is the credential from then on.
@@ -35,8 +35,8 @@ use crate::{
     extensions(("x-gate" = json!("open"))))]
 pub async fn login(
     State(hall): State<Hall>,
-    cookie: Cookie,
-    Guess(from): Guess,
+    cookie: SignInCookie,
+    AttemptAddress(from): AttemptAddress,
     Body(ask): Body<Login>,
 ) -> ApiResult<Response> {
     let password = Password::new(ask.password);
@@ -54,7 +54,7 @@ pub async fn login(
 pub async fn logout(
     State(hall): State<Hall>,
     By(by): By<Arrived>,
-    cookie: Cookie,
+    cookie: SignInCookie,
 ) -> ApiResult<Response> {
     hall.sign_out(&by).await?;
     Ok((StatusCode::NO_CONTENT, cookie.forget()?).into_response())
@@ -73,7 +73,7 @@ pub async fn logout(
 pub async fn password(
     State(hall): State<Hall>,
     By(by): By<SignedIn>,
-    Guess(from): Guess,
+    AttemptAddress(from): AttemptAddress,
     Body(ask): Body<ChangePassword>,
 ) -> ApiResult<StatusCode> {
     let (current, next) = (Password::new(ask.current), Password::new(ask.next));

@@ -5,7 +5,7 @@ use guildhall_domain::{callers::AnyCaller, ids::RoomId};
 use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, signals::SendSignal};
 
-use crate::{body::Body, errors::ApiResult, gates::By, path::Path};
+use crate::{body::Body, errors::ApiResult, gates::By, path_ids::Path};
 
 /// Tells the room's listeners that the caller types or looks on; nothing is stored.
 #[utoipa::path(post, path = "/api/rooms/{id}/signals", tag = "signals", operation_id = "sendSignal",

@@ -1,7 +1,7 @@
 //! Streams: the same frames as server-sent events and over a WebSocket.
 //! Every refusal comes before the stream begins, a WebSocket's before its upgrade.
 
-mod encode;
+mod frame_encoding;
 mod sse;
 mod websocket;
 
@@ -13,20 +13,20 @@ use axum::{
 use guildhall_domain::{
     Refusal,
     callers::{AnyCaller, Gate, OwnerHere},
-    events::Scope,
+    events::EventScope,
     ids::RoomId,
     limits,
 };
 use guildhall_hall::{
     Hall,
-    streams::{Cursor, Stream, StreamAsk, Subject},
+    streams::{Cursor, Stream, StreamRequest, Subject},
 };
-use guildhall_wire::{errors::ErrorEnvelope, events::Event};
+use guildhall_wire::{errors::ErrorEnvelope, events::EventFrame};
 
 use crate::{
     errors::{ApiError, ApiResult},
     gates::{By, is_here},
-    path::{Path, SessionPath},
+    path_ids::{Path, SessionPath},
     query::{FromQuery, Params, Query},
 };
 
@@ -34,12 +34,12 @@ use crate::{
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Where a stream goes on from.
-pub struct Position {
+pub struct ResumeQuery {
     after: Option<u64>,
     log: Option<String>,
 }
 
-impl FromQuery for Position {
+impl FromQuery for ResumeQuery {
     fn read(params: &mut Params) -> Self {
         Self {
             after: params.number("after"),
@@ -49,14 +49,14 @@ impl FromQuery for Position {
 }
 
 /// What a stream of the whole installation is about.
-pub struct Watch {
+pub struct StreamQuery {
     subject: Subject,
-    position: Position,
+    position: ResumeQuery,
 }
 
-impl FromQuery for Watch {
+impl FromQuery for StreamQuery {
     fn read(params: &mut Params) -> Self {
-        let position = Position::read(params);
+        let position = ResumeQuery::read(params);
         Self {
             subject: subject(params),
             position,
@@ -74,7 +74,7 @@ fn subject(params: &mut Params) -> Subject {
     let mut is_everything = texts.is_empty();
     let mut scopes = Vec::new();
     for text in &texts {
-        match Scope::parse(text) {
+        match EventScope::parse(text) {
             Some(scope) if !scopes.contains(&scope) => scopes.push(scope),
             Some(_) => {}
             None if text == "*" => is_everything = true,
@@ -94,11 +94,11 @@ fn subject(params: &mut Params) -> Subject {
 }
 
 /// How the client wants its frames.
-pub struct Wanted {
+pub struct StreamTransport {
     parts: Parts,
 }
 
-impl<S: Sync> FromRequestParts<S> for Wanted {
+impl<S: Sync> FromRequestParts<S> for StreamTransport {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
@@ -109,7 +109,7 @@ impl<S: Sync> FromRequestParts<S> for Wanted {
     }
 }
 
-impl Wanted {
+impl StreamTransport {
     fn is_websocket(&self) -> bool {
         let headers = &self.parts.headers;
         headers
@@ -122,8 +122,8 @@ impl Wanted {
         OwnerHere::admit(*by.caller(), is_here(&self.parts)).ok()
     }
 
-    /// Where the client left off: `Last-Event-ID` wins over `after`.
-    fn cursor(&self, position: &Position) -> Cursor {
+    /// Where the client left off: `Last-EventFrame-ID` wins over `after`.
+    fn cursor(&self, position: &ResumeQuery) -> Cursor {
         match (last_event_id(&self.parts.headers), position.after) {
             (Some(cursor), _) => cursor,
             (None, Some(seq)) => Cursor::At(seq),
@@ -175,18 +175,18 @@ fn last_event_id(headers: &HeaderMap) -> Option<Cursor> {
         ("log" = Option<String>, Query, description = "The log the position belongs to"),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on behind this event; wins over `after`"),
     ),
-    responses((status = 200, description = "Frames", body = Event<'static>, content_type = "text/event-stream"),
+    responses((status = 200, description = "Frames", body = EventFrame<'static>, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, AGENT_NOT_FOUND, SESSION_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
 pub async fn everything(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
-    Query(watch): Query<Watch>,
-    wanted: Wanted,
+    Query(watch): Query<StreamQuery>,
+    wanted: StreamTransport,
 ) -> ApiResult<Response> {
     let cursor = wanted.cursor(&watch.position);
-    let ask = StreamAsk {
+    let ask = StreamRequest {
         subject: watch.subject,
         cursor,
         log: watch.position.log,
@@ -207,7 +207,7 @@ pub async fn everything(
         ("log" = Option<String>, Query, description = "The log the position belongs to"),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on behind this event; wins over `after`"),
     ),
-    responses((status = 200, description = "Frames", body = Event<'static>, content_type = "text/event-stream"),
+    responses((status = 200, description = "Frames", body = EventFrame<'static>, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
@@ -215,11 +215,11 @@ pub async fn of_room(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path(room): Path<RoomId>,
-    Query(position): Query<Position>,
-    wanted: Wanted,
+    Query(position): Query<ResumeQuery>,
+    wanted: StreamTransport,
 ) -> ApiResult<Response> {
     let cursor = wanted.cursor(&position);
-    let ask = StreamAsk {
+    let ask = StreamRequest {
         subject: Subject::Room(room),
         cursor,
         log: position.log,
@@ -240,7 +240,7 @@ pub async fn of_room(
         ("log" = Option<String>, Query, description = "The log the position belongs to"),
         ("Last-Event-ID" = Option<String>, Header, description = "Go on behind this event; wins over `after`"),
     ),
-    responses((status = 200, description = "Frames", body = Event<'static>, content_type = "text/event-stream"),
+    responses((status = 200, description = "Frames", body = EventFrame<'static>, content_type = "text/event-stream"),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 404, description = "SESSION_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("caller"))))]
@@ -248,11 +248,11 @@ pub async fn of_session(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     SessionPath(session): SessionPath,
-    Query(position): Query<Position>,
-    wanted: Wanted,
+    Query(position): Query<ResumeQuery>,
+    wanted: StreamTransport,
 ) -> ApiResult<Response> {
     let cursor = wanted.cursor(&position);
-    let ask = StreamAsk {
+    let ask = StreamRequest {
         subject: Subject::Session(session),
         cursor,
         log: position.log,

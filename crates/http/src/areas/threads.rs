@@ -4,7 +4,7 @@ use axum::{extract::State, http::Uri, response::Response};
 use guildhall_domain::{
     callers::{AnyCaller, Human},
     ids::{EntryId, RoomId},
-    threads::ThreadAsk,
+    threads::ThreadQuery,
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
@@ -13,21 +13,21 @@ use guildhall_wire::{
 };
 
 use crate::{
-    answers::{Read, page, read},
     errors::ApiResult,
     gates::By,
     openapi::parameters::PageLimit,
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
+    responses::{ReadResponse, page_response, read_response},
 };
 
 /// Which replies of a thread are asked for.
-pub struct GetThread(ThreadAsk);
+pub struct GetThread(ThreadQuery);
 
 impl FromQuery for GetThread {
     fn read(params: &mut Params) -> Self {
-        Self(ThreadAsk {
+        Self(ThreadQuery {
             after: params.number("after").unwrap_or(0),
             limit: params.limit(),
         })
@@ -46,7 +46,7 @@ const LIST: &str = "threads";
 impl FromQuery for ListThreads {
     fn read(params: &mut Params) -> Self {
         Self {
-            below: params.place(LIST),
+            below: params.place_after(LIST),
             limit: params.limit(),
         }
     }
@@ -69,8 +69,8 @@ pub async fn get(
     By(by): By<AnyCaller>,
     Path((room, root)): Path<(RoomId, EntryId)>,
     Query(GetThread(ask)): Query<GetThread>,
-) -> ApiResult<Read<Thread>> {
-    Ok(read(hall.thread(&by, room, root, ask).await?))
+) -> ApiResult<ReadResponse<Thread>> {
+    Ok(read_response(hall.thread(&by, room, root, ask).await?))
 }
 
 /// The threads the caller wrote in, newest activity first.
@@ -92,8 +92,13 @@ pub async fn list(
     let seen = hall.threads(&by, ask.below, ask.limit).await?;
     let last = seen.value.threads.last().filter(|_| seen.value.has_more);
     let next_cursor = last.map(|thread| page_cursor::write_place(thread.place, LIST));
-    Ok(page(&uri, next_cursor, seen, |page, next_cursor| Threads {
-        threads: page.threads.into_iter().map(Into::into).collect(),
+    Ok(page_response(
+        &uri,
         next_cursor,
-    }))
+        seen,
+        |page, next_cursor| Threads {
+            threads: page.threads.into_iter().map(Into::into).collect(),
+            next_cursor,
+        },
+    ))
 }

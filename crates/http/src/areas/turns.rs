@@ -9,28 +9,28 @@ use axum::{
 use guildhall_domain::{
     callers::{AnyCaller, Human},
     ids::{AuthorId, EntryId, RoomId, TurnId},
-    turns::{self, TurnPlace, TurnState, TurnsAsk},
+    turns::{self, TurnCursor, TurnState, TurnsQuery},
 };
 use guildhall_hall::Hall;
 use guildhall_wire::{
     errors::ErrorEnvelope,
-    turns::{Halt, Halted, RunTurn, Turn, Turns},
+    turns::{HaltTurns, HaltedTurns, RunTurn, Turn, Turns},
 };
 
 use crate::{
-    answers::{Read, page, read},
     errors::ApiResult,
     gates::By,
+    idempotency::{IdempotentBody, IdempotentRequest},
     openapi::parameters::{PageLimit, TurnStateWord},
     page_cursor,
-    path::Path,
+    path_ids::Path,
     query::{FromQuery, Params, Query},
-    repeats::{Repeat, Sent},
+    responses::{ReadResponse, page_response, read_response},
 };
 
 /// Which turns of a room are asked for.
 pub struct ListTurns {
-    ask: TurnsAsk,
+    ask: TurnsQuery,
     filters: Filters,
 }
 
@@ -42,11 +42,11 @@ impl FromQuery for ListTurns {
         let (entry, agent) = (params.text("entryId"), params.text("agentAuthorId"));
         let state = params.word("state", &TurnState::WORDS);
         let filters = ("turns", entry.clone(), agent.clone(), params.text("state"));
-        let ask = TurnsAsk {
+        let ask = TurnsQuery {
             entry: entry.map(|id| EntryId::named(&id)),
             agent: agent.map(|id| AuthorId::named(&id)),
             state,
-            below: params.after(&filters).map(TurnPlace::from_bytes),
+            below: params.after(&filters).map(TurnCursor::from_bytes),
             limit: params.limit(),
         };
         Self { ask, filters }
@@ -80,7 +80,7 @@ pub async fn list(
     let seen = hall.turns(&by, room, ask).await?;
     let next = seen.value.next;
     let next_cursor = next.map(|place| page_cursor::write(&place.to_bytes(), &filters));
-    Ok(page(&uri, next_cursor, seen, Turns::of))
+    Ok(page_response(&uri, next_cursor, seen, Turns::of))
 }
 
 /// One turn.
@@ -93,8 +93,8 @@ pub async fn get(
     State(hall): State<Hall>,
     By(by): By<AnyCaller>,
     Path((room, turn)): Path<(RoomId, TurnId)>,
-) -> ApiResult<Read<Turn>> {
-    Ok(read(hall.turn(&by, room, turn).await?))
+) -> ApiResult<ReadResponse<Turn>> {
+    Ok(read_response(hall.turn(&by, room, turn).await?))
 }
 
 /// Has a refused or held turn run now; depth, repetition and a busy agent do not hinder it, the
@@ -111,9 +111,9 @@ pub async fn run(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path((room, turn)): Path<(RoomId, TurnId)>,
-    Sent { repeat, .. }: Sent<RunTurn>,
+    IdempotentBody { repeat, .. }: IdempotentBody<RunTurn>,
 ) -> ApiResult<(StatusCode, Json<Turn>)> {
-    let once = repeat.answering(|turn: &turns::Turn| accepted(turn.clone()));
+    let once = repeat.answered_by(|turn: &turns::Turn| accepted(turn.clone()));
     let (status, turn) = accepted(hall.run_turn(&by, room, turn, once).await?);
     Ok((status, Json(turn)))
 }
@@ -126,7 +126,7 @@ fn accepted(turn: turns::Turn) -> (StatusCode, Turn) {
 /// not taken.
 #[utoipa::path(post, path = "/api/rooms/{id}/halt", tag = "turns", operation_id = "haltRoom",
     params(("id" = String, Path, description = "The room")),
-    responses((status = 200, body = Halted),
+    responses((status = 200, body = HaltedTurns),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
@@ -134,15 +134,15 @@ pub async fn halt_room(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path(room): Path<RoomId>,
-    Sent { repeat, .. }: Sent<Halt>,
-) -> ApiResult<Json<Halted>> {
+    IdempotentBody { repeat, .. }: IdempotentBody<HaltTurns>,
+) -> ApiResult<Json<HaltedTurns>> {
     halt(&hall, &by, room, None, repeat).await
 }
 
 /// Stops every turn of one agent in the room.
 #[utoipa::path(post, path = "/api/rooms/{id}/halt/{authorId}", tag = "turns", operation_id = "haltAgent",
     params(("id" = String, Path, description = "The room"), ("authorId" = String, Path, description = "The agent's author")),
-    responses((status = 200, body = Halted),
+    responses((status = 200, body = HaltedTurns),
         (status = 403, description = "HUMANS_ONLY", body = ErrorEnvelope),
         (status = 404, description = "ROOM_NOT_FOUND, MEMBER_NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
@@ -150,8 +150,8 @@ pub async fn halt_agent(
     State(hall): State<Hall>,
     By(by): By<Human>,
     Path((room, agent)): Path<(RoomId, AuthorId)>,
-    Sent { repeat, .. }: Sent<Halt>,
-) -> ApiResult<Json<Halted>> {
+    IdempotentBody { repeat, .. }: IdempotentBody<HaltTurns>,
+) -> ApiResult<Json<HaltedTurns>> {
     halt(&hall, &by, room, Some(agent), repeat).await
 }
 
@@ -160,9 +160,10 @@ async fn halt(
     by: &Human,
     room: RoomId,
     agent: Option<AuthorId>,
-    repeat: Repeat,
-) -> ApiResult<Json<Halted>> {
-    let once = repeat.answering(|stopped: &u64| (StatusCode::OK, Halted { stopped: *stopped }));
+    repeat: IdempotentRequest,
+) -> ApiResult<Json<HaltedTurns>> {
+    let once =
+        repeat.answered_by(|stopped: &u64| (StatusCode::OK, HaltedTurns { stopped: *stopped }));
     let stopped = hall.halt(by, room, agent, once).await?;
-    Ok(Json(Halted { stopped }))
+    Ok(Json(HaltedTurns { stopped }))
 }

@@ -1,26 +1,26 @@
 //! Usage: what agents' turns used.
 
 use axum::extract::State;
-use guildhall_domain::{Moment, callers::Human, usage::GroupBy};
+use guildhall_domain::{Timestamp, callers::Human, usage::GroupBy};
 use guildhall_hall::Hall;
 use guildhall_wire::{errors::ErrorEnvelope, usage::UsageReport};
 
 use crate::{
-    answers::{Read, read},
     errors::ApiResult,
     gates::By,
     openapi::parameters::GroupByWord,
     query::{FromQuery, Params, Query},
+    responses::{ReadResponse, read_response},
 };
 
 /// Which turns are summed up, and under what.
-pub struct Ask {
-    from: Option<Moment>,
-    to: Option<Moment>,
+pub struct UsageQuery {
+    from: Option<Timestamp>,
+    to: Option<Timestamp>,
     by: GroupBy,
 }
 
-impl FromQuery for Ask {
+impl FromQuery for UsageQuery {
     fn read(params: &mut Params) -> Self {
         Self {
             from: params.moment("from"),
@@ -46,7 +46,9 @@ impl FromQuery for Ask {
 pub async fn get(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Query(ask): Query<Ask>,
-) -> ApiResult<Read<UsageReport>> {
-    Ok(read(hall.usage(&by, ask.from, ask.to, ask.by).await?))
+    Query(ask): Query<UsageQuery>,
+) -> ApiResult<ReadResponse<UsageReport>> {
+    Ok(read_response(
+        hall.usage(&by, ask.from, ask.to, ask.by).await?,
+    ))
 }

@@ -14,34 +14,36 @@ use axum::{
 use guildhall_domain::callers::{Human, Owner};
 use guildhall_hall::{
     Hall,
-    workbench::{Viewpoint, previews::Standing},
+    workbench::{PageOrigin, previews::PreviewStatus},
 };
 use guildhall_wire::{
     errors::ErrorEnvelope,
     workbench::{
-        ListeningPort, ListeningPorts, OpenPreview, Previews, Probe, Probed, Sign, Signed,
+        ListeningPort, ListeningPorts, OpenPreview, PortStatus, Previews, ProbePort, SignAddress,
+        SignResult,
     },
 };
 
 use crate::{
-    answers::{Looked, Read},
     body::Body,
     errors::{ApiError, ApiResult, internal},
     gates::By,
     origin::name_of,
-    path::Path,
-    previews, state,
+    path_ids::Path,
+    previews,
+    responses::{ReadResponse, UntrackedResponse},
+    state,
 };
 
 /// Where the caller reaches this server, as the request says.
-pub struct Here(Viewpoint);
+pub struct FromPage(PageOrigin);
 
-impl<S: Send + Sync> FromRequestParts<S> for Here {
+impl<S: Send + Sync> FromRequestParts<S> for FromPage {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
         let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-        Ok(Self(Viewpoint {
+        Ok(Self(PageOrigin {
             host: host.ok_or_else(internal)?.to_owned(),
             is_secure: is_secure(&parts.headers),
         }))
@@ -59,27 +61,27 @@ fn is_secure(headers: &HeaderMap) -> bool {
 /// Makes an address that shows a folder, or a dev server of this computer, for half an hour. Who
 /// has it needs no sign-in, and reaches nothing else with it.
 #[utoipa::path(post, path = "/api/workbench/sign", tag = "workbench", operation_id = "signAddress",
-    request_body = Sign,
-    responses((status = 200, body = Signed),
+    request_body = SignAddress,
+    responses((status = 200, body = SignResult),
         (status = 400, description = "VALIDATION_FAILED, NULL_BYTE, INVALID_PATH, PORT_NOT_ALLOWED, NOT_A_DIRECTORY", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY, OWNER_ONLY, OUTSIDE_BOUNDARY, PERMISSION_DENIED", body = ErrorEnvelope),
         (status = 404, description = "NOT_FOUND", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn sign(
-    State(state): State<state::State>,
+    State(state): State<state::ServerState>,
     By(by): By<Human>,
-    Here(from): Here,
-    Body(ask): Body<Sign>,
-) -> ApiResult<Json<Signed>> {
+    FromPage(from): FromPage,
+    Body(ask): Body<SignAddress>,
+) -> ApiResult<Json<SignResult>> {
     Ok(Json(match ask {
-        Sign::Serve { cwd, path } => {
+        SignAddress::Serve { cwd, path } => {
             let signed = state.hall.sign_folder(&by, cwd, path).await?;
             let scheme = if from.is_secure { "https" } else { "http" };
             let (host, token, file) = (from.host, signed.token, signed.file);
             let url = format!("{scheme}://{host}/api/workbench/serve/{token}/{file}");
-            Signed::at(url, signed.expires_at)
+            SignResult::at(url, signed.expires_at)
         }
-        Sign::Proxy { port } => {
+        SignAddress::Proxy { port } => {
             let name = name_of(&from.host).ok_or_else(internal)?.to_owned();
             let (signed, opened) = state.hall.sign_preview(&by, port, from).await?;
             if let Some(opened) = opened {
@@ -89,9 +91,9 @@ pub async fn sign(
                 Ok(signed) => {
                     let (port, token) = (signed.listen_port, signed.token);
                     let url = format!("http://{name}:{port}/?{}={token}", previews::PARAMETER);
-                    Signed::at(url, signed.expires_at)
+                    SignResult::at(url, signed.expires_at)
                 }
-                Err(why) => Signed::unavailable(why),
+                Err(why) => SignResult::unavailable(why),
             }
         }
     }))
@@ -109,18 +111,18 @@ pub async fn revoke(State(hall): State<Hall>, By(by): By<Owner>) -> ApiResult<St
 
 /// Says whether somebody listens on a port of this computer.
 #[utoipa::path(post, path = "/api/workbench/probe", tag = "workbench", operation_id = "probePort",
-    request_body = Probe,
-    responses((status = 200, body = Probed),
+    request_body = ProbePort,
+    responses((status = 200, body = PortStatus),
         (status = 400, description = "VALIDATION_FAILED", body = ErrorEnvelope),
         (status = 403, description = "HUMANS_ONLY, OWNER_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
 pub async fn probe(
     State(hall): State<Hall>,
     By(by): By<Human>,
-    Body(ask): Body<Probe>,
-) -> ApiResult<Json<Probed>> {
+    Body(ask): Body<ProbePort>,
+) -> ApiResult<Json<PortStatus>> {
     let listening = hall.probe_port(&by, ask.port).await?;
-    Ok(Json(Probed { listening }))
+    Ok(Json(PortStatus { listening }))
 }
 
 /// Lists the ports that programs of the server's own user listen on.
@@ -131,13 +133,13 @@ pub async fn probe(
 pub async fn ports(
     State(hall): State<Hall>,
     By(by): By<Human>,
-) -> ApiResult<Looked<ListeningPorts>> {
+) -> ApiResult<UntrackedResponse<ListeningPorts>> {
     let ports = hall.listening_ports(&by).await?.into_iter();
     let ports = ports.map(|one| ListeningPort {
         port: one.port,
         process: one.process,
     });
-    Ok(Looked(ListeningPorts {
+    Ok(UntrackedResponse(ListeningPorts {
         ports: ports.collect(),
     }))
 }
@@ -147,14 +149,17 @@ pub async fn ports(
     responses((status = 200, body = Previews),
         (status = 403, description = "HUMANS_ONLY, OWNER_ONLY", body = ErrorEnvelope)),
     extensions(("x-gate" = json!("human"))))]
-pub async fn previews(State(hall): State<Hall>, By(by): By<Human>) -> ApiResult<Read<Previews>> {
+pub async fn previews(
+    State(hall): State<Hall>,
+    By(by): By<Human>,
+) -> ApiResult<ReadResponse<Previews>> {
     let seen = hall.previews(&by).await?;
-    Ok(Read(seen.map(|open| Previews {
+    Ok(ReadResponse(seen.map(|open| Previews {
         previews: open.iter().map(preview).collect(),
     })))
 }
 
-fn preview(standing: &Standing) -> OpenPreview {
+fn preview(standing: &PreviewStatus) -> OpenPreview {
     OpenPreview {
         port: standing.port,
         listen_port: standing.listen_port,

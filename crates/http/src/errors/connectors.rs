@@ -1,54 +1,55 @@
 //! What connectors refuse, as codes and details. Source: contract 5.3 to 5.6.
 
-use guildhall_domain::connectors::{Refused, refused::Problem};
+use guildhall_domain::connectors::{ConnectorRefusal, refusals::ValidationProblem};
 use serde_json::{Value, json};
 
-use crate::{catalogue::connectors as catalogue, docs::ErrorDoc};
+use crate::{docs::ErrorDoc, error_catalogue::connectors as catalogue};
 
-pub(super) fn doc(refused: &Refused) -> ErrorDoc {
+pub(super) fn doc(refused: &ConnectorRefusal) -> ErrorDoc {
     match refused {
-        Refused::ProviderNotFound => catalogue::PROVIDER_NOT_FOUND,
-        Refused::ToolkitNotFound => catalogue::TOOLKIT_NOT_FOUND,
-        Refused::FlowNotFound => catalogue::FLOW_NOT_FOUND,
-        Refused::ConnectionNotFound => catalogue::CONNECTION_NOT_FOUND,
-        Refused::ReviewNotFound => catalogue::REVIEW_NOT_FOUND,
-        Refused::TargetNotFound => catalogue::CONNECTOR_TARGET_NOT_FOUND,
-        Refused::ProviderInUse => catalogue::PROVIDER_IN_USE,
-        Refused::ProviderFixed => catalogue::PROVIDER_FIXED,
-        Refused::IdempotencyConflict => catalogue::IDEMPOTENCY_CONFLICT,
-        Refused::FlowNotWaiting => catalogue::FLOW_NOT_WAITING,
-        Refused::Disconnected => catalogue::CONNECTION_DISCONNECTED,
-        Refused::NotDisconnected => catalogue::CONNECTION_NOT_DISCONNECTED,
-        Refused::CatalogIncomplete => catalogue::CATALOG_INCOMPLETE,
-        Refused::ReviewStale => catalogue::REVIEW_STALE,
-        Refused::ReviewExpired => catalogue::REVIEW_EXPIRED,
-        Refused::InvalidSelection => catalogue::INVALID_SELECTION,
-        Refused::RevisionMismatch => catalogue::CONNECTOR_REVISION_MISMATCH,
-        Refused::NotExecutable(_) => catalogue::CONNECTOR_NOT_EXECUTABLE,
-        Refused::AuthorityChanged => catalogue::CONNECTOR_AUTHORITY_CHANGED,
-        Refused::GrantRequired => catalogue::CONNECTOR_GRANT_REQUIRED,
-        Refused::UseReview => catalogue::USE_REVIEW,
-        Refused::ClassMismatch => catalogue::CONNECTOR_CLASS_MISMATCH,
-        Refused::ArgumentsInvalid(_) => catalogue::CONNECTOR_ARGUMENTS_INVALID,
-        Refused::DocumentInvalid(_) => catalogue::TOOLKIT_DOCUMENT_INVALID,
-        Refused::ToolkitUnreachable => catalogue::TOOLKIT_UNREACHABLE,
-        Refused::AuthenticationUnavailable => catalogue::AUTHENTICATION_UNAVAILABLE,
-        Refused::OperationsUnsupported => catalogue::OPERATIONS_UNSUPPORTED,
-        Refused::TooManyFlows => catalogue::TOO_MANY_FLOWS,
+        ConnectorRefusal::ProviderNotFound => catalogue::PROVIDER_NOT_FOUND,
+        ConnectorRefusal::ToolkitNotFound => catalogue::TOOLKIT_NOT_FOUND,
+        ConnectorRefusal::FlowNotFound => catalogue::FLOW_NOT_FOUND,
+        ConnectorRefusal::ConnectionNotFound => catalogue::CONNECTION_NOT_FOUND,
+        ConnectorRefusal::ReviewNotFound => catalogue::REVIEW_NOT_FOUND,
+        ConnectorRefusal::TargetNotFound => catalogue::CONNECTOR_TARGET_NOT_FOUND,
+        ConnectorRefusal::ProviderInUse => catalogue::PROVIDER_IN_USE,
+        ConnectorRefusal::ProviderFixed => catalogue::PROVIDER_FIXED,
+        ConnectorRefusal::IdempotencyConflict => catalogue::IDEMPOTENCY_CONFLICT,
+        ConnectorRefusal::FlowNotWaiting => catalogue::FLOW_NOT_WAITING,
+        ConnectorRefusal::Disconnected => catalogue::CONNECTION_DISCONNECTED,
+        ConnectorRefusal::NotDisconnected => catalogue::CONNECTION_NOT_DISCONNECTED,
+        ConnectorRefusal::CatalogIncomplete => catalogue::CATALOG_INCOMPLETE,
+        ConnectorRefusal::ReviewStale => catalogue::REVIEW_STALE,
+        ConnectorRefusal::ReviewExpired => catalogue::REVIEW_EXPIRED,
+        ConnectorRefusal::InvalidSelection => catalogue::INVALID_SELECTION,
+        ConnectorRefusal::RevisionMismatch => catalogue::CONNECTOR_REVISION_MISMATCH,
+        ConnectorRefusal::NotExecutable(_) => catalogue::CONNECTOR_NOT_EXECUTABLE,
+        ConnectorRefusal::AuthorityChanged => catalogue::CONNECTOR_AUTHORITY_CHANGED,
+        ConnectorRefusal::GrantRequired => catalogue::CONNECTOR_GRANT_REQUIRED,
+        ConnectorRefusal::UseReview => catalogue::USE_REVIEW,
+        ConnectorRefusal::ClassMismatch => catalogue::CONNECTOR_CLASS_MISMATCH,
+        ConnectorRefusal::ArgumentsInvalid(_) => catalogue::CONNECTOR_ARGUMENTS_INVALID,
+        ConnectorRefusal::DocumentInvalid(_) => catalogue::TOOLKIT_DOCUMENT_INVALID,
+        ConnectorRefusal::ToolkitUnreachable => catalogue::TOOLKIT_UNREACHABLE,
+        ConnectorRefusal::AuthenticationUnavailable => catalogue::AUTHENTICATION_UNAVAILABLE,
+        ConnectorRefusal::OperationsUnsupported => catalogue::OPERATIONS_UNSUPPORTED,
+        ConnectorRefusal::TooManyFlows => catalogue::TOO_MANY_FLOWS,
     }
 }
 
 /// What is told beside the sentence; null where that is nothing.
-pub(super) fn details(refused: &Refused) -> Value {
+pub(super) fn details(refused: &ConnectorRefusal) -> Value {
     match refused {
-        Refused::NotExecutable(readiness) => json!({ "readiness": readiness }),
-        Refused::ArgumentsInvalid(problems) | Refused::DocumentInvalid(problems) => {
+        ConnectorRefusal::NotExecutable(readiness) => json!({ "readiness": readiness }),
+        ConnectorRefusal::ArgumentsInvalid(problems)
+        | ConnectorRefusal::DocumentInvalid(problems) => {
             json!({ "problems": problems.iter().map(problem).collect::<Vec<_>>() })
         }
         _ => Value::Null,
     }
 }
 
-fn problem(problem: &Problem) -> Value {
+fn problem(problem: &ValidationProblem) -> Value {
     json!({ "pointer": problem.pointer, "message": problem.message })
 }

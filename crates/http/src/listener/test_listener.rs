@@ -17,7 +17,7 @@ use axum::{
 };
 use bytes::Bytes;
 use futures_util::StreamExt;
-use guildhall_hall::peers::Script;
+use guildhall_hall::peer_lookup::ScriptedPeers;
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -27,14 +27,14 @@ use tokio::{
 };
 
 use super::*;
-use crate::origin::Allowed;
+use crate::origin::AllowedSources;
 
 pub(super) const SHORT: Duration = Duration::from_millis(150);
 pub(super) const LONG: Duration = Duration::from_secs(60);
 
 /// What handlers and tests tell each other.
 #[derive(Clone)]
-pub(super) struct Stage {
+pub(super) struct HandlerSignals {
     /// How many requests reached a handler.
     pub(super) handled: Arc<AtomicUsize>,
     /// Says that `/wait` or `/change` is running, and that `/change` is done.
@@ -47,7 +47,7 @@ pub(super) struct Stage {
 
 pub(super) struct TestListener {
     pub(super) address: SocketAddr,
-    pub(super) stage: Stage,
+    pub(super) stage: HandlerSignals,
     pub(super) entered: mpsc::UnboundedReceiver<()>,
     pub(super) body_gone: mpsc::UnboundedReceiver<()>,
     stop: Option<oneshot::Sender<()>>,
@@ -55,13 +55,13 @@ pub(super) struct TestListener {
 }
 
 /// A body that never ends: endless bytes, or silence after the first ones.
-struct Endless {
+struct EndlessBody {
     is_silent: bool,
     has_begun: bool,
     gone: mpsc::UnboundedSender<()>,
 }
 
-impl futures_util::Stream for Endless {
+impl futures_util::Stream for EndlessBody {
     type Item = io::Result<Bytes>;
 
     fn poll_next(
@@ -76,32 +76,32 @@ impl futures_util::Stream for Endless {
     }
 }
 
-impl Drop for Endless {
+impl Drop for EndlessBody {
     fn drop(&mut self) {
         let _ = self.gone.send(());
     }
 }
 
-fn endless(stage: &Stage, is_silent: bool) -> Body {
-    Body::from_stream(Endless {
+fn endless(stage: &HandlerSignals, is_silent: bool) -> Body {
+    Body::from_stream(EndlessBody {
         is_silent,
         has_begun: false,
         gone: stage.body_gone.clone(),
     })
 }
 
-fn routes(stage: Stage) -> Router {
+fn routes(stage: HandlerSignals) -> Router {
     Router::new()
         .route(
             "/",
-            any(|State(stage): State<Stage>| async move {
+            any(|State(stage): State<HandlerSignals>| async move {
                 stage.handled.fetch_add(1, Ordering::SeqCst);
                 "hello"
             }),
         )
         .route(
             "/wait",
-            get(|State(stage): State<Stage>| async move {
+            get(|State(stage): State<HandlerSignals>| async move {
                 stage.entered.send(()).unwrap();
                 stage.release.notified().await;
                 "waited"
@@ -109,7 +109,7 @@ fn routes(stage: Stage) -> Router {
         )
         .route(
             "/change",
-            post(|State(stage): State<Stage>| async move {
+            post(|State(stage): State<HandlerSignals>| async move {
                 stage.entered.send(()).unwrap();
                 stage.release.notified().await;
                 stage.entered.send(()).unwrap();
@@ -117,15 +117,15 @@ fn routes(stage: Stage) -> Router {
         )
         .route(
             "/flood",
-            get(|State(stage): State<Stage>| async move { endless(&stage, false) }),
+            get(|State(stage): State<HandlerSignals>| async move { endless(&stage, false) }),
         )
         .route(
             "/stream",
-            get(|State(stage): State<Stage>| async move { endless(&stage, true) }),
+            get(|State(stage): State<HandlerSignals>| async move { endless(&stage, true) }),
         )
         .route(
             "/peer",
-            get(|Extension(peer): Extension<Peer>| async move { format!("{:?}", peer.word) }),
+            get(|Extension(peer): Extension<ConnectionPeer>| async move { format!("{:?}", peer.word) }),
         )
         .route("/read", post(read))
         .route("/api/auth/login", post(read))
@@ -138,7 +138,7 @@ async fn panicking() -> StatusCode {
     panic!("on purpose")
 }
 
-async fn read(State(stage): State<Stage>, body: Body) -> Result<String, StatusCode> {
+async fn read(State(stage): State<HandlerSignals>, body: Body) -> Result<String, StatusCode> {
     let mut body = body.into_data_stream();
     let mut bytes = 0;
     while let Some(part) = body.next().await {
@@ -161,24 +161,24 @@ async fn echo(upgrade: WebSocketUpgrade) -> Response {
 
 impl TestListener {
     pub(super) async fn open(limits: Limits) -> Self {
-        Self::open_with(limits, Peers::Scripted(Script::default())).await
+        Self::open_with(limits, PeerLookup::Scripted(ScriptedPeers::default())).await
     }
 
-    pub(super) async fn open_with(limits: Limits, peers: Peers) -> Self {
-        Self::open_wholly(limits, peers, Allowed::default()).await
+    pub(super) async fn open_with(limits: Limits, peers: PeerLookup) -> Self {
+        Self::open_wholly(limits, peers, AllowedSources::default()).await
     }
 
-    pub(super) async fn open_behind(allowed: Allowed) -> Self {
-        let peers = Peers::Scripted(Script::default());
+    pub(super) async fn open_behind(allowed: AllowedSources) -> Self {
+        let peers = PeerLookup::Scripted(ScriptedPeers::default());
         Self::open_wholly(Limits::default(), peers, allowed).await
     }
 
-    async fn open_wholly(limits: Limits, peers: Peers, allowed: Allowed) -> Self {
+    async fn open_wholly(limits: Limits, peers: PeerLookup, allowed: AllowedSources) -> Self {
         let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let address = socket.local_addr().unwrap();
         let (entered_sender, entered) = mpsc::unbounded_channel();
         let (gone_sender, body_gone) = mpsc::unbounded_channel();
-        let stage = Stage {
+        let stage = HandlerSignals {
             handled: Arc::default(),
             entered: entered_sender,
             release: Arc::default(),
@@ -207,12 +207,12 @@ impl TestListener {
         }
     }
 
-    pub(super) async fn connect(&self) -> Client {
-        Client(TcpStream::connect(self.address).await.unwrap())
+    pub(super) async fn connect(&self) -> RawClient {
+        RawClient(TcpStream::connect(self.address).await.unwrap())
     }
 
     /// One request on a connection of its own.
-    pub(super) async fn ask(&self, request_line: &str) -> Answer {
+    pub(super) async fn ask(&self, request_line: &str) -> RawResponse {
         let mut client = self.connect().await;
         client
             .send(&format!(
@@ -241,9 +241,9 @@ impl TestListener {
     }
 }
 
-pub(super) struct Client(pub(super) TcpStream);
+pub(super) struct RawClient(pub(super) TcpStream);
 
-impl Client {
+impl RawClient {
     pub(super) async fn send(&mut self, bytes: &str) {
         self.0.write_all(bytes.as_bytes()).await.unwrap();
     }
@@ -261,18 +261,18 @@ impl Client {
     }
 
     /// The one answer before the server closes.
-    pub(super) async fn answer(&mut self) -> Answer {
-        Answer::parse(&self.rest().await)
+    pub(super) async fn answer(&mut self) -> RawResponse {
+        RawResponse::parse(&self.rest().await)
     }
 
     /// The head and body of the next answer on a connection that stays open.
-    pub(super) async fn next_answer(&mut self) -> Answer {
+    pub(super) async fn next_answer(&mut self) -> RawResponse {
         let mut text = String::new();
         loop {
             if let Some((head, body)) = text.split_once("\r\n\r\n") {
-                let length = Answer::parse(head).header("content-length").to_owned();
+                let length = RawResponse::parse(head).header("content-length").to_owned();
                 if body.len() >= length.parse().unwrap() {
-                    return Answer::parse(&text);
+                    return RawResponse::parse(&text);
                 }
             }
             let mut bytes = [0; 4_096];
@@ -290,13 +290,13 @@ impl Client {
 }
 
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct RawResponse {
     pub(super) status: u16,
     head: String,
     pub(super) body: String,
 }
 
-impl Answer {
+impl RawResponse {
     fn parse(text: &str) -> Self {
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((text, ""));
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());

@@ -5,8 +5,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use guildhall_domain::{
     Refusal,
     browser::{
-        Denied,
-        tools::{Answer, NotDone, Tool as Kind},
+        ToolDenial,
+        tools::{BrowserTool as Kind, BrowserToolError, BrowserToolResult},
     },
     callers::Agent,
 };
@@ -14,7 +14,7 @@ use guildhall_hall::Hall;
 use guildhall_wire::browser::tools as wire;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 
-use super::twins;
+use super::tool_routes;
 use crate::errors::ApiError;
 
 /// What an agent is told of them.
@@ -24,11 +24,11 @@ pub(super) fn all() -> impl Iterator<Item = Tool> {
 
 /// What an agent is told of one.
 pub(super) fn tool(kind: Kind) -> Tool {
-    let wire::About {
+    let wire::ToolDescription {
         title,
         about,
         input,
-    } = wire::about(kind);
+    } = wire::describe(kind);
     let mut tool = Tool::new(kind.name(), about, input);
     tool.title = Some(title.to_owned());
     // What a click does, only its page knows.
@@ -48,34 +48,34 @@ pub(super) async fn call(
     kind: Kind,
     arguments: &JsonObject,
 ) -> CallToolResult {
-    match asked(hall, by, kind, arguments).await {
-        Ok(answer) => told(&answer),
-        Err(NotDone::Denied(denied)) => refused(denied.code(), denied.sentence()),
-        Err(NotDone::NotComeAbout) => {
+    match call_tool(hall, by, kind, arguments).await {
+        Ok(answer) => to_result(&answer),
+        Err(BrowserToolError::Denied(denied)) => refused(denied.code(), denied.message()),
+        Err(BrowserToolError::NotComeAbout) => {
             let sentence = "It did not come about within ten seconds. Look at the page.";
-            refused(Denied::Timeout.code(), sentence)
+            refused(ToolDenial::Timeout.code(), sentence)
         }
-        Err(NotDone::Error(error)) => twins::broken(&ApiError::from(error)),
+        Err(BrowserToolError::Error(error)) => tool_routes::broken(&ApiError::from(error)),
     }
 }
 
-async fn asked(
+async fn call_tool(
     hall: &Hall,
     by: &Agent,
     kind: Kind,
     arguments: &JsonObject,
-) -> Result<Answer, NotDone> {
+) -> Result<BrowserToolResult, BrowserToolError> {
     // Who has none of the tools learns nothing of what they take.
     if !hall.has_browser_tools(by, false).await? {
-        return Err(Denied::NotShared.into());
+        return Err(ToolDenial::NotShared.into());
     }
     let call = wire::call(kind, arguments).map_err(Refusal::Validation)?;
     hall.use_browser(by, call).await
 }
 
-fn told(answer: &Answer) -> CallToolResult {
-    let mut result = twins::told(wire::answered(answer), false);
-    if let Answer::Picture { jpeg, .. } = answer {
+fn to_result(answer: &BrowserToolResult) -> CallToolResult {
+    let mut result = tool_routes::result_of(wire::to_result(answer), false);
+    if let BrowserToolResult::Picture { jpeg, .. } = answer {
         let picture = ContentBlock::image(STANDARD.encode(jpeg), "image/jpeg");
         result.content.push(picture);
     }
@@ -83,5 +83,5 @@ fn told(answer: &Answer) -> CallToolResult {
 }
 
 fn refused(code: &str, sentence: &str) -> CallToolResult {
-    twins::told(wire::denied(code, sentence), true)
+    tool_routes::result_of(wire::to_denial(code, sentence), true)
 }

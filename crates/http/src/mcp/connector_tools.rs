@@ -7,25 +7,25 @@ use axum::response::IntoResponse;
 use guildhall_domain::{
     Error, Refusal,
     callers::{Agent, Gate},
-    connectors::{executions::Ask, told::Surface},
+    connectors::{event_payloads::ExecutionSurface, executions::OperationCall},
 };
 use guildhall_hall::{
     Hall,
-    approvals::{Listening, Presented},
-    connectors::{Execute, Wish},
+    approvals::{ClientPresence, PresentedApproval},
+    connectors::{AccessRequest, ExecutionRequest},
 };
 use guildhall_wire::{
     approvals::Approval,
     connectors::{
         executions::ConnectorExecution,
-        tools::{self as wire, Call, Tool as Kind},
+        tools::{self as wire, ConnectorTool as Kind, ConnectorToolCall},
     },
 };
 use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{schemas, twins};
+use super::{tool_routes, tool_schemas};
 use crate::{
     areas::connector_reviews::{connections, operations_of},
     errors::{ApiError, internal},
@@ -39,14 +39,14 @@ pub(super) fn all() -> impl Iterator<Item = Tool> {
 
 /// What an agent is told of one.
 pub(super) fn tool(kind: Kind) -> Tool {
-    let wire::About {
+    let wire::ToolDescription {
         title,
         about,
         input,
-    } = wire::about(kind);
+    } = wire::describe(kind);
     let mut tool = Tool::new(kind.name(), about, input);
     tool.title = Some(title.to_owned());
-    tool.output_schema = Some(schemas::answers(shapes(kind)).into());
+    tool.output_schema = Some(tool_schemas::answers(shapes(kind)).into());
     let is_execution = matches!(kind, Kind::Execute(_));
     let hints = ToolAnnotations::new()
         .read_only(kind.is_read_only())
@@ -73,7 +73,7 @@ pub(super) async fn call(
     (hall, rate_limit): (&Hall, &RateLimit),
     by: &Agent,
     (kind, arguments): (Kind, &JsonObject),
-    (wait, listening): (u32, Listening),
+    (wait, listening): (u32, ClientPresence),
 ) -> CallToolResult {
     let answered = match limited(rate_limit, by, kind) {
         Ok(()) => answer(hall, by, (kind, arguments), (wait, listening)).await,
@@ -84,8 +84,8 @@ pub(super) async fn call(
         Err(error) => {
             // An approval that is asked for is a result like any other.
             let response = ApiError::from(error).into_response();
-            let result = twins::result(response).await;
-            result.unwrap_or_else(|error| twins::broken(&error))
+            let result = tool_routes::result(response).await;
+            result.unwrap_or_else(|error| tool_routes::broken(&error))
         }
     }
 }
@@ -101,61 +101,63 @@ async fn answer(
     hall: &Hall,
     by: &Agent,
     (kind, arguments): (Kind, &JsonObject),
-    (wait, listening): (u32, Listening),
+    (wait, listening): (u32, ClientPresence),
 ) -> Result<CallToolResult, Error> {
     match wire::call(kind, arguments).map_err(Refusal::Validation)? {
-        Call::Connections => Ok(told(&connections(hall.connectors_of_agent(by).await?))),
-        Call::Operations(connection) => {
-            let found = hall.connector_operations_of_agent(by, connection);
-            Ok(told(&operations_of(found.await?)))
+        ConnectorToolCall::Connections => {
+            Ok(to_result(&connections(hall.connectors_of_agent(by).await?)))
         }
-        Call::Execute {
+        ConnectorToolCall::Operations(connection) => {
+            let found = hall.connector_operations_of_agent(by, connection);
+            Ok(to_result(&operations_of(found.await?)))
+        }
+        ConnectorToolCall::Execute {
             connection,
             revision,
             arguments,
             approval_token,
         } => {
             let agent_id = by.caller().agent().ok_or(Refusal::AgentTokenRequired)?;
-            let execute = Execute {
-                ask: Ask {
+            let execute = ExecutionRequest {
+                ask: OperationCall {
                     agent_id,
                     connection_id: connection,
                     revision_id: revision,
                     arguments,
                 },
-                surface: Surface::Agent,
+                surface: ExecutionSurface::Agent,
                 class: match kind {
                     Kind::Execute(class) => Some(class),
                     Kind::Connections | Kind::Operations | Kind::RequestAccess => None,
                 },
             };
-            let presented = Presented {
+            let presented = PresentedApproval {
                 token: approval_token,
                 wait: Some(wait),
                 listening,
             };
             let executed = hall.execute_connector_as(by, execute, presented).await?;
-            Ok(told(&ConnectorExecution::from(executed)))
+            Ok(to_result(&ConnectorExecution::from(executed)))
         }
-        Call::RequestAccess {
+        ConnectorToolCall::RequestAccess {
             toolkit,
             wants_to_write,
             purpose,
         } => {
-            let wish = Wish {
+            let wish = AccessRequest {
                 toolkit,
                 wants_to_write,
                 purpose,
             };
             let asked = hall.request_connector_access(by, wish).await?;
-            Ok(told(&Approval::from(asked)))
+            Ok(to_result(&Approval::from(asked)))
         }
     }
 }
 
-fn told(body: &impl Serialize) -> CallToolResult {
+fn to_result(body: &impl Serialize) -> CallToolResult {
     match serde_json::to_value(body) {
-        Ok(body) => twins::told(body, false),
-        Err(_) => twins::told(json!(internal().envelope()), true),
+        Ok(body) => tool_routes::result_of(body, false),
+        Err(_) => tool_routes::result_of(json!(internal().envelope()), true),
     }
 }

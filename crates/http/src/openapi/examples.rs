@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::catalogue;
+use crate::error_catalogue;
 
 /// How deep references are followed; the document's schemas hold no loop.
 const DEPTH_MAX: usize = 12;
@@ -55,7 +55,7 @@ fn text_of(description: &Value) -> &str {
 /// The codes that a text names.
 fn codes_in(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| catalogue::is_code(word))
+        .filter(|word| error_catalogue::is_code(word))
 }
 
 /// An example of what `schema` allows; `name` is the field it stands for.

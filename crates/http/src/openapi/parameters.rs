@@ -10,7 +10,7 @@ use guildhall_domain::{
     turns::TurnState,
     usage::GroupBy,
 };
-use guildhall_hall::sessions::Source;
+use guildhall_hall::sessions::SessionSource;
 use serde_json::{Value, json};
 use utoipa::{
     PartialSchema, ToSchema,
@@ -56,7 +56,7 @@ schemas! {
     /// Where a session stands.
     SessionStateWord = closed(&SessionState::WORDS);
     /// Where sessions come from.
-    SourceWord = closed(&Source::WORDS);
+    SourceWord = closed(&SessionSource::WORDS);
     /// Where a turn of a room stands.
     TurnStateWord = closed(&TurnState::WORDS);
     /// Where an approval stands.

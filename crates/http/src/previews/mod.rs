@@ -1,10 +1,10 @@
 //! Previews: dev servers, each on a port of this server's own, shown to whoever has the address.
 //! Which are open is `hall::workbench::previews`; here is what goes through. Source: contract 6.9.
 
-mod headers;
-mod pages;
+mod error_pages;
+mod header_rewrite;
 mod proxy;
-mod upgrades;
+mod websocket_upgrades;
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,17 +15,17 @@ use axum::{
 use guildhall_domain::limits;
 use guildhall_hall::{
     Hall,
-    peers::Peers,
-    upstream::Upstream,
-    workbench::previews::{Opened, Preview},
+    dev_server::DevServerClient,
+    peer_lookup::PeerLookup,
+    workbench::previews::{NewPreview, Preview},
 };
 
 use crate::{
     guards::Guards,
-    listener::{Counting, Limits, Listener},
+    listener::{Limits, Listener, ListenerMetrics},
 };
 
-use proxy::Proxy;
+use proxy::PreviewProxy;
 
 /// The parameter that brings the token of an address.
 pub const PARAMETER: &str = "__guildhall_preview";
@@ -37,7 +37,7 @@ const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 
 /// Whether a request came through a preview, of this installation or another one.
 pub fn came_through_a_preview(headers: &HeaderMap) -> bool {
-    headers::came_through_any(headers)
+    header_rewrite::came_through_any(headers)
 }
 
 /// The bounds of a preview: few connections, and none is waited for at the end.
@@ -49,35 +49,37 @@ const LIMITS: Limits = Limits {
 };
 
 /// Serves a preview that was opened just now, until it ends; `guards` are the server's own.
-pub fn serve(hall: &Hall, guards: Guards, opened: Opened) {
-    let Opened { listeners, preview } = opened;
-    let proxy = Arc::new(Proxy {
+pub fn serve(hall: &Hall, guards: Guards, opened: NewPreview) {
+    let NewPreview { listeners, preview } = opened;
+    let proxy = Arc::new(PreviewProxy {
         hall: hall.clone(),
         preview: Arc::clone(&preview),
-        upstream: Upstream::new(preview.port()),
+        upstream: DevServerClient::new(preview.port()),
         own_name: format!("{STATION}{}", hall.log_id()),
     });
     let listener = Listener {
         router: Router::new().fallback(proxy::answer).with_state(proxy),
-        guards: guards.of_preview(preview.listen_port()),
+        guards: guards.for_preview(preview.listen_port()),
         limits: LIMITS,
         // The token decides, whoever shows it.
-        peers: Peers::Off,
-        metrics: Arc::new(Counts(Arc::clone(&preview))),
+        peers: PeerLookup::Off,
+        metrics: Arc::new(PreviewMetrics(Arc::clone(&preview))),
         tasks: hall.tasks().clone(),
     };
     let ends = hall.clone();
-    hall.keep_preview(Arc::clone(&preview), async move {
-        listener.serve(listeners, ends.preview_ends(&preview)).await;
+    hall.run_preview(Arc::clone(&preview), async move {
+        listener
+            .serve(listeners, ends.preview_ending(&preview))
+            .await;
     });
 }
 
 /// Tells a preview of its connections.
-struct Counts(Arc<Preview>);
+struct PreviewMetrics(Arc<Preview>);
 
-impl Counting for Counts {
+impl ListenerMetrics for PreviewMetrics {
     fn connections(&self, open: usize) {
-        self.0.has_sockets(open);
+        self.0.set_open_sockets(open);
     }
 
     fn answered(&self, _method: &Method, _status: StatusCode, _took: Duration) {}

@@ -21,10 +21,10 @@ use axum::{
     response::IntoResponse,
 };
 use bytes::Bytes;
-use guildhall_domain::workbench::Grant;
+use guildhall_domain::workbench::AddressClaims;
 use guildhall_hall::{
     Hall,
-    upstream::{Unanswered, Upstream},
+    dev_server::{DevServerClient, DevServerError},
     workbench::previews::Preview,
 };
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -32,11 +32,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     CLEAR_SITE_DATA, PARAMETER,
-    headers::{self, Way},
-    pages::Kept,
-    upgrades,
+    error_pages::ProxyError,
+    header_rewrite::{self, ProxyRoute},
+    websocket_upgrades,
 };
-use crate::listener::Head;
+use crate::listener::RequestHead;
 
 /// What a preview asks to see whether it is there; never the dev server's.
 const HEALTH: &str = "/__guildhall_preview/health";
@@ -46,20 +46,20 @@ const HEALTH: &str = "/__guildhall_preview/health";
 const MARKED_S: u32 = 400 * 24 * 3_600;
 
 /// A preview and the way to its dev server.
-pub(super) struct Proxy {
+pub(super) struct PreviewProxy {
     pub(super) hall: Hall,
     pub(super) preview: Arc<Preview>,
-    pub(super) upstream: Upstream<Sending>,
+    pub(super) upstream: DevServerClient<TimedBody>,
     /// This installation's name in `Via`.
     pub(super) own_name: String,
 }
 
 /// Answers one request.
 pub(super) async fn answer(
-    State(proxy): State<Arc<Proxy>>,
+    State(proxy): State<Arc<PreviewProxy>>,
     mut request: Request,
 ) -> Response<Body> {
-    let head = request.extensions_mut().remove::<Head>();
+    let head = request.extensions_mut().remove::<RequestHead>();
     let head = head.unwrap_or_default();
     // What is behind it may be read otherwise by whoever reads it next, and is not read here.
     let is_last = head.is_followed || !HttpBody::is_end_stream(request.body());
@@ -72,18 +72,18 @@ pub(super) async fn answer(
     answer
 }
 
-impl Proxy {
+impl PreviewProxy {
     async fn answer(
         self: &Arc<Self>,
         mut request: Request,
-        head: Head,
-    ) -> Result<Response<Body>, Kept> {
-        clear(&request, head)?;
+        head: RequestHead,
+    ) -> Result<Response<Body>, ProxyError> {
+        require_unambiguous(&request, head)?;
         if request.uri().path() == HEALTH {
             return Ok(healthy());
         }
-        if headers::came_through(request.headers(), &self.own_name) {
-            return Err(Kept::Loop);
+        if header_rewrite::came_through(request.headers(), &self.own_name) {
+            return Err(ProxyError::Loop);
         }
         let origin = self.origin(request.headers());
         if let Some((token, place)) = token_in(request.uri()) {
@@ -91,16 +91,16 @@ impl Proxy {
             let place = format!("{origin}{place}");
             return self.enter(token, &place, request.headers());
         }
-        let tokens = cookies(request.headers(), self.cookie());
+        let tokens = cookies(request.headers(), self.token_cookie());
         let grant = self.admit(tokens).await?;
-        self.hall.preview_is_asked(&self.preview);
-        if upgrades::is_wanted(request.headers()) {
-            return upgrades::answer(self, request, head, &origin, grant).await;
+        self.hall.record_preview_request(&self.preview);
+        if websocket_upgrades::is_wanted(request.headers()) {
+            return websocket_upgrades::answer(self, request, head, &origin, grant).await;
         }
         self.to_dev_server(&mut request, &origin);
-        let answer = self.ask(request).await?;
+        let answer = self.send_upstream(request).await?;
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-            return Err(Kept::Broken(self.preview.port()));
+            return Err(ProxyError::Broken(self.preview.port()));
         }
         Ok(self.to_browser(answer))
     }
@@ -113,44 +113,55 @@ impl Proxy {
 
     /// Lets in who shows a token for this preview; what a browser was given by others who use the
     /// same name counts for nothing.
-    async fn admit<'a>(&self, tokens: impl IntoIterator<Item = &'a str>) -> Result<Grant, Kept> {
+    async fn admit<'a>(
+        &self,
+        tokens: impl IntoIterator<Item = &'a str>,
+    ) -> Result<AddressClaims, ProxyError> {
         /// Cookies of the name that are looked at.
         const TOKENS_MAX: usize = 64;
         for token in tokens.into_iter().take(TOKENS_MAX) {
-            match self.hall.admits_to_preview(token, &self.preview).await {
+            match self.hall.preview_claims(token, &self.preview).await {
                 Ok(Some(grant)) => return Ok(grant),
                 Ok(None) => {}
                 Err(error) => {
                     tracing::error!(?error, "the token of a preview could not be looked up");
-                    return Err(Kept::Fault);
+                    return Err(ProxyError::Fault);
                 }
             }
         }
-        Err(Kept::Stranger)
+        Err(ProxyError::Stranger)
     }
 
     /// Where this preview's token is kept.
-    fn cookie(&self) -> String {
+    fn token_cookie(&self) -> String {
         format!("guildhall_preview_{}", self.preview.listen_port())
     }
 
     /// Where a browser keeps which dev server it met on this port.
-    fn marker(&self) -> String {
+    fn dev_server_cookie(&self) -> String {
         format!("guildhall_shown_{}", self.preview.listen_port())
     }
 
     /// Sends the browser to the same address without its token, which a cookie holds from now on.
     /// One that met another dev server on this port clears what that one's pages left.
-    fn enter(&self, token: &str, place: &str, shown: &HeaderMap) -> Result<Response<Body>, Kept> {
-        let cookie = format!("{}={token}; Path=/; HttpOnly; SameSite=Lax", self.cookie());
-        let mut cookie = HeaderValue::try_from(cookie).map_err(|_| Kept::Fault)?;
+    fn enter(
+        &self,
+        token: &str,
+        place: &str,
+        shown: &HeaderMap,
+    ) -> Result<Response<Body>, ProxyError> {
+        let cookie = format!(
+            "{}={token}; Path=/; HttpOnly; SameSite=Lax",
+            self.token_cookie()
+        );
+        let mut cookie = HeaderValue::try_from(cookie).map_err(|_| ProxyError::Fault)?;
         cookie.set_sensitive(true);
         let port = self.preview.port().to_string();
-        let marker = self.marker();
+        let marker = self.dev_server_cookie();
         let met_another = cookies(shown, marker.clone()).any(|met| met != port);
         let marker = format!("{marker}={port}; Path=/; Max-Age={MARKED_S}; HttpOnly; SameSite=Lax");
-        let marker = HeaderValue::try_from(marker).map_err(|_| Kept::Fault)?;
-        let place = HeaderValue::try_from(place).map_err(|_| Kept::Fault)?;
+        let marker = HeaderValue::try_from(marker).map_err(|_| ProxyError::Fault)?;
+        let place = HeaderValue::try_from(place).map_err(|_| ProxyError::Fault)?;
         let mut response = StatusCode::FOUND.into_response();
         let headers = response.headers_mut();
         headers.insert(LOCATION, place);
@@ -169,12 +180,12 @@ impl Proxy {
     /// Makes a request the one that the dev server gets.
     pub(super) fn to_dev_server(&self, request: &mut Request, origin: &str) {
         let port = self.preview.port();
-        let way = Way {
+        let way = ProxyRoute {
             origin,
             port,
             own_name: &self.own_name,
         };
-        headers::to_dev_server(request.headers_mut(), &way);
+        header_rewrite::to_dev_server(request.headers_mut(), &way);
         let mut parts = std::mem::take(request.uri_mut()).into_parts();
         parts.scheme = Some(axum::http::uri::Scheme::HTTP);
         parts.authority = format!("localhost:{port}").parse().ok();
@@ -187,7 +198,7 @@ impl Proxy {
     /// Makes an answer of the dev server the one that the browser gets.
     pub(super) fn to_browser(&self, answer: Response<Incoming>) -> Response<Body> {
         let mut answer = answer.map(Body::new);
-        headers::to_browser(answer.headers_mut(), self.preview.port());
+        header_rewrite::to_browser(answer.headers_mut(), self.preview.port());
         // What hyper noted of the other connection is none of this one's.
         answer.extensions_mut().clear();
         *answer.version_mut() = axum::http::Version::HTTP_11;
@@ -195,11 +206,14 @@ impl Proxy {
     }
 
     /// Sends a request to the dev server and waits for the head of its answer.
-    pub(super) async fn ask(&self, request: Request) -> Result<Response<Incoming>, Kept> {
+    pub(super) async fn send_upstream(
+        &self,
+        request: Request,
+    ) -> Result<Response<Incoming>, ProxyError> {
         let (port, wait) = (self.preview.port(), self.preview.head_wait());
         let sent = Arc::new(Mutex::new(Instant::now()));
         let last_sent = || *sent.lock().unwrap_or_else(PoisonError::into_inner);
-        let request = request.map(|body| Sending {
+        let request = request.map(|body| TimedBody {
             body,
             sent: Arc::clone(&sent),
         });
@@ -214,11 +228,11 @@ impl Proxy {
             // Both only wait: cancel-safe.
             tokio::select! {
                 answer = answer.as_mut() => return answer.map_err(|why| match why {
-                    Unanswered::Refused => Kept::NobodyListens(port),
-                    Unanswered::Broken => Kept::Broken(port),
+                    DevServerError::Refused => ProxyError::NobodyListens(port),
+                    DevServerError::Broken => ProxyError::Broken(port),
                 }),
                 () = sleep_until(due) => if last_sent() + wait <= Instant::now() {
-                    return Err(Kept::Silent(port));
+                    return Err(ProxyError::Silent(port));
                 }
             }
         }
@@ -237,9 +251,11 @@ fn cookies(headers: &HeaderMap, name: String) -> impl Iterator<Item = &str> {
 }
 
 /// Holds back what another server may read as another request.
-fn clear(request: &Request, head: Head) -> Result<(), Kept> {
+fn require_unambiguous(request: &Request, head: RequestHead) -> Result<(), ProxyError> {
     if head.has_two_lengths {
-        return Err(Kept::Unclear("The request says twice how long it is."));
+        return Err(ProxyError::Unclear(
+            "The request says twice how long it is.",
+        ));
     }
     let mut codings = request.headers().get_all(TRANSFER_ENCODING).iter();
     let is_plain = match (codings.next(), codings.next()) {
@@ -248,12 +264,12 @@ fn clear(request: &Request, head: Head) -> Result<(), Kept> {
         (Some(_), Some(_)) => false,
     };
     if !is_plain {
-        return Err(Kept::Unclear(
+        return Err(ProxyError::Unclear(
             "The request's body comes in a form that is not passed on.",
         ));
     }
     if !request.uri().path().starts_with('/') {
-        return Err(Kept::Unclear("The request names no path."));
+        return Err(ProxyError::Unclear("The request names no path."));
     }
     Ok(())
 }
@@ -281,13 +297,13 @@ fn token_in(uri: &Uri) -> Option<(&str, String)> {
 }
 
 /// A request's body that notes when something of it was sent last.
-pub(super) struct Sending {
+pub(super) struct TimedBody {
     body: Body,
     // A std mutex: held for an instruction and never over an await.
     sent: Arc<Mutex<Instant>>,
 }
 
-impl HttpBody for Sending {
+impl HttpBody for TimedBody {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -3,23 +3,23 @@
 use std::os::unix::fs::PermissionsExt;
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Answer, Caller, LOCAL_TOKEN, Options, PASSWORD, TestHall};
+use guildhall_testkit::{HallOptions, LOCAL_TOKEN, PASSWORD, TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text, wrong_fields};
+use crate::test_values::{column, list, text, wrong_fields};
 
 fn registration(code: &str) -> Value {
     json!({"email": " Ada@Example.org ", "password": PASSWORD, "displayName": " Ada ",
         "setupCode": code})
 }
 
-async fn register(by: &Caller, ask: Value) -> Answer {
+async fn register(by: &TestCaller, ask: Value) -> TestResponse {
     by.post("/api/auth/register", ask).await
 }
 
 /// The owner's programs at this computer, in mode `login`.
-fn local_program(t: &TestHall) -> Caller {
-    let here = t.owner().at_this_computer();
+fn local_program(t: &TestHall) -> TestCaller {
+    let here = t.owner().on_loopback();
     here.with("authorization", &format!("Bearer {LOCAL_TOKEN}"))
 }
 
@@ -139,7 +139,7 @@ async fn a_registration_is_refused_in_order_and_changes_nothing() {
     let elsewhere = register(&t.stranger(), registration("WRONG")).await;
     elsewhere.refused(403, "SETUP_CODE_WRONG");
     assert_eq!(t.rows(), before);
-    t.pass(900);
+    t.advance(900);
     let old = code;
     t.restart().await;
     let code = t.setup_code();
@@ -160,9 +160,9 @@ async fn the_first_account_takes_over_the_owner_of_mode_local_and_gives_it_back(
         .await
         .ok(200);
     let key = t.key(&local, "script").await;
-    let login = Options {
+    let login = HallOptions {
         mode: AuthMode::Login,
-        ..Options::default()
+        ..HallOptions::default()
     };
     t.restart_with(login).await;
     let script = t.nobody().with_key(&key);
@@ -183,7 +183,7 @@ async fn the_first_account_takes_over_the_owner_of_mode_local_and_gives_it_back(
         (&json!("Ada"), &json!("boss"))
     );
     local.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
-    t.restart_with(Options::default()).await;
+    t.restart_with(HallOptions::default()).await;
     let me = local.get("/api/rooms/authors/me").await.ok(200);
     assert_eq!(
         (&me["id"], &me["handle"]),
@@ -195,7 +195,7 @@ async fn the_first_account_takes_over_the_owner_of_mode_local_and_gives_it_back(
 #[tokio::test]
 async fn an_installation_that_began_with_accounts_has_an_owner_in_mode_local_too() {
     let mut t = TestHall::open_without_owner().await;
-    t.restart_with(Options::default()).await;
+    t.restart_with(HallOptions::default()).await;
     let who = t.owner().get("/api/auth/whoami").await.ok(200);
     assert_eq!(who["caller"]["kind"], "owner");
     let rooms = t.owner().get("/api/rooms").await.ok(200);
@@ -424,7 +424,7 @@ async fn the_local_token_is_the_owner_at_this_computer_and_nobody_anywhere_else(
         let other = other.with("authorization", &bearer);
         other.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
     }
-    let hidden = t.nobody_knows().with("authorization", &bearer);
+    let hidden = t.unknown_socket_caller().with("authorization", &bearer);
     hidden.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
     let ask = json!({"current": PASSWORD, "next": "another password"});
     program

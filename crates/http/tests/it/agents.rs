@@ -1,11 +1,11 @@
 //! The registry of agents. Source: contract 3.2.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, text};
+use crate::test_values::{column, text};
 
-async fn agent(by: &Caller, id: &str) -> Value {
+async fn agent(by: &TestCaller, id: &str) -> Value {
     by.get(&format!("/api/agents/{id}")).await.ok(200)
 }
 
@@ -192,11 +192,13 @@ async fn retiring_ends_tokens_and_memberships_and_keeps_the_handle_for_the_autho
     let t = TestHall::open().await;
     let owner = t.owner();
     let ada = t.agent("ada").await;
-    let second = ada.clone().showing(&t.mint(ada.agent(), "second").await);
+    let second = ada
+        .clone()
+        .with_agent_token(&t.mint(ada.agent(), "second").await);
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     t.say(&ada, &room, "hello").await;
     let path = format!("/api/agents/{}", ada.agent());
-    t.pass(1);
+    t.advance(1);
     let mut events = t.events();
     let retired = owner.delete(&path).await.ok(200);
     assert_eq!(
@@ -331,7 +333,7 @@ async fn an_agent_is_changed_by_the_owner_alone() {
             vec![("permissionMode", "accept-edits")],
         ),
     ] {
-        t.pass(60);
+        t.advance(60);
         for (field, value) in changes {
             row[field] = value.into();
         }
@@ -351,7 +353,7 @@ async fn an_agent_is_changed_by_the_owner_alone() {
     let fixed = json!({"cwd": "/", "runtime": "codex", "state": "retired", "id": "x"});
     assert_eq!(owner.patch(&path, fixed).await.ok(200), row);
     events.none();
-    t.pass(1);
+    t.advance(1);
     let renamed = owner.patch(&path, json!({"name": "Ada L."})).await.ok(200);
     assert_eq!(
         (&renamed["name"], &renamed["handle"]),

@@ -1,20 +1,20 @@
 //! Approvals: who sees them, who decides, and that each is decided once. Source: contract 4.5,
 //! 4.7, 4.12.
 
-use guildhall_domain::approvals::Required;
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_domain::approvals::ApprovalRequirement;
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
-fn at(asked: &Required, verb: &str) -> String {
+fn at(asked: &ApprovalRequirement, verb: &str) -> String {
     format!("/api/approvals/{}/{verb}", asked.approval.id)
 }
 
-async fn grant(by: &Caller, asked: &Required) -> Answer {
+async fn grant(by: &TestCaller, asked: &ApprovalRequirement) -> TestResponse {
     let body = json!({"digest": asked.approval.digest});
     by.post(&at(asked, "grant"), body).await
 }
 
-async fn list(by: &Caller, query: &str) -> Vec<Value> {
+async fn list(by: &TestCaller, query: &str) -> Vec<Value> {
     let page = by.get(&format!("/api/approvals{query}")).await.ok(200);
     page["approvals"].as_array().unwrap().clone()
 }
@@ -32,10 +32,12 @@ async fn the_owner_sees_all_kinds_and_everybody_else_what_is_their_own() {
     let other_key = t.key(&t.owner(), "other").await;
     let pia = t.person("Pia").await;
     let session = t.session(&ada);
-    let deed = t.wants(&ada, json!({"secret": "canary-a"})).await;
-    let call = t.seed_ask(&session, "c1", "ls").await;
+    let deed = t
+        .request_approval(&ada, json!({"secret": "canary-a"}))
+        .await;
+    let call = t.seed_interaction(&session, "c1", "ls").await;
     let program = t
-        .program_wants("ci", &ada, json!({"secret": "canary-b"}))
+        .request_approval_as_program("ci", &ada, json!({"secret": "canary-b"}))
         .await;
     let before = t.rows();
 
@@ -119,10 +121,10 @@ async fn a_list_is_narrowed_and_paged_by_the_state_that_counts() {
     let session = t.session(&ada);
     let mut asked = Vec::new();
     for n in 0..3 {
-        asked.push(t.wants(&ada, json!(n)).await);
+        asked.push(t.request_approval(&ada, json!(n)).await);
     }
-    asked.push(t.wants(&bob, json!(9)).await);
-    let call = t.seed_ask(&session, "c1", "ls").await;
+    asked.push(t.request_approval(&bob, json!(9)).await);
+    let call = t.seed_interaction(&session, "c1", "ls").await;
     let id = |n: usize| asked[n].approval.id.to_string();
     let all = [id(0), id(1), id(2), id(3), call.id.clone()];
     for (query, expected) in [
@@ -161,7 +163,7 @@ async fn a_list_is_narrowed_and_paged_by_the_state_that_counts() {
     assert_eq!(paged, all);
     // Before any chore has written it down.
     grant(&t.owner(), &asked[0]).await.ok(200);
-    t.pass(7_200);
+    t.advance(7_200);
     for by in [t.owner(), ada] {
         let expired = ids(&list(&by, "?state=expired&kind=capability").await);
         let own = if by.agent().is_empty() {
@@ -179,8 +181,8 @@ async fn a_decision_meets_its_checks_in_their_order() {
     let t = TestHall::open_login().await;
     let (ada, pia) = (t.agent("ada").await, t.person("Pia").await);
     let key = t.owner().with_key(&t.key(&t.owner(), "ci").await);
-    let asked = t.wants(&ada, json!(1)).await;
-    let call = t.seed_ask(&t.session(&ada), "c1", "ls").await;
+    let asked = t.request_approval(&ada, json!(1)).await;
+    let call = t.seed_interaction(&t.session(&ada), "c1", "ls").await;
     let token = asked.token.reveal();
     let before = t.rows();
     // Who may not decide learns nothing of what a good request is.
@@ -269,8 +271,8 @@ async fn a_decision_meets_its_checks_in_their_order() {
         .await
         .refused(409, "APPROVAL_NOT_PENDING");
     assert_eq!(told, json!({"state": "granted"}));
-    let late = t.wants(&ada, json!(2)).await;
-    t.pass(7_200);
+    let late = t.request_approval(&ada, json!(2)).await;
+    t.advance(7_200);
     grant(&owner, &late).await.refused(410, "APPROVAL_EXPIRED");
     let no = owner.post(&at(&late, "deny"), json!({})).await;
     no.refused(410, "APPROVAL_EXPIRED");
@@ -280,7 +282,7 @@ async fn a_decision_meets_its_checks_in_their_order() {
 async fn whoever_may_be_an_agent_does_not_decide() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    let asked = t.wants(&ada, json!(1)).await;
+    let asked = t.request_approval(&ada, json!(1)).await;
     grant(&t.in_doubt(), &asked)
         .await
         .refused(401, "CALLER_IN_DOUBT");
@@ -292,7 +294,7 @@ async fn of_racing_decisions_one_counts() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     for n in 0..5 {
-        let asked = t.wants(&ada, json!(n)).await;
+        let asked = t.request_approval(&ada, json!(n)).await;
         let (owner, mut events) = (t.owner(), t.events());
         let (path, no) = (at(&asked, "deny"), json!({"reason": "no"}));
         let take_back = at(&asked, "withdraw");
@@ -318,8 +320,8 @@ async fn of_racing_decisions_one_counts() {
 async fn a_requester_takes_back_what_is_its_own_and_nothing_else() {
     let t = TestHall::open().await;
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
-    let asked = t.wants(&ada, json!(1)).await;
-    let call = t.seed_ask(&t.session(&ada), "c1", "ls").await;
+    let asked = t.request_approval(&ada, json!(1)).await;
+    let call = t.seed_interaction(&t.session(&ada), "c1", "ls").await;
     let path = at(&asked, "withdraw");
     for by in [&bob, &t.owner()] {
         by.post(&path, json!({}))
@@ -342,15 +344,15 @@ async fn a_requester_takes_back_what_is_its_own_and_nothing_else() {
         .refused(409, "APPROVAL_NOT_PENDING");
     assert_eq!(told, json!({"state": "withdrawn"}));
     assert_eq!(
-        t.wants(&ada, json!(1)).await.reason,
-        guildhall_domain::approvals::Reason::NoApproval
+        t.request_approval(&ada, json!(1)).await.reason,
+        guildhall_domain::approvals::ApprovalRequiredReason::NoApproval
     );
 }
 
 #[tokio::test]
 async fn a_repeated_decision_under_its_key_is_answered_as_before() {
     let t = TestHall::open().await;
-    let asked = t.wants(&t.agent("ada").await, json!(1)).await;
+    let asked = t.request_approval(&t.agent("ada").await, json!(1)).await;
     let body = json!({"digest": asked.approval.digest});
     let (owner, path) = (t.owner(), at(&asked, "grant"));
     let ask = || {
@@ -378,8 +380,11 @@ async fn the_owner_and_who_asked_hear_of_every_step_and_nobody_else() {
         streams.push(stream);
     }
     let mut events = t.events();
-    let (yes, no) = (t.wants(&ada, json!(1)).await, t.wants(&ada, json!(2)).await);
-    let program = t.program_wants("ci", &ada, json!(3)).await;
+    let (yes, no) = (
+        t.request_approval(&ada, json!(1)).await,
+        t.request_approval(&ada, json!(2)).await,
+    );
+    let program = t.request_approval_as_program("ci", &ada, json!(3)).await;
     let told = events.all();
     let requested = json!({"approval": t.owner().get(&format!("/api/approvals/{}", yes.approval.id))
         .await.ok(200)});
@@ -401,7 +406,7 @@ async fn the_owner_and_who_asked_hear_of_every_step_and_nobody_else() {
             "decidedAt": "2026-09-21T14:13:20.000Z",
             "decidedBy": denied["approval"]["decidedBy"]})
     );
-    t.pass(7_200);
+    t.advance(7_200);
     t.hall().end_due_approvals().await.unwrap();
     let told = events.all();
     assert_eq!(told[0]["type"], "approval_expired");
@@ -439,12 +444,12 @@ async fn the_owner_and_who_asked_hear_of_every_step_and_nobody_else() {
 async fn approvals_are_the_same_after_a_restart() {
     let mut t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    let asked = t.wants(&ada, json!(1)).await;
-    t.wants(&ada, json!(2)).await;
+    let asked = t.request_approval(&ada, json!(1)).await;
+    t.request_approval(&ada, json!(2)).await;
     let before = list(&t.owner(), "").await;
     t.restart().await;
     assert_eq!(list(&t.owner(), "").await, before);
-    let again = t.wants(&ada, json!(1)).await;
+    let again = t.request_approval(&ada, json!(1)).await;
     assert_eq!(
         (again.approval.id, &again.token),
         (asked.approval.id, &asked.token)

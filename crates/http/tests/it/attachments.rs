@@ -1,6 +1,6 @@
 //! Attachments: sending files, posting them, and what is served to whom. Source: contract 2.4.
 
-use guildhall_testkit::{Answer, BOUNDARY, Caller, File, TestHall, form, until};
+use guildhall_testkit::{BOUNDARY, TestCaller, TestHall, TestResponse, UploadFile, form, until};
 use serde_json::{Value, json};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and so on";
@@ -8,12 +8,12 @@ const HTML: &[u8] = b"<!doctype html><script>alert(1)</script>";
 const SVG: &[u8] = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
 const A_DAY_S: i64 = 24 * 3_600;
 
-async fn send(by: &Caller, room: &str, files: &[File<'_>]) -> Answer {
+async fn send(by: &TestCaller, room: &str, files: &[UploadFile<'_>]) -> TestResponse {
     let path = format!("/api/rooms/{room}/attachments");
     by.ask("POST", &path).files(files).send().await
 }
 
-async fn post(by: &Caller, room: &str, text: &str, files: &[&Value]) -> Answer {
+async fn post(by: &TestCaller, room: &str, text: &str, files: &[&Value]) -> TestResponse {
     let ids: Vec<&Value> = files.iter().map(|file| &file["id"]).collect();
     let path = format!("/api/rooms/{room}/entries");
     by.post(&path, json!({"text": text, "attachmentIds": ids}))
@@ -367,7 +367,7 @@ async fn an_upload_is_its_uploaders_alone_until_it_is_posted() {
     let elsewhere = format!("/api/rooms/{other}/attachments/{id}");
     let nowhere = format!("/api/rooms/none/attachments/{id}");
     ada.get(url(&file)).await.ok(200);
-    let hidden = |answer: Answer| answer.refused(404, "ATTACHMENT_NOT_FOUND");
+    let hidden = |answer: TestResponse| answer.refused(404, "ATTACHMENT_NOT_FOUND");
     for by in [&owner, &bob] {
         hidden(by.get(url(&file)).await);
     }
@@ -510,7 +510,7 @@ async fn the_sweep_takes_what_nobody_posted_in_a_day_and_what_a_crash_left_behin
     let forgotten = t.upload(&owner, &room, ("b", "x/y", b"forgotten")).await;
     // Of the same bytes as a posted one: the row goes, the file stays.
     let twin = t.upload(&owner, &room, ("c", "x/y", b"posted")).await;
-    t.pass(A_DAY_S - 60);
+    t.advance(A_DAY_S - 60);
     let recent = t.upload(&owner, &room, ("d", "x/y", b"recent")).await;
     // What a kill between file and row leaves: a blob no row names, and a draft.
     let orphan = "ab".repeat(32);
@@ -519,7 +519,7 @@ async fn the_sweep_takes_what_nobody_posted_in_a_day_and_what_a_crash_left_behin
     std::fs::write(shelf.join(&orphan), "orphan").unwrap();
     std::fs::write(t.data_dir().join("uploads").join("draft"), "half").unwrap();
 
-    t.pass(120);
+    t.advance(120);
     t.restart().await;
     let digest = |file: &Value| file["sha256"].as_str().unwrap().to_owned();
     let mut left = [digest(&posted), digest(&recent)];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, PASSWORD, TestHall};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
@@ -44,14 +44,14 @@ const KINDS: [&str; 7] = [
 /// The one operation that takes a caller's credential away.
 const LOGOUT: &str = "/api/auth/logout";
 
-struct Row<'a> {
+struct AuthorityRow<'a> {
     method: &'a str,
     path: &'a str,
     gate: &'a str,
     cells: Vec<&'a str>,
 }
 
-fn rows() -> Vec<Row<'static>> {
+fn rows() -> Vec<AuthorityRow<'static>> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines
         .map(|line| {
@@ -60,7 +60,7 @@ fn rows() -> Vec<Row<'static>> {
             let (method, path, gate) = (next(), next(), next());
             let cells: Vec<&str> = columns.collect();
             assert_eq!(cells.len(), KINDS.len(), "{line}");
-            Row {
+            AuthorityRow {
                 method,
                 path,
                 gate,
@@ -87,7 +87,7 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
     for (method, path, gate) in BESIDE {
         operations.insert((method.to_owned(), path.to_owned(), gate.to_owned()));
     }
-    let named = |row: &Row<'_>| {
+    let named = |row: &AuthorityRow<'_>| {
         (
             row.method.to_owned(),
             row.path.to_owned(),
@@ -100,17 +100,17 @@ fn every_operation_has_a_row_with_its_gate_and_no_row_stands_for_nothing() {
 }
 
 /// What the ids of the table's paths name, and which operations take a body.
-struct Things {
+struct AuthorityFixtures {
     document: &'static Value,
     room: String,
     entry: String,
     file: String,
     page: String,
     turn: String,
-    ada: Caller,
+    ada: TestCaller,
 }
 
-impl Things {
+impl AuthorityFixtures {
     async fn of(t: &TestHall) -> Self {
         let room = t.team().await;
         let ada = t.agent("ada").await;
@@ -141,7 +141,7 @@ impl Things {
 
     /// The row's path with ids of things that exist; the last one of a DELETE, and of a server
     /// that is switched, names nothing, so that the table changes nothing.
-    fn address(&self, row: &Row<'_>) -> String {
+    fn address(&self, row: &AuthorityRow<'_>) -> String {
         let is_agents = row.path.starts_with("/api/agents");
         let id = if is_agents {
             self.ada.agent()
@@ -180,7 +180,7 @@ impl Things {
     }
 
     /// What a caller is answered to a row, as the table writes it.
-    async fn answer(&self, row: &Row<'_>, caller: &Caller) -> String {
+    async fn answer(&self, row: &AuthorityRow<'_>, caller: &TestCaller) -> String {
         let operation = &self.document["paths"][row.path][row.method.to_lowercase()];
         let mut ask = caller.ask(row.method, &self.address(row));
         if operation["requestBody"].is_object() {
@@ -218,7 +218,7 @@ fn untouched(rows: &str) -> Vec<String> {
 #[tokio::test]
 async fn every_kind_of_caller_gets_what_the_table_says() {
     let t = TestHall::open_login().await;
-    let things = Things::of(&t).await;
+    let things = AuthorityFixtures::of(&t).await;
     let key = t.key(&t.owner(), "table").await;
     let callers = [
         t.nobody(),
@@ -232,7 +232,7 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
     ];
     let before = t.rows();
     let mut wrong = Vec::new();
-    let mut check = async |row: &Row<'_>, kind: usize, caller: &Caller| {
+    let mut check = async |row: &AuthorityRow<'_>, kind: usize, caller: &TestCaller| {
         let (found, expected) = (things.answer(row, caller).await, row.cells[kind]);
         if found != expected {
             let (method, path, kind) = (row.method, row.path, KINDS[kind]);
@@ -271,7 +271,7 @@ async fn every_kind_of_caller_gets_what_the_table_says() {
 #[tokio::test]
 async fn in_mode_local_the_table_holds_without_people_and_accounts() {
     let t = TestHall::open().await;
-    let things = Things::of(&t).await;
+    let things = AuthorityFixtures::of(&t).await;
     let key = t.key(&t.owner(), "table").await;
     let callers = [
         ("nobody", t.stranger()),
@@ -320,8 +320,8 @@ async fn in_mode_local_the_table_holds_without_people_and_accounts() {
 /// Every row at the listener for agents, in both modes: what any caller may ask is there for an
 /// agent's token alone, what is told to anybody tells everybody that they are nobody, and what
 /// only people use is not there.
-async fn only_agents_are_known_at_their_listener(t: &TestHall, people: &[Caller]) {
-    let things = Things::of(t).await;
+async fn only_agents_are_known_at_their_listener(t: &TestHall, people: &[TestCaller]) {
+    let things = AuthorityFixtures::of(t).await;
     let live_agent = KINDS.iter().position(|kind| *kind == "live agent").unwrap();
     let ada = t.at_agent_listener(&things.ada);
     let others: Vec<_> = people.iter().map(|one| t.at_agent_listener(one)).collect();
@@ -337,7 +337,7 @@ async fn only_agents_are_known_at_their_listener(t: &TestHall, people: &[Caller]
             _ if is_open => (row.cells[live_agent], row.cells[live_agent]),
             _ => (not_there, not_there),
         };
-        let mut check = async |caller: &Caller, expected: &str| {
+        let mut check = async |caller: &TestCaller, expected: &str| {
             let found = things.answer(&row, caller).await;
             // Where another method of the path is there, this one is not allowed.
             let is_not_there = ["404", "405 METHOD_NOT_ALLOWED"].contains(&found.as_str());
@@ -378,7 +378,11 @@ async fn at_the_listener_for_agents_no_credential_makes_a_person() {
 async fn at_the_listener_for_agents_nobody_is_the_owner_in_mode_local_either() {
     let t = TestHall::open().await;
     let key = t.key(&t.owner(), "table").await;
-    let people = [t.owner(), t.stranger().with_key(&key), t.nobody_knows()];
+    let people = [
+        t.owner(),
+        t.stranger().with_key(&key),
+        t.unknown_socket_caller(),
+    ];
     only_agents_are_known_at_their_listener(&t, &people).await;
 }
 
@@ -387,21 +391,25 @@ async fn at_the_listener_for_agents_a_process_is_nobody_without_its_own_token() 
     let t = TestHall::open().await;
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     let process = t.at_agent_listener(&t.process_of(&ada));
-    let refused = async |caller: Caller| {
+    let refused = async |caller: TestCaller| {
         let answer = caller.get("/api/rooms").await;
         answer.refused(401, "AGENT_IDENTITY_UNVERIFIED");
     };
     refused(process.clone()).await;
-    refused(process.clone().showing(bob.token())).await;
-    process.showing(ada.token()).get("/api/rooms").await.ok(200);
+    refused(process.clone().with_agent_token(bob.token())).await;
+    process
+        .with_agent_token(ada.token())
+        .get("/api/rooms")
+        .await
+        .ok(200);
 }
 
 #[tokio::test]
 async fn whom_the_kernel_does_not_know_is_nobody_even_with_a_live_token() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
-    let hidden = t.nobody_knows();
-    let with_token = hidden.clone().showing(ada.token());
+    let hidden = t.unknown_socket_caller();
+    let with_token = hidden.clone().with_agent_token(ada.token());
     for nobody in [&hidden, &with_token] {
         nobody.get("/api/rooms").await.refused(401, "NOT_THE_OWNER");
         let who = nobody.get("/api/auth/whoami").await.ok(200);
@@ -520,7 +528,7 @@ async fn a_live_token_names_its_agent_in_either_header_and_from_any_user_of_this
         ada.clone(),
         t.owner().with("authorization", &bearer),
         ada.clone().with("authorization", &bearer),
-        t.stranger().showing(ada.token()),
+        t.stranger().with_agent_token(ada.token()),
     ] {
         assert_eq!(caller.get("/api/auth/whoami").await.ok(200), expected);
     }
@@ -558,7 +566,7 @@ async fn the_owner_is_here_only_without_a_proxy_between() {
     let nobody = json!({
         "mode": "local", "caller": null, "ownerHere": false, "registrationOpen": false,
     });
-    for somebody in [t.stranger(), t.unverifiable(), t.nobody_knows()] {
+    for somebody in [t.stranger(), t.unverifiable(), t.unknown_socket_caller()] {
         assert_eq!(somebody.get(who).await.ok(200), nobody);
     }
 }

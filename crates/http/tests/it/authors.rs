@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::json;
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
-async fn names(by: &Caller, query: &str) -> Vec<String> {
+async fn names(by: &TestCaller, query: &str) -> Vec<String> {
     let page = by.get(&format!("/api/rooms/authors{query}")).await.ok(200);
     let mut names = column(&page["authors"], "displayName");
     names.sort();
@@ -150,7 +150,7 @@ async fn paging_never_repeats_or_skips_whoever_was_there_throughout() {
     ] {
         let answer = owner.get(&format!("/api/rooms/authors{query}")).await;
         assert_eq!(
-            crate::picking::wrong_fields(&answer.refused(400, "VALIDATION_FAILED")),
+            crate::test_values::wrong_fields(&answer.refused(400, "VALIDATION_FAILED")),
             ["cursor"]
         );
     }

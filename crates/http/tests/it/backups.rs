@@ -2,24 +2,24 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use guildhall_domain::{Moment, ids::BackupId};
+use guildhall_domain::{Timestamp, ids::BackupId};
 use guildhall_hall::restore::restore;
-use guildhall_testkit::{Caller, TestHall};
-use guildhall_world::digests::Digesting;
+use guildhall_testkit::{TestCaller, TestHall};
+use guildhall_world::digests::DigestBuilder;
 use serde_json::{Value, json};
 
-const NOW: Moment = Moment::from_millis(1_790_000_100_000);
+const NOW: Timestamp = Timestamp::from_millis(1_790_000_100_000);
 
-pub(crate) async fn back_up(by: &Caller) -> Value {
+pub(crate) async fn back_up(by: &TestCaller) -> Value {
     by.ask("POST", "/api/backups").send().await.ok(201)
 }
 
-pub(crate) async fn verify(by: &Caller, backup: &Value) -> Value {
+pub(crate) async fn verify(by: &TestCaller, backup: &Value) -> Value {
     let path = format!("/api/backups/{}/verify", backup["id"].as_str().unwrap());
     by.ask("POST", &path).send().await.ok(200)
 }
 
-pub(crate) async fn attach(by: &Caller, room: &str, text: &str) -> Value {
+pub(crate) async fn attach(by: &TestCaller, room: &str, text: &str) -> Value {
     let path = format!("/api/rooms/{room}/attachments");
     let file = [("plan.txt", "text/plain", text.as_bytes())];
     let sent = by.ask("POST", &path).files(&file).send().await.ok(201);
@@ -30,7 +30,7 @@ pub(crate) async fn attach(by: &Caller, room: &str, text: &str) -> Value {
     file
 }
 
-pub(crate) async fn texts(by: &Caller, room: &str) -> Vec<String> {
+pub(crate) async fn texts(by: &TestCaller, room: &str) -> Vec<String> {
     let page = by.get(&format!("/api/rooms/{room}/entries")).await.ok(200);
     let entries = page["entries"].as_array().unwrap().iter();
     let mut texts: Vec<String> = entries
@@ -85,7 +85,7 @@ async fn a_backup_is_made_listed_verified_and_downloaded_as_it_was_written() {
     let path = format!("/api/backups/{}/file", backup["id"].as_str().unwrap());
     let sent = owner.get(&path).await;
     assert_eq!(sent.header("content-type"), "application/zstd");
-    let mut digesting = Digesting::default();
+    let mut digesting = DigestBuilder::default();
     digesting.add(&sent.bytes);
     assert_eq!(digesting.finish().to_string(), backup["sha256"]);
     assert_eq!(sent.bytes.len() as u64, backup["bytes"]);

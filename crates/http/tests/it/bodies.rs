@@ -4,7 +4,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::{envelope::request, picking::wrong_fields};
+use crate::{error_envelope::request, test_values::wrong_fields};
 
 #[tokio::test]
 async fn a_body_that_is_no_json_for_us_is_refused_and_changes_nothing() {

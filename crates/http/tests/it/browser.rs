@@ -1,7 +1,7 @@
 //! The local browser's routes where no Chromium runs: who may ask, what is refused first, and what
 //! an open says of a computer without one. With Chromium: `guildhall/tests/it/browser.rs`.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 const BROWSER: &str = "/api/local-browser";
@@ -11,12 +11,12 @@ fn open() -> String {
     format!("{BROWSER}/open")
 }
 
-async fn state(by: &Caller) -> Value {
+async fn state(by: &TestCaller) -> Value {
     by.get(BROWSER).await.ok(200)
 }
 
 /// Opens it and waits until that came to something.
-async fn open_to_the_end(by: &Caller, ask: Value) -> Value {
+async fn open_to_the_end(by: &TestCaller, ask: Value) -> Value {
     let ask = by.ask("POST", &open()).json(&ask);
     ask.header("prefer", "wait=30").send().await.ok(200)
 }
@@ -89,7 +89,7 @@ async fn the_owner_alone_asks_and_only_here() {
             403,
             "ORIGIN_NOT_ALLOWED",
         ),
-        (t.page(), 403, "LOCAL_BROWSER_REFUSED"),
+        (t.browser_page(), 403, "LOCAL_BROWSER_REFUSED"),
     ] {
         by.post(&open(), ask()).await.refused(status, code);
         by.get(BROWSER).await.refused(status, code);
@@ -105,7 +105,7 @@ async fn the_owner_alone_asks_and_only_here() {
 #[tokio::test]
 async fn a_page_in_the_browser_reaches_served_folders_and_nothing_else() {
     let t = TestHall::open().await;
-    let page = t.page();
+    let page = t.browser_page();
     for path in [
         "/",
         "/docs",

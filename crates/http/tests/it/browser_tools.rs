@@ -1,13 +1,13 @@
 //! The tools for a shared tab where nothing is shared: nobody has them, and who calls one all the
 //! same learns that alone. With Chromium: `guildhall/tests/it/browser_tools.rs`.
 
-use guildhall_domain::browser::tools::Tool;
+use guildhall_domain::browser::tools::BrowserTool;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
     mcp::{call, tools},
-    picking::text,
+    test_values::text,
 };
 
 #[tokio::test]
@@ -21,7 +21,7 @@ async fn without_a_share_nobody_has_the_tools_of_the_browser() {
         let listed = tools(by).await;
         let is_browser = |tool: &&Value| text(&tool["name"]).starts_with("browser_");
         assert_eq!(listed.iter().filter(is_browser).count(), 0);
-        for (_, name) in Tool::NAMES {
+        for (_, name) in BrowserTool::NAMES {
             // What it takes is told to nobody either.
             for arguments in [json!({}), json!({"ref": 1, "tabId": "x", "ms": -1})] {
                 let (is_refused, body) = call(by, name, arguments).await;

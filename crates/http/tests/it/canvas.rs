@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Map, Value, json};
 
-use crate::picking::{column, list, text, wrong_fields};
+use crate::test_values::{column, list, text, wrong_fields};
 
 /// The address of a room's canvas.
 pub(crate) fn of(room: &str) -> String {
@@ -24,12 +24,12 @@ pub(crate) fn page(n: u64) -> Value {
 }
 
 /// Opens a page; answers the document.
-pub(crate) async fn open(by: &Caller, room: &str, n: u64) -> Value {
+pub(crate) async fn open(by: &TestCaller, room: &str, n: u64) -> Value {
     by.post(&of(room), page(n)).await.ok(201)
 }
 
 /// The ids of a room's documents in order.
-pub(crate) async fn order(by: &Caller, room: &str) -> Vec<String> {
+pub(crate) async fn order(by: &TestCaller, room: &str) -> Vec<String> {
     column(&by.get(&of(room)).await.ok(200)["documents"], "id")
 }
 
@@ -198,7 +198,7 @@ async fn what_is_opened_again_keeps_its_id_pin_and_author_and_comes_to_the_front
         .await
         .ok(200);
     let second = open(&owner, &room, 2).await;
-    t.pass(60);
+    t.advance(60);
     let mut events = t.events();
     let mut ask = page(1);
     ask["content"]["title"] = " Mine ".into();
@@ -378,7 +378,7 @@ async fn a_full_canvas_gives_up_the_last_documents_that_are_neither_pinned_nor_e
     for n in [2, 1] {
         let path = format!("{}/editing", at(&room, &documents[n]));
         owner.post(&path, json!({"editing": true})).await.ok(200);
-        t.pass(30);
+        t.advance(30);
     }
     let mut events = t.events();
     documents.push(open(&owner, &room, 13).await);

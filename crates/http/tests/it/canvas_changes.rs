@@ -1,11 +1,11 @@
 //! Canvas documents: the rows of PATCH and of editing locks. Source: contract 2.5.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
     canvas::{at, of, open, order, page},
-    picking::text,
+    test_values::text,
 };
 
 /// Every kind of change a PATCH can ask for.
@@ -24,11 +24,11 @@ fn every_body() -> [Value; 8] {
 }
 
 async fn edit(
-    by: &Caller,
+    by: &TestCaller,
     room: &str,
     document: &Value,
     editing: bool,
-) -> guildhall_testkit::Answer {
+) -> guildhall_testkit::TestResponse {
     let path = format!("{}/editing", at(room, document));
     by.post(&path, json!({"editing": editing})).await
 }
@@ -75,7 +75,7 @@ async fn each_patch_changes_what_it_asks_for_and_is_told_once_by_its_last_change
             Some("activated"),
         ),
     ] {
-        t.pass(1);
+        t.advance(1);
         let before = document.clone();
         document = ada.patch(&path, ask.clone()).await.ok(200);
         let Some(change) = told else {
@@ -174,11 +174,11 @@ async fn who_edits_hinders_every_change_by_others_for_45_seconds_and_never_itsel
     );
 
     // A prolongation is not told, and giving back another's lock changes nothing.
-    t.pass(15);
+    t.advance(15);
     let until = held("2026-09-21T14:14:20.000Z");
     assert_eq!(edit(&ada, &room, &document, true).await.ok(200), until);
     assert_eq!(edit(&owner, &room, &document, false).await.ok(200), until);
-    t.pass(44);
+    t.advance(44);
     let before = t.rows();
     for body in every_body() {
         let answer = owner.patch(&path, body).await;
@@ -203,7 +203,7 @@ async fn who_edits_hinders_every_change_by_others_for_45_seconds_and_never_itsel
         ada.author()
     );
 
-    t.pass(1);
+    t.advance(1);
     assert_eq!(owner.get(&path).await.ok(200)["editingBy"], Value::Null);
     assert_eq!(
         owner.get(&of(&room)).await.ok(200)["documents"][0]["editingBy"],
@@ -236,7 +236,7 @@ async fn a_lock_outlives_a_restart_and_ends_in_time() {
         .patch(&path, json!({}))
         .await
         .refused(409, "CANVAS_BEING_EDITED");
-    t.pass(45);
+    t.advance(45);
     owner.patch(&path, json!({})).await.ok(200);
     assert_eq!(owner.get(&path).await.ok(200), document);
 }
@@ -251,7 +251,7 @@ async fn the_end_of_an_edit_is_told_when_its_time_is_over() {
     let after = t.events().place().to_string();
     let path = format!("/api/rooms/{room}/events");
     let mut stream = t.stream(&owner, &path, Some(&after)).await;
-    t.pass(45);
+    t.advance(45);
     let frame = stream.expect("canvas_document").await;
     assert_eq!(frame.data["actorId"], Value::Null);
     let told = json!({"document": document, "change": "editing"});
@@ -292,7 +292,7 @@ async fn a_stale_tag_is_told_last_and_hinders_closing_too() {
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     let document = open(&owner, &room, 1).await;
     let path = at(&room, &document);
-    let stale = |by: &Caller, method: &str| by.ask(method, &path).header("if-match", "\"9\"");
+    let stale = |by: &TestCaller, method: &str| by.ask(method, &path).header("if-match", "\"9\"");
     edit(&ada, &room, &document, true).await.ok(200);
     let before = t.rows();
     for method in ["PATCH", "DELETE"] {

@@ -1,18 +1,18 @@
 //! Order, revisions and capacity of a canvas, against a list that a child could keep.
 //! Source: contract 2.5.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use proptest::{prelude::*, test_runner::TestRunner};
 use serde_json::{Value, json};
 
 use crate::{
     canvas::{at, of, page},
-    picking::{list, text},
+    test_values::{list, text},
 };
 
 /// One thing somebody does; documents are named by their place, counted round.
 #[derive(Clone, Debug)]
-enum Step {
+enum CanvasAction {
     Open {
         page: u64,
         pinned: bool,
@@ -28,20 +28,20 @@ enum Step {
     },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = CanvasAction> {
     prop_oneof![
         5 => (0_u64..20, prop::bool::weighted(0.2))
-            .prop_map(|(page, pinned)| Step::Open { page, pinned }),
+            .prop_map(|(page, pinned)| CanvasAction::Open { page, pinned }),
         4 => (0_usize..20, any::<bool>(), any::<Option<bool>>(), any::<bool>()).prop_map(
-            |(place, content, pinned, activate)| Step::Change { place, content, pinned, activate }
+            |(place, content, pinned, activate)| CanvasAction::Change { place, content, pinned, activate }
         ),
-        1 => (0_usize..20).prop_map(|place| Step::Close { place }),
+        1 => (0_usize..20).prop_map(|place| CanvasAction::Close { place }),
     ]
 }
 
 /// What is known of one document.
 #[derive(Clone, Debug, PartialEq)]
-struct Card {
+struct ExpectedDocument {
     /// The page it was opened with, by which it is opened again.
     page: u64,
     id: String,
@@ -51,14 +51,14 @@ struct Card {
 
 /// The documents, the front one first.
 #[derive(Default)]
-struct Cards(Vec<Card>);
+struct ExpectedCanvas(Vec<ExpectedDocument>);
 
-impl Cards {
+impl ExpectedCanvas {
     fn open(&mut self, page: u64, pinned: bool, id: &str) {
         let known = self.0.iter().position(|card| card.page == page);
         let mut card = match known {
             Some(place) => self.0.remove(place),
-            None => Card {
+            None => ExpectedDocument {
                 page,
                 id: id.to_owned(),
                 pinned,
@@ -94,13 +94,13 @@ impl Cards {
     }
 }
 
-async fn play(owner: &Caller, room: &str, steps: &[Step]) {
-    let mut cards = Cards::default();
+async fn play(owner: &TestCaller, room: &str, steps: &[CanvasAction]) {
+    let mut cards = ExpectedCanvas::default();
     for step in steps {
         let count = cards.0.len();
         let document = |place: &usize| json!({"id": cards.0[place % count].id});
         match step {
-            Step::Open { page: n, pinned } => {
+            CanvasAction::Open { page: n, pinned } => {
                 let mut ask = page(*n);
                 ask["pinned"] = json!(pinned);
                 let answer = owner.post(&of(room), ask).await;
@@ -108,8 +108,8 @@ async fn play(owner: &Caller, room: &str, steps: &[Step]) {
                 let opened = answer.ok(if is_new { 201 } else { 200 });
                 cards.open(*n, *pinned, &text(&opened["id"]));
             }
-            Step::Change { .. } | Step::Close { .. } if count == 0 => continue,
-            Step::Change {
+            CanvasAction::Change { .. } | CanvasAction::Close { .. } if count == 0 => continue,
+            CanvasAction::Change {
                 place,
                 content,
                 pinned,
@@ -125,7 +125,7 @@ async fn play(owner: &Caller, room: &str, steps: &[Step]) {
                 owner.patch(&at(room, &document(place)), ask).await.ok(200);
                 cards.change(place % count, *content, *pinned, *activate);
             }
-            Step::Close { place } => {
+            CanvasAction::Close { place } => {
                 owner.delete(&at(room, &document(place))).await.ok(204);
                 cards.0.remove(place % count);
             }

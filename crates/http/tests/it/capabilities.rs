@@ -1,6 +1,6 @@
 //! What runtimes can do. Source: spec, "Runtime capabilities entry"; contract 3.4.
 
-use guildhall_domain::runtimes::Definition;
+use guildhall_domain::runtimes::RuntimeDefinition;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
@@ -133,10 +133,10 @@ async fn every_registered_runtime_has_a_whole_entry() {
     for command in COMMANDS {
         t.install(command, "#!/bin/false\n");
     }
-    let mine = Definition {
+    let mine = RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("nowhere".to_owned()),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![mine]).await;
     let all = owner.get("/api/capabilities").await.ok(200);

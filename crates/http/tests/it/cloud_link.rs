@@ -4,7 +4,9 @@
 use guildhall_testkit::{TestHall, soon, until};
 use serde_json::{Value, json};
 
-use crate::cloud_kit::{CANARY, Cloud, DEVICE_CODE, Word, becomes, begin, link, linked, poll};
+use crate::cloud_service_stub::{
+    CANARY, CloudServiceStub, DEVICE_CODE, DeviceCodeReply, becomes, begin, link, linked, poll,
+};
 
 /// What state, note and account are.
 fn short(link: &Value) -> Value {
@@ -42,7 +44,7 @@ async fn without_a_service_everything_says_so() {
 
 #[tokio::test]
 async fn a_code_that_is_typed_links_and_the_codes_are_for_the_owner_alone() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = TestHall::open_with(cloud.options()).await;
     let owner = t.owner();
     assert_eq!(cloud.requests(), 0, "nothing is sent before somebody links");
@@ -61,7 +63,7 @@ async fn a_code_that_is_typed_links_and_the_codes_are_for_the_owner_alone() {
         json!([shown["state"], shown["pending"]]),
         json!(["pending", null])
     );
-    cloud.says(Word::Key);
+    cloud.says(DeviceCodeReply::Key);
     poll(&t).await;
     let linked = becomes(&t, "linked").await;
     assert_eq!(
@@ -114,20 +116,20 @@ async fn a_flow_without_a_key_leaves_a_state_first_and_a_note_later() {
         ("invalid_grant", "expired", "expired"),
         ("invalid_client", "idle", "failed"),
     ] {
-        let cloud = Cloud::start().await;
+        let cloud = CloudServiceStub::start().await;
         let t = TestHall::open_with(cloud.options()).await;
-        cloud.says(Word::Error(word));
+        cloud.says(DeviceCodeReply::Error(word));
         begin(&t).await;
         poll(&t).await;
         assert_eq!(short(&becomes(&t, state).await), json!([state, null, null]));
         let dismissed = post(&t, "/api/cloud/link/cancel").await;
         assert_eq!(dismissed["state"], "idle", "{word}");
-        cloud.says(Word::Key);
+        cloud.says(DeviceCodeReply::Key);
         begin(&t).await;
         poll(&t).await;
         becomes(&t, "linked").await;
         post(&t, "/api/cloud/link/check").await;
-        cloud.says(Word::Error(word));
+        cloud.says(DeviceCodeReply::Error(word));
         begin(&t).await;
         poll(&t).await;
         let kept = json!(["linked", note, "ada@cloud.example"]);
@@ -144,12 +146,12 @@ async fn a_flow_without_a_key_leaves_a_state_first_and_a_note_later() {
 #[tokio::test]
 async fn a_cancel_waits_for_the_request_on_its_way_and_keeps_the_key_it_brings() {
     for (word, state) in [
-        (Word::Key, "linked"),
-        (Word::Waiting, "idle"),
-        (Word::Error("access_denied"), "idle"),
-        (Word::Broken, "idle"),
+        (DeviceCodeReply::Key, "linked"),
+        (DeviceCodeReply::Waiting, "idle"),
+        (DeviceCodeReply::Error("access_denied"), "idle"),
+        (DeviceCodeReply::Broken, "idle"),
     ] {
-        let cloud = Cloud::start().await;
+        let cloud = CloudServiceStub::start().await;
         let t = TestHall::open_with(cloud.options()).await;
         cloud.hold().await;
         begin(&t).await;
@@ -179,10 +181,10 @@ async fn a_cancel_waits_for_the_request_on_its_way_and_keeps_the_key_it_brings()
 
 #[tokio::test]
 async fn a_cancel_waits_no_longer_than_a_request_may_take() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = TestHall::open_with(cloud.options()).await;
     cloud.hold().await;
-    cloud.says(Word::Key);
+    cloud.says(DeviceCodeReply::Key);
     begin(&t).await;
     poll(&t).await;
     until("a poll", || cloud.asked("/oauth/token") == 1).await;
@@ -190,7 +192,7 @@ async fn a_cancel_waits_no_longer_than_a_request_may_take() {
     let cancelling = owner.post("/api/cloud/link/cancel", json!({}));
     let waiting = async {
         until("the wait", || t.awaited_s() == Some(30)).await;
-        t.pass(30);
+        t.advance(30);
     };
     let (cancelled, ()) = tokio::join!(soon("the cancel", cancelling), waiting);
     assert_eq!(cancelled.ok(200)["state"], "idle");
@@ -201,9 +203,9 @@ async fn a_cancel_waits_no_longer_than_a_request_may_take() {
 
 #[tokio::test]
 async fn a_cancel_after_a_request_that_was_lost_sends_nothing_further() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = TestHall::open_with(cloud.options()).await;
-    cloud.says(Word::Broken);
+    cloud.says(DeviceCodeReply::Broken);
     begin(&t).await;
     poll(&t).await;
     until("the next poll", || t.awaited_s() == Some(2)).await;
@@ -214,7 +216,7 @@ async fn a_cancel_after_a_request_that_was_lost_sends_nothing_further() {
 
 #[tokio::test]
 async fn unlinking_gives_back_the_key_that_is_held_and_the_one_on_its_way() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     cloud.hold().await;
     begin(&t).await;
@@ -232,7 +234,7 @@ async fn unlinking_gives_back_the_key_that_is_held_and_the_one_on_its_way() {
 
 #[tokio::test]
 async fn a_code_is_asked_with_again_when_what_it_brought_could_not_be_given_back() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let mut t = TestHall::open_with(cloud.options()).await;
     cloud.hold().await;
     begin(&t).await;
@@ -240,7 +242,7 @@ async fn a_code_is_asked_with_again_when_what_it_brought_could_not_be_given_back
     until("a poll", || cloud.asked("/oauth/token") == 1).await;
     post(&t, "/api/cloud/unlink").await;
     cloud.is_deaf_once();
-    cloud.says(Word::Key);
+    cloud.says(DeviceCodeReply::Key);
     cloud.let_go();
     until("the key", || cloud.asked("/oauth/revoke") == 1).await;
     assert_eq!(poll(&t).await, 2);
@@ -249,7 +251,7 @@ async fn a_code_is_asked_with_again_when_what_it_brought_could_not_be_given_back
     t.restart_with(cloud.options()).await;
     poll(&t).await;
     until("one more", || cloud.asked("/oauth/token") == 3).await;
-    cloud.says(Word::Error("invalid_grant"));
+    cloud.says(DeviceCodeReply::Error("invalid_grant"));
     cloud.let_go();
     cloud.let_go();
     let owner = t.owner();
@@ -260,7 +262,7 @@ async fn a_code_is_asked_with_again_when_what_it_brought_could_not_be_given_back
 
 #[tokio::test]
 async fn a_second_key_takes_the_place_of_the_first_which_is_given_back() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     begin(&t).await;
     poll(&t).await;
@@ -271,9 +273,9 @@ async fn a_second_key_takes_the_place_of_the_first_which_is_given_back() {
 
 #[tokio::test]
 async fn a_service_that_is_lost_ends_no_flow_before_its_time() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = TestHall::open_with(cloud.options()).await;
-    cloud.says(Word::Broken);
+    cloud.says(DeviceCodeReply::Broken);
     begin(&t).await;
     // Each loss doubles the wait.
     for (wait_s, polls) in [(1, 1), (2, 2), (4, 3)] {
@@ -281,23 +283,23 @@ async fn a_service_that_is_lost_ends_no_flow_before_its_time() {
         until("a poll", || cloud.asked("/oauth/token") == polls).await;
     }
     assert_eq!(link(&t).await["state"], "pending");
-    cloud.says(Word::Waiting);
+    cloud.says(DeviceCodeReply::Waiting);
     assert_eq!(poll(&t).await, 8);
     // An answer brings back what the service said at first.
     until("the next one", || t.awaited_s() == Some(1)).await;
-    cloud.says(Word::Key);
+    cloud.says(DeviceCodeReply::Key);
     assert_eq!(poll(&t).await, 1);
     becomes(&t, "linked").await;
 }
 
 #[tokio::test]
 async fn a_code_ends_with_its_time_also_while_nobody_answers() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = TestHall::open_with(cloud.options()).await;
-    cloud.says(Word::Broken);
+    cloud.says(DeviceCodeReply::Broken);
     begin(&t).await;
     until("a poll is due", || t.awaited_s().is_some()).await;
-    t.pass(1_800);
+    t.advance(1_800);
     assert_eq!(
         short(&becomes(&t, "expired").await),
         json!(["expired", null, null])
@@ -306,13 +308,13 @@ async fn a_code_ends_with_its_time_also_while_nobody_answers() {
 
 #[tokio::test]
 async fn a_code_that_waits_outlives_a_restart_and_so_does_what_was_linked() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let mut t = TestHall::open_with(cloud.options()).await;
     begin(&t).await;
     let before = link(&t).await;
     t.restart_with(cloud.options()).await;
     assert_eq!(link(&t).await, before);
-    cloud.says(Word::Key);
+    cloud.says(DeviceCodeReply::Key);
     poll(&t).await;
     becomes(&t, "linked").await;
     let beats = cloud.asked("/v1/instances/heartbeat");
@@ -327,7 +329,7 @@ async fn a_code_that_waits_outlives_a_restart_and_so_does_what_was_linked() {
     })
     .await;
     // Another service is shown nothing of it.
-    let other = Cloud::start().await;
+    let other = CloudServiceStub::start().await;
     t.restart_with(other.options()).await;
     assert_eq!(link(&t).await["state"], "idle");
     post(&t, "/api/cloud/link/check").await;
@@ -336,7 +338,7 @@ async fn a_code_that_waits_outlives_a_restart_and_so_does_what_was_linked() {
 
 #[tokio::test]
 async fn a_key_that_counts_no_more_unlinks() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let mut t = linked(&cloud).await;
     cloud.close();
     t.restart_with(cloud.options()).await;
@@ -351,28 +353,28 @@ async fn a_key_that_counts_no_more_unlinks() {
 
 #[tokio::test]
 async fn a_check_asks_once_in_a_quarter_of_a_minute() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     let beats = cloud.asked("/v1/instances/heartbeat");
     for _ in 0..3 {
         assert_eq!(post(&t, "/api/cloud/link/check").await["linked"], true);
     }
-    t.pass(14);
+    t.advance(14);
     post(&t, "/api/cloud/link/check").await;
     assert_eq!(cloud.asked("/v1/instances/heartbeat"), beats);
-    t.pass(1);
+    t.advance(1);
     post(&t, "/api/cloud/link/check").await;
     assert_eq!(cloud.asked("/v1/instances/heartbeat"), beats + 1);
 }
 
 #[tokio::test]
 async fn an_instance_says_every_quarter_of_an_hour_that_it_lives() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     let beats = || cloud.asked("/v1/instances/heartbeat");
     for _ in 0..3 {
         let before = beats();
-        let wait_s = t.pass_to_awaited().await;
+        let wait_s = t.advance_to_awaited().await;
         assert!((12 * 60..=18 * 60).contains(&wait_s), "{wait_s}");
         until("a heartbeat", || beats() == before + 1).await;
         // It is noted before the next one is waited for.
@@ -382,7 +384,7 @@ async fn an_instance_says_every_quarter_of_an_hour_that_it_lives() {
 
 #[tokio::test]
 async fn a_service_that_is_none_is_told_so() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let options = cloud.options();
     drop(cloud);
     let t = TestHall::open_with(options).await;

@@ -6,18 +6,21 @@ use guildhall_testkit::{TestHall, soon, until};
 use serde_json::json;
 
 use crate::{
-    cloud_kit::{becomes, begin, link, options_at, poll},
-    mcp_signin_real::{Browser, Servers},
+    cloud_service_stub::{becomes, begin, link, options_at, poll},
+    mcp_signin_real::{HeadlessBrowser, RealServers},
 };
 
 /// How many keys the server holds to count.
-async fn keys(servers: &Servers) -> String {
-    Browser::of(servers, "nobody").ask("/keys", None).await.body
+async fn keys(servers: &RealServers) -> String {
+    HeadlessBrowser::of(servers, "nobody")
+        .ask("/keys", None)
+        .await
+        .body
 }
 
 #[tokio::test]
 async fn a_real_authorization_server_links_over_a_restart_and_takes_its_key_back() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let options = || options_at(&servers.origin);
     let mut t = TestHall::open_with(options()).await;
     let code = begin(&t).await;
@@ -34,7 +37,7 @@ async fn a_real_authorization_server_links_over_a_restart_and_takes_its_key_back
     // Whoever types it needs a moment; the server says nothing of how often it wants to be asked.
     assert_eq!(poll(&t).await, 5);
     until("the next one", || t.awaited_s() == Some(5)).await;
-    Browser::of(&servers, "ada").type_code(&code).await;
+    HeadlessBrowser::of(&servers, "ada").type_code(&code).await;
     assert_eq!(poll(&t).await, 5);
     becomes(&t, "linked").await;
     let check = t.owner().post("/api/cloud/link/check", json!({})).await;
@@ -54,10 +57,12 @@ async fn a_real_authorization_server_links_over_a_restart_and_takes_its_key_back
 
 #[tokio::test]
 async fn a_real_authorization_server_refuses_for_a_person() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let t = TestHall::open_with(options_at(&servers.origin)).await;
     let code = begin(&t).await;
-    Browser::of(&servers, "ada").refuse_code(&code).await;
+    HeadlessBrowser::of(&servers, "ada")
+        .refuse_code(&code)
+        .await;
     assert_eq!(poll(&t).await, 5);
     assert_eq!(becomes(&t, "denied").await["pending"], json!(null));
     assert_eq!(keys(&servers).await, "0");

@@ -4,7 +4,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::cloud_kit::{Cloud, becomes, linked};
+use crate::cloud_service_stub::{CloudServiceStub, becomes, linked};
 
 const CHECKOUT: &str = "/api/cloud/billing/checkout";
 
@@ -17,10 +17,10 @@ async fn open(t: &TestHall, page: &str, body: Value) -> Value {
 
 #[tokio::test]
 async fn nothing_leaves_where_this_instance_is_not_linked() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     for (options, sentence) in [
         (
-            guildhall_testkit::Options::default(),
+            guildhall_testkit::HallOptions::default(),
             "No cloud service is set up. Nothing here needs one.",
         ),
         (
@@ -47,7 +47,7 @@ async fn nothing_leaves_where_this_instance_is_not_linked() {
 
 #[tokio::test]
 async fn a_key_that_is_refused_at_a_page_is_looked_into_at_once() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     // The service was heard a moment ago, and a check would not ask it again.
     cloud.close();
@@ -58,7 +58,7 @@ async fn a_key_that_is_refused_at_a_page_is_looked_into_at_once() {
 
 #[tokio::test]
 async fn offers_are_told_in_the_order_and_words_of_the_service() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     let nothing = json!({"available": false, "offers": [], "denomination": null});
     assert_eq!(t.owner().get("/api/cloud/offers").await.ok(200), nothing);
@@ -94,7 +94,7 @@ async fn offers_are_told_in_the_order_and_words_of_the_service() {
 
 #[tokio::test]
 async fn a_billing_page_is_an_address_or_says_why_not() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     let json_type = "application/json";
     cloud.page(200, json_type, json!({"url": "https://pay.example/s/1"}));
@@ -139,7 +139,7 @@ async fn a_billing_page_is_an_address_or_says_why_not() {
 
 #[tokio::test]
 async fn a_problem_of_the_service_is_handed_on_word_for_word() {
-    let cloud = Cloud::start().await;
+    let cloud = CloudServiceStub::start().await;
     let t = linked(&cloud).await;
     let problem = json!({"type": "about:blank", "title": "Not yet", "status": 409,
         "detail": "Verify your e-mail first.", "instance": "/p/1", "code": "CONFLICT",

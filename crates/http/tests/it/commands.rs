@@ -3,10 +3,10 @@
 use std::{fs, path::Path};
 
 use guildhall_domain::{commands::AgentCommand, ids::SessionId};
-use guildhall_testkit::{Answer, Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, soon};
 use serde_json::{Value, json};
 
-use crate::picking::{column, wrong_fields};
+use crate::test_values::{column, wrong_fields};
 
 fn write(folder: impl AsRef<Path>, path: &str, text: &str) {
     let path = folder.as_ref().join(path);
@@ -14,11 +14,11 @@ fn write(folder: impl AsRef<Path>, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-async fn ask(by: &Caller, folder: &str, more: &str) -> Answer {
+async fn ask(by: &TestCaller, folder: &str, more: &str) -> TestResponse {
     by.get(&format!("/api/commands?cwd={folder}{more}")).await
 }
 
-async fn names(by: &Caller, folder: &str, more: &str) -> Vec<String> {
+async fn names(by: &TestCaller, folder: &str, more: &str) -> Vec<String> {
     let listing = ask(by, folder, more).await.ok(200);
     column(&listing["commands"], "fullCommand")
 }
@@ -121,11 +121,11 @@ async fn a_listing_is_kept_until_a_file_changes_time_passes_or_somebody_asks_ane
         listing["lastScanned"].as_str().unwrap().to_owned()
     };
     let before = scanned("&refresh=true").await;
-    t.pass(299);
+    t.advance(299);
     let kept = scanned("&refresh=false").await;
-    t.pass(1);
+    t.advance(1);
     let due = scanned("").await;
-    t.pass(1);
+    t.advance(1);
     let asked = scanned("&refresh=true").await;
     assert!(
         before <= kept && kept < due && due < asked,
@@ -210,7 +210,7 @@ async fn what_agents_report_adds_to_the_files_and_is_told() {
     let note = async |runtime: &str, commands| {
         let noted = t
             .hall()
-            .note_agent_commands(session, runtime, &folder, commands);
+            .record_agent_commands(session, runtime, &folder, commands);
         noted.await.unwrap();
     };
     let mut events = t.events();

@@ -16,8 +16,8 @@ use tokio::{
 };
 
 use crate::{
-    connector_flows::{after, at, instance, wish},
-    picking::text,
+    connector_auth_flows::{after, at, instance, wish},
+    test_values::text,
 };
 
 const CONNECTIONS: &str = "/api/connectors/connections";
@@ -26,7 +26,7 @@ const LIFE_S: i64 = 15 * 60;
 
 /// What a service does when it is asked whether a person has typed the code.
 #[derive(Clone, Copy, Debug)]
-enum Says {
+enum TokenReply {
     /// `authorization_pending`.
     NotYet,
     /// `slow_down`.
@@ -44,14 +44,14 @@ enum Says {
 }
 
 /// A service that gives codes to type, and what it was asked for tokens.
-struct Service {
+struct DeviceServiceStub {
     origin: String,
-    next: Arc<Mutex<VecDeque<Says>>>,
+    next: Arc<Mutex<VecDeque<TokenReply>>>,
     asked: Arc<Mutex<Vec<String>>>,
     _serving: JoinSet<()>,
 }
 
-impl Service {
+impl DeviceServiceStub {
     async fn start(interval: &Value) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
@@ -60,7 +60,7 @@ impl Service {
         if interval.is_number() {
             device["interval"] = interval.clone();
         }
-        let next: Arc<Mutex<VecDeque<Says>>> = Arc::default();
+        let next: Arc<Mutex<VecDeque<TokenReply>>> = Arc::default();
         let asked: Arc<Mutex<Vec<String>>> = Arc::default();
         let (says, noted) = (Arc::clone(&next), Arc::clone(&asked));
         let mut serving = JoinSet::new();
@@ -72,7 +72,7 @@ impl Service {
                     true => {
                         let says = says.lock().unwrap().pop_front();
                         noted.lock().unwrap().push(request);
-                        said(says.unwrap_or(Says::NotYet))
+                        said(says.unwrap_or(TokenReply::NotYet))
                     }
                 };
                 // A client that is gone reads nothing.
@@ -87,7 +87,7 @@ impl Service {
         }
     }
 
-    fn then(&self, says: &[Says]) {
+    fn then(&self, says: &[TokenReply]) {
         self.next.lock().unwrap().extend(says);
     }
 
@@ -115,7 +115,7 @@ impl Service {
     /// Lets the time pass until it is asked once more; answers how many seconds that took.
     async fn polled(&self, t: &TestHall) -> i64 {
         let before = self.polls();
-        let seconds = t.pass_to_awaited().await;
+        let seconds = t.advance_to_awaited().await;
         until("the next poll", || self.polls() > before).await;
         seconds
     }
@@ -150,66 +150,66 @@ fn answer(status: u16, headers: &str, body: &str) -> String {
     )
 }
 
-fn said(says: Says) -> String {
+fn said(says: TokenReply) -> String {
     let error = |word: &str| answer(400, "", &json!({"error": word}).to_string());
     let token = json!({"access_token": "the-token", "token_type": "bearer"}).to_string();
     match says {
-        Says::NotYet => error("authorization_pending"),
-        Says::Slower => error("slow_down"),
-        Says::No => error("access_denied"),
-        Says::Broken(status, headers) => answer(status, headers, "<h1>Out of order</h1>"),
-        Says::Nothing => String::new(),
-        Says::Half => {
+        TokenReply::NotYet => error("authorization_pending"),
+        TokenReply::Slower => error("slow_down"),
+        TokenReply::No => error("access_denied"),
+        TokenReply::Broken(status, headers) => answer(status, headers, "<h1>Out of order</h1>"),
+        TokenReply::Nothing => String::new(),
+        TokenReply::Half => {
             let whole = answer(200, "", &token);
             whole[..whole.len() - 10].to_owned()
         }
-        Says::Yes => answer(200, "", &token),
+        TokenReply::Yes => answer(200, "", &token),
     }
 }
 
 #[tokio::test]
 async fn a_service_is_asked_as_often_as_it_wants_and_less_often_while_it_is_out_of_order() {
     let t = TestHall::open().await;
-    let service = Service::start(&json!(2)).await;
+    let service = DeviceServiceStub::start(&json!(2)).await;
     let flow = service.flow(&t).await;
     let mut wait = 2;
     for (says, next) in [
         // What it says, and the seconds until it is asked the next time.
-        (Says::NotYet, 2),
-        (Says::Slower, 7),
-        (Says::NotYet, 7),
-        (Says::Broken(503, ""), 14),
-        (Says::Nothing, 28),
-        (Says::Half, 56),
-        (Says::Broken(502, ""), 60),
+        (TokenReply::NotYet, 2),
+        (TokenReply::Slower, 7),
+        (TokenReply::NotYet, 7),
+        (TokenReply::Broken(503, ""), 14),
+        (TokenReply::Nothing, 28),
+        (TokenReply::Half, 56),
+        (TokenReply::Broken(502, ""), 60),
         // An answer in good order: as often as before.
-        (Says::NotYet, 7),
-        (Says::Broken(429, "Retry-After: 40\r\n"), 40),
-        (Says::Slower, 12),
+        (TokenReply::NotYet, 7),
+        (TokenReply::Broken(429, "Retry-After: 40\r\n"), 40),
+        (TokenReply::Slower, 12),
     ] {
         service.then(&[says]);
         assert_eq!(service.polled(&t).await, wait, "before {says:?}");
         assert_eq!(t.owner().get(&at(&flow)).await.ok(200), flow, "{says:?}");
         wait = next;
     }
-    assert_eq!(t.pass_to_awaited().await, wait);
+    assert_eq!(t.advance_to_awaited().await, wait);
 }
 
 #[tokio::test]
 async fn whoever_stays_away_ends_no_flow_before_its_time() {
     let t = TestHall::open().await;
-    let service = Service::start(&Value::Null).await;
+    let service = DeviceServiceStub::start(&Value::Null).await;
     let flow = service.flow(&t).await;
     let losses = [
-        Says::Nothing,
-        Says::Broken(500, ""),
-        Says::Half,
-        Says::Broken(429, "Retry-After: 120\r\n"),
+        TokenReply::Nothing,
+        TokenReply::Broken(500, ""),
+        TokenReply::Half,
+        TokenReply::Broken(429, "Retry-After: 120\r\n"),
     ];
     let (begun, mut waits, mut log) = (t.now(), Vec::new(), t.events());
     loop {
         service.then(&[losses[waits.len() % losses.len()]]);
-        let wait = t.pass_to_awaited().await;
+        let wait = t.advance_to_awaited().await;
         waits.push(wait);
         if t.now() >= begun.plus_seconds(LIFE_S) {
             break;
@@ -231,11 +231,11 @@ async fn whoever_stays_away_ends_no_flow_before_its_time() {
 
 #[tokio::test]
 async fn what_is_said_in_the_end_counts_after_losses_and_over_a_restart() {
-    for (last, state) in [(Says::Yes, "connected"), (Says::No, "failed")] {
+    for (last, state) in [(TokenReply::Yes, "connected"), (TokenReply::No, "failed")] {
         let mut t = TestHall::open().await;
-        let service = Service::start(&json!(1)).await;
+        let service = DeviceServiceStub::start(&json!(1)).await;
         let flow = service.flow(&t).await;
-        service.then(&[Says::Slower, Says::Nothing, last]);
+        service.then(&[TokenReply::Slower, TokenReply::Nothing, last]);
         assert_eq!(service.polled(&t).await, 1);
         assert_eq!(service.polled(&t).await, 6);
         // The pace is kept with the flow.

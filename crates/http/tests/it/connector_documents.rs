@@ -4,7 +4,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::text;
+use crate::test_values::text;
 
 /// A document of one operation, beside which stands `more`.
 fn toolkit(more: &Value) -> Value {

@@ -1,17 +1,23 @@
 //! Running operations: in which order what is asked is checked, and what comes of it.
 //! Source: contract 5.6, 5.7 and 5.14.
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{RUN, apply, grant, program, review, revision, running, scripted},
-    picking::{column, list, text},
+    connector_fixtures::{RUN, apply, grant, program, review, revision, running, scripted},
+    test_values::{column, list, text},
 };
 
 const FROM_CLI: &str = "/api/connectors/cli/executions";
 
-async fn run(by: &Caller, agent: &Caller, on: &str, revision: &str, with: Value) -> Answer {
+async fn run(
+    by: &TestCaller,
+    agent: &TestCaller,
+    on: &str,
+    revision: &str,
+    with: Value,
+) -> TestResponse {
     by.post(RUN, running(agent, on, revision, &with)).await
 }
 
@@ -96,7 +102,7 @@ async fn what_stands_against_it_is_told_in_the_order_of_the_checks() {
         .post(RUN, wrong)
         .await
         .refused(400, "VALIDATION_FAILED");
-    let fields = crate::picking::wrong_fields(&refused);
+    let fields = crate::test_values::wrong_fields(&refused);
     let expected = [
         "agentId",
         "arguments",
@@ -184,7 +190,7 @@ async fn a_repeat_with_its_key_runs_nothing_and_says_the_same() {
         &write,
         &json!({"text": "a", "play": "lost"}),
     );
-    let ask = |by: Caller, body: Value| async move {
+    let ask = |by: TestCaller, body: Value| async move {
         let ask = by.ask("POST", RUN).header("idempotency-key", "k1");
         ask.json(&body).send().await
     };
@@ -322,7 +328,7 @@ async fn no_agent_header_reaches_the_parser_of_a_body() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     for path in [RUN, FROM_CLI] {
-        let broken = |by: &Caller| by.ask("POST", path).body("{").send();
+        let broken = |by: &TestCaller| by.ask("POST", path).body("{").send();
         broken(&ada).await.refused(403, "OWNER_ONLY");
         let dead = broken(&t.unverifiable()).await;
         dead.refused(401, "AGENT_IDENTITY_UNVERIFIED");

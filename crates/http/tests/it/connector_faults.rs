@@ -2,21 +2,21 @@
 //! twice that may have happened. Source: contract 5.6 and 5.14, 3 and 4.
 
 use guildhall_testkit::{
-    Caller, TestHall,
-    fault_proxy::{Cut, FaultProxy},
+    TestCaller, TestHall,
+    fault_proxy::{ConnectionCut, FaultProxy},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{RUN, connect, grant, revision, running},
-    picking::{column, text},
+    connector_fixtures::{RUN, connect, grant, revision, running},
+    test_values::{column, text},
 };
 
 /// What a service is asked for in these tests.
-struct Stage {
+struct ReviewedConnection {
     t: TestHall,
     service: FaultProxy,
-    ada: Caller,
+    ada: TestCaller,
     connection: String,
     review: Value,
 }
@@ -42,7 +42,7 @@ fn document() -> Value {
     })
 }
 
-impl Stage {
+impl ReviewedConnection {
     async fn open() -> Self {
         let t = TestHall::open().await;
         let service = FaultProxy::open().await;
@@ -79,10 +79,14 @@ impl Stage {
 
 #[tokio::test]
 async fn what_is_cut_anywhere_is_never_sent_again() {
-    let stage = Stage::open().await;
-    for (cut, seen) in [(Cut::Before, 0), (Cut::Within, 0), (Cut::After, 1)] {
+    let stage = ReviewedConnection::open().await;
+    for (cut, seen) in [
+        (ConnectionCut::Before, 0),
+        (ConnectionCut::Within, 0),
+        (ConnectionCut::After, 1),
+    ] {
         for slug in SLUGS {
-            stage.service.then(&[cut]);
+            stage.service.push_cut(&[cut]);
             let ran = stage.run(slug).await;
             let expected = match slug {
                 "readNotes" => ("error", "PROVIDER_UNREACHABLE"),
@@ -100,14 +104,14 @@ async fn what_is_cut_anywhere_is_never_sent_again() {
 
 #[tokio::test]
 async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
-    let stage = Stage::open().await;
-    let no = Cut::None(503, "Retry-After: 0\r\n");
+    let stage = ReviewedConnection::open().await;
+    let no = ConnectionCut::None(503, "Retry-After: 0\r\n");
     for (slug, attempts, status) in [
         ("readNotes", 2, "success"),
         ("addNote", 1, "error"),
         ("addKeyed", 2, "success"),
     ] {
-        stage.service.then(&[no]);
+        stage.service.push_cut(&[no]);
         let ran = stage.run(slug).await;
         assert_eq!(ran["attemptCount"], attempts, "{slug}: {ran}");
         assert_eq!(ran["result"]["status"], status, "{slug}");
@@ -120,12 +124,14 @@ async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
         assert_eq!(with_key, expected, "{slug}: the same key both times");
     }
     // The second no is the last word.
-    stage.service.then(&[no, no]);
+    stage.service.push_cut(&[no, no]);
     let ran = stage.run("readNotes").await;
     assert_eq!(ran["attemptCount"], 2);
     assert_eq!(ran["result"]["code"], "PROVIDER_HTTP_503");
     // It asks for more patience than there is.
-    stage.service.then(&[Cut::None(429, "Retry-After: 11\r\n")]);
+    stage
+        .service
+        .push_cut(&[ConnectionCut::None(429, "Retry-After: 11\r\n")]);
     let ran = stage.run("readNotes").await;
     assert_eq!(ran["attemptCount"], 1);
     assert_eq!(ran["result"]["code"], "PROVIDER_HTTP_429");
@@ -133,8 +139,10 @@ async fn a_passing_no_is_tried_once_more_where_that_does_no_harm() {
 
 #[tokio::test]
 async fn every_attempt_is_listed_with_what_it_came_to() {
-    let stage = Stage::open().await;
-    stage.service.then(&[Cut::None(503, "Retry-After: 0\r\n")]);
+    let stage = ReviewedConnection::open().await;
+    stage
+        .service
+        .push_cut(&[ConnectionCut::None(503, "Retry-After: 0\r\n")]);
     let mut events = stage.t.events();
     stage.run("readNotes").await;
     let names = [
@@ -150,7 +158,7 @@ async fn every_attempt_is_listed_with_what_it_came_to() {
 
 #[tokio::test]
 async fn a_new_version_needs_a_new_grant() {
-    let stage = Stage::open().await;
+    let stage = ReviewedConnection::open().await;
     let provider = text(&stage.review["connection"]["providerInstanceId"]);
     let mut newer = document();
     newer["info"]["version"] = json!("1.1");

@@ -4,8 +4,8 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{apply, grant, review, revision, scripted, to},
-    picking::{column, list, text},
+    connector_fixtures::{apply, grant, review, revision, scripted, to},
+    test_values::{column, list, text},
 };
 
 fn grants_at(connection: &str) -> String {
@@ -32,7 +32,7 @@ async fn a_review_shows_what_can_be_granted_and_to_whom() {
         json!([{"id": ada.agent(), "name": "ada"}])
     );
     assert_eq!(review["currentGrants"], json!([]));
-    let again = super::connector_kit::review(&t, &connection).await;
+    let again = super::connector_fixtures::review(&t, &connection).await;
     assert_eq!(again["operations"], review["operations"], "nothing changed");
     assert_ne!(again["reviewId"], review["reviewId"]);
 }
@@ -56,7 +56,7 @@ async fn applying_replaces_all_grants_and_tells_those_it_concerns() {
     assert_eq!(granted, of_bob);
     let stands = t.owner().get(&grants_at(&connection)).await.ok(200);
     assert_eq!(stands, of_bob);
-    let told = events.the("connector_grants_changed");
+    let told = events.single_event("connector_grants_changed");
     let expected = json!({"connectionId": connection, "agentIds": [bob.agent()],
         "revisionCount": 1});
     assert_eq!(told, expected);
@@ -81,7 +81,7 @@ async fn a_review_is_applied_once_in_time_and_to_what_it_shows() {
         .await
         .refused(409, "REVIEW_STALE");
     let second = review(&t, &connection).await;
-    t.pass(600);
+    t.advance(600);
     apply(&t, &second, body)
         .await
         .refused(410, "REVIEW_EXPIRED");
@@ -121,7 +121,7 @@ async fn only_the_owner_at_a_screen_grants() {
     let connection = scripted(&t).await;
     let shown = review(&t, &connection).await;
     let path = format!("/api/connectors/reviews/{}/apply", text(&shown["reviewId"]));
-    let program = super::connector_kit::program(&t, "script").await;
+    let program = super::connector_fixtures::program(&t, "script").await;
     let wrong = Value::Null;
     program
         .post(&path, wrong.clone())

@@ -5,9 +5,9 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_flows::{after, at, instance, wish},
-    connector_kit::{RUN, grant, revision, running, scripted},
-    picking::{column, text},
+    connector_auth_flows::{after, at, instance, wish},
+    connector_fixtures::{RUN, grant, revision, running, scripted},
+    test_values::{column, text},
 };
 
 #[tokio::test]
@@ -27,17 +27,17 @@ async fn sign_ins_of_the_last_half_hour_are_listed_the_open_ones_first() {
     };
     assert_eq!(all().await, json!([]));
     let waits = begin("waits").await;
-    t.pass(1);
+    t.advance(1);
     let over = owner.delete(&at(&begin("over").await)).await.ok(200);
-    t.pass(1);
+    t.advance(1);
     let newest = begin("newest").await;
     assert_eq!(all().await, json!([newest, waits, over]));
-    t.pass(15 * 60);
+    t.advance(15 * 60);
     assert_eq!(
         column(&all().await, "state"),
         ["expired", "expired", "failed"]
     );
-    t.pass(15 * 60);
+    t.advance(15 * 60);
     assert_eq!(column(&all().await, "flowId"), [text(&newest["flowId"])]);
 }
 

@@ -6,18 +6,18 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_flows::{after, at, wish},
-    connector_flows_real::{sign_in, token},
-    connector_kit::{RUN, apply, review, revision, running, to},
-    mcp_signin_real::{Browser, Servers},
-    picking::{list, text},
+    connector_auth_flows::{after, at, wish},
+    connector_auth_flows_real::{sign_in, token},
+    connector_fixtures::{RUN, apply, review, revision, running, to},
+    mcp_signin_real::{HeadlessBrowser, RealServers},
+    test_values::{list, text},
 };
 
 const CONNECTIONS: &str = "/api/connectors/connections";
 
 #[tokio::test]
 async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let body = json!({"type": "mcp", "label": "Tools"});
@@ -60,14 +60,14 @@ async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
     let id = &over["connectionId"];
     let mut tokens = vec![token(&t, id).await.unwrap()];
     for _ in 0..2 {
-        t.pass(60);
+        t.advance(60);
         assert_eq!(run().await["status"], "success");
         tokens.push(token(&t, id).await.unwrap());
     }
     assert!(tokens[0] != tokens[1] && tokens[1] != tokens[2]);
 
     // Over there it counts no more.
-    let mut browser = Browser::of(&servers, "ada");
+    let mut browser = HeadlessBrowser::of(&servers, "ada");
     assert_eq!(browser.ask("/forget", Some(&tokens[2])).await.status, 200);
     let mut events = t.events();
     let refused = run().await;
@@ -75,7 +75,7 @@ async fn an_account_at_a_tool_server_is_signed_in_run_renewed_and_lost() {
         json!([refused["status"], refused["code"]]),
         json!(["error", "PROVIDER_HTTP_401"])
     );
-    let told = events.the("connector_connection_changed");
+    let told = events.single_event("connector_connection_changed");
     assert_eq!(told["accountStatus"], "revoked");
     let lost = owner.get(&one).await.ok(200);
     assert_eq!(

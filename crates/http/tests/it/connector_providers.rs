@@ -1,12 +1,12 @@
 //! Provider instances, their toolkits and the catalog. Source: contract 5.1 and 5.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    dev_servers::{DevServer, ok},
-    mcp_counterpart::{Counterpart, tool},
-    picking::{column, list, text},
+    dev_servers::{DevServerStub, ok},
+    mcp_server_stub::{McpServerStub, tool},
+    test_values::{column, list, text},
 };
 
 const PROVIDERS: &str = "/api/connectors/providers";
@@ -29,14 +29,14 @@ fn document() -> Value {
 }
 
 /// A new instance of this type; its address.
-async fn made(owner: &Caller, of: &str) -> String {
+async fn made(owner: &TestCaller, of: &str) -> String {
     let body = json!({"type": of, "label": "Shops"});
     let made = owner.post(PROVIDERS, body).await.ok(201);
     format!("{PROVIDERS}/{}", text(&made["id"]))
 }
 
 /// An instance as it is listed.
-async fn seen(owner: &Caller, at: &str) -> Value {
+async fn seen(owner: &TestCaller, at: &str) -> Value {
     let all = owner.get(PROVIDERS).await.ok(200);
     let all = list(&all["providers"]).clone();
     let found = all
@@ -223,7 +223,7 @@ async fn a_toolkit_that_cannot_be_used_leaves_everything_as_it_was() {
 async fn a_documents_address_is_fetched_once_and_its_server_may_be_relative_to_it() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let service = DevServer::that(|request| match request.starts_with("GET /docs/api.yaml ") {
+    let service = DevServerStub::that(|request| match request.starts_with("GET /docs/api.yaml ") {
         true => ok(
             "content-type: application/yaml\r\n",
             "openapi: 3.0.3\ninfo: {title: P, version: '2'}\nservers: [{url: /v2}]\n\
@@ -259,7 +259,7 @@ async fn a_documents_address_is_fetched_once_and_its_server_may_be_relative_to_i
 async fn an_mcp_server_is_asked_for_its_tools_or_waits_for_a_sign_in() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let server = Counterpart::start(&[tool("a", "First"), tool("b", "Second")]).await;
+    let server = McpServerStub::start(&[tool("a", "First"), tool("b", "Second")]).await;
     let at = made(&owner, "mcp").await;
     let slug = format!("{at}/toolkits/tools");
     let body = json!({"url": server.url});

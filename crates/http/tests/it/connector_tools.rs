@@ -4,9 +4,9 @@ use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
 use crate::{
-    connector_kit::{apply, grant, review, revision, scripted, to},
+    connector_fixtures::{apply, grant, review, revision, scripted, to},
     mcp::{call, done},
-    picking::{column, list, text},
+    test_values::{column, list, text},
 };
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn an_agent_sees_and_runs_what_it_is_granted_and_nothing_else() {
     let body = json!({"connectionId": connection, "operationRevisionId": read, "arguments": {}});
     let ran = done(&ada, "connector_execute_read", body.clone()).await;
     assert_eq!(ran["result"]["status"], "success");
-    let told = events.the("connector_execution_finished");
+    let told = events.single_event("connector_execution_finished");
     assert_eq!(
         (&told["surface"], &told["agentId"]),
         (&json!("agent"), &json!(ada.agent()))

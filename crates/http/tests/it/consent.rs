@@ -1,8 +1,8 @@
 //! Consent to modes that act unattended, by every entrance of the registry of agents.
 //! Source: contract 3.1, 3.2, 3.6.4.
 
-use guildhall_domain::runtimes::Definition;
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_domain::runtimes::RuntimeDefinition;
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 /// Every mode of the shipped table that needs a person's word.
@@ -23,7 +23,7 @@ async fn agent_in(t: &TestHall, folder: &str, more: Value) -> String {
     format!("/api/agents/{}", made["id"].as_str().unwrap())
 }
 
-async fn needs_a_word(by: &Caller, method: &str, path: &str, ask: &Value, mode: &str) {
+async fn needs_a_word(by: &TestCaller, method: &str, path: &str, ask: &Value, mode: &str) {
     let answer = by.ask(method, path).json(ask).send().await;
     let details = answer.refused(428, "AUTONOMY_NOT_ACKNOWLEDGED");
     assert_eq!(details, json!({"mode": mode}), "{method} {path}");
@@ -89,11 +89,11 @@ async fn a_word_stands_for_its_own_mode_of_its_own_agent() {
 async fn a_runtime_nobody_knows_needs_a_word_for_every_mode_and_default() {
     let mut t = TestHall::open().await;
     let owner = t.owner();
-    let mine = |mode: Option<&str>| Definition {
+    let mine = |mode: Option<&str>| RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("mine".to_owned()),
         default_mode: mode.map(str::to_owned),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     for (mode, default) in [(None, "default"), (Some("careful"), "careful")] {
         t.restart_with_runtimes(vec![mine(mode)]).await;
@@ -101,10 +101,10 @@ async fn a_runtime_nobody_knows_needs_a_word_for_every_mode_and_default() {
         needs_a_word(&owner, "POST", "/api/agents", &ask, default).await;
     }
     // A default that the configuration made unattended is asked about like any other.
-    let codex = Definition {
+    let codex = RuntimeDefinition {
         kind: "codex".to_owned(),
         default_mode: Some("agent-full-access".to_owned()),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![codex]).await;
     let ask = json!({"name": "x", "cwd": t.folder("codex"), "runtime": "codex"});
@@ -115,11 +115,11 @@ async fn a_runtime_nobody_knows_needs_a_word_for_every_mode_and_default() {
 async fn a_session_that_brings_its_agent_takes_the_word_for_both() {
     let mut t = TestHall::open().await;
     let owner = t.owner();
-    let careful = Definition {
+    let careful = RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("mine".to_owned()),
         default_mode: Some("careful".to_owned()),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![careful]).await;
     let mut ask = json!({"cwd": t.folder("new"), "runtime": "mine"});

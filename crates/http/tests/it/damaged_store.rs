@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_testkit::{Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, soon};
 use guildhall_world::store_state::StoreState;
 use serde_json::json;
 
@@ -43,7 +43,7 @@ fn damage_pages(database: &Path) {
     }
 }
 
-async fn fill(t: &TestHall, owner: &Caller, room: &str) {
+async fn fill(t: &TestHall, owner: &TestCaller, room: &str) {
     for n in 0..POSTS {
         t.say(owner, room, &format!("needle-{n} {}", "x".repeat(2_000)))
             .await;
@@ -73,13 +73,13 @@ async fn a_store_that_lost_changes_costs_no_attachment() {
         unnamed = put_unnamed(data_dir.path());
     })
     .await;
-    assert!(t.hall().sweep_attachments().await.is_err());
+    assert!(t.hall().collect_attachment_garbage().await.is_err());
     assert!(unnamed.exists());
     // Whoever starts it again goes on with what is left.
     t.restart().await;
     let is_whole = async { while t.owner().get("/readyz").await.status == 503 {} };
     soon("a whole store", is_whole).await;
-    t.hall().sweep_attachments().await.unwrap();
+    t.hall().collect_attachment_garbage().await.unwrap();
     assert!(!unnamed.exists());
 }
 
@@ -92,7 +92,7 @@ fn after_a_bad_end(data_dir: &Path) {
     state.write(data_dir).unwrap();
 }
 
-async fn until_degraded(owner: &Caller) -> String {
+async fn until_degraded(owner: &TestCaller) -> String {
     soon("a degraded server", async {
         loop {
             let answer = owner.get("/readyz").await;
@@ -155,7 +155,7 @@ async fn a_day_after_the_last_check_the_next_one_notices() {
     let mut t = TestHall::open().await;
     let (owner, room) = (t.owner(), t.team().await);
     fill(&t, &owner, &room).await;
-    t.pass(A_DAY_S + 1);
+    t.advance(A_DAY_S + 1);
     let database = t.database();
     t.restart_after(|_| damage_pages(&database)).await;
     until_degraded(&owner).await;

@@ -8,8 +8,8 @@ use std::{
     },
 };
 
-use guildhall_domain::settings::{PREVIEW_PORTS, Source, Value};
-use guildhall_testkit::{Caller, Options, TestHall, soon};
+use guildhall_domain::settings::{PREVIEW_PORTS, SettingSource, SettingValue};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall, soon};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -27,20 +27,20 @@ fn ports(count: u16) -> String {
 }
 
 /// A hall with so many ports for previews.
-pub(crate) fn with_ports(count: u16, options: Options) -> Options {
-    let ports = Value::Text(ports(count));
-    let configured = Box::new([(&PREVIEW_PORTS, Source::Flag, ports)]);
-    Options {
+pub(crate) fn with_ports(count: u16, options: HallOptions) -> HallOptions {
+    let ports = SettingValue::Text(ports(count));
+    let configured = Box::new([(&PREVIEW_PORTS, SettingSource::Flag, ports)]);
+    HallOptions {
         configured: Box::leak(configured),
         ..options
     }
 }
 
 /// What a dev server says to a request.
-type Says = dyn Fn(&str) -> String + Send + Sync;
+type Responder = dyn Fn(&str) -> String + Send + Sync;
 
 /// A dev server; it keeps what it got.
-pub(crate) struct DevServer {
+pub(crate) struct DevServerStub {
     pub(crate) port: u16,
     /// Every request as it came, one connection after the other.
     seen: Arc<Mutex<Vec<String>>>,
@@ -48,13 +48,13 @@ pub(crate) struct DevServer {
     _serving: JoinSet<()>,
 }
 
-impl DevServer {
+impl DevServerStub {
     /// One that answers as `says`.
     pub(crate) async fn that(says: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (seen, accepted) = (Arc::default(), Arc::new(AtomicU16::new(0)));
-        let says: Arc<Says> = Arc::new(says);
+        let says: Arc<Responder> = Arc::new(says);
         let mut serving = JoinSet::new();
         let (log, count) = (Arc::clone(&seen), Arc::clone(&accepted));
         serving.spawn(async move {
@@ -95,7 +95,7 @@ pub(crate) fn ok(headers: &str, body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
 }
 
-async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Vec<String>>>, says: Arc<Says>) {
+async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Vec<String>>>, says: Arc<Responder>) {
     let mut bytes = Vec::new();
     while let Some(request) = request(&mut stream, &mut bytes).await {
         seen.lock().unwrap().push(request.clone());
@@ -138,13 +138,13 @@ fn whole(bytes: &[u8]) -> Option<usize> {
 
 /// What came back over a raw connection.
 #[derive(Debug)]
-pub(crate) struct Raw {
+pub(crate) struct RawResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
-impl Raw {
+impl RawResponse {
     fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -175,7 +175,7 @@ impl Raw {
 }
 
 /// Sends bytes as they are and reads to the end of the connection.
-pub(crate) async fn exchange(port: u16, bytes: &[u8]) -> Raw {
+pub(crate) async fn exchange(port: u16, bytes: &[u8]) -> RawResponse {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
         .await
         .unwrap();
@@ -183,25 +183,25 @@ pub(crate) async fn exchange(port: u16, bytes: &[u8]) -> Raw {
     let _ = stream.write_all(bytes).await;
     let mut seen = Vec::new();
     let _ = soon("the end of an answer", stream.read_to_end(&mut seen)).await;
-    Raw::read(&seen)
+    RawResponse::read(&seen)
 }
 
 /// A preview that a person opened, and the cookie the browser has for it.
-pub(crate) struct Shown {
+pub(crate) struct OpenedPreview {
     /// Where it is.
     pub(crate) port: u16,
     pub(crate) url: String,
     pub(crate) cookie: String,
 }
 
-impl Shown {
+impl OpenedPreview {
     /// Opens the preview of a dev server and follows its address.
     pub(crate) async fn of(t: &TestHall, port: u16) -> Self {
         Self::by(&t.owner(), port).await
     }
 
     /// The same for somebody else than the owner.
-    pub(crate) async fn by(who: &Caller, port: u16) -> Self {
+    pub(crate) async fn by(who: &TestCaller, port: u16) -> Self {
         let ask = json!({"kind": "proxy", "port": port});
         let signed = who.post(SIGN, ask).await.ok(200);
         let url = signed["url"].as_str().unwrap().to_owned();
@@ -223,7 +223,7 @@ impl Shown {
     }
 
     /// Follows the address in a browser that shows these cookies.
-    pub(crate) async fn enter(&self, cookies: &str) -> Raw {
+    pub(crate) async fn enter(&self, cookies: &str) -> RawResponse {
         let (authority, target) = self.url[7..].split_once('/').unwrap();
         let ask = format!(
             "GET /{target} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nCookie: {cookies}\r\n\r\n"
@@ -238,7 +238,7 @@ impl Shown {
     }
 
     /// Asks once, over a connection of its own.
-    pub(crate) async fn ask(&self, line: &str, more: &str) -> Raw {
+    pub(crate) async fn ask(&self, line: &str, more: &str) -> RawResponse {
         let head = self.head(line, &format!("Connection: close\r\n{more}"));
         exchange(self.port, head.as_bytes()).await
     }
@@ -266,7 +266,7 @@ pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 
 /// A hall with three ports for previews.
 pub(crate) async fn hall() -> TestHall {
-    TestHall::open_with(with_ports(3, Options::default())).await
+    TestHall::open_with(with_ports(3, HallOptions::default())).await
 }
 
 /// Where addresses are asked for.

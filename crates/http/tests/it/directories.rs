@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, wrong_fields};
+use crate::test_values::{column, wrong_fields};
 
 const DIRECTORY: &str = "/api/directory";
 
@@ -21,7 +21,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-async fn names(by: &Caller, query: &str) -> Vec<String> {
+async fn names(by: &TestCaller, query: &str) -> Vec<String> {
     let listing = by.get(&format!("{DIRECTORY}{query}")).await.ok(200);
     column(&listing["entries"], "name")
 }

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
 fn seqs(page: &Value) -> Vec<u64> {
     let entries = list(&page["entries"]);
@@ -21,7 +21,7 @@ async fn a_post_is_kept_byte_for_byte_and_told_once() {
     let room = t.channel(&owner, "Ops", &[]).await;
     let mut events = t.events();
     let words = " \u{feff}Grüße 😀\r\n\t`x` <b>&amp;</b> \u{202e}e\u{301} \\u0041 ";
-    t.pass(5);
+    t.advance(5);
     let entry = t.say(&owner, &room, words).await;
     let expected = json!({
         "id": entry["id"], "roomId": room, "seq": 1, "authorId": owner.author(), "kind": "post",

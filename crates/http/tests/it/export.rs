@@ -1,6 +1,6 @@
 //! Export of rooms. Source: contract 2.3, "Export".
 
-use guildhall_testkit::{Answer, Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, soon};
 use serde_json::{Value, json};
 
 use crate::canvas;
@@ -10,7 +10,7 @@ fn path(room: &str) -> String {
 }
 
 /// The lines of an export, its summary checked against the bytes before it.
-fn lines(answer: &Answer) -> Vec<Value> {
+fn lines(answer: &TestResponse) -> Vec<Value> {
     let text = std::str::from_utf8(&answer.bytes).unwrap();
     assert!(text.ends_with('\n'));
     let lines: Vec<Value> = text
@@ -18,7 +18,7 @@ fn lines(answer: &Answer) -> Vec<Value> {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let summary = text.trim_end().rfind('\n').unwrap() + 1;
-    let mut digest = guildhall_world::digests::Digesting::default();
+    let mut digest = guildhall_world::digests::DigestBuilder::default();
     digest.add(&answer.bytes[..summary]);
     let last = lines.last().unwrap();
     assert_eq!(last["type"], "summary");
@@ -51,7 +51,7 @@ async fn a_room_leaves_as_its_members_its_entries_and_a_digest_of_them() {
         .await
         .ok(200);
     let told = created.next("room_updated");
-    t.pass(60);
+    t.advance(60);
     let before = t.rows();
 
     let answer = owner.get(&path(&room)).await;
@@ -137,7 +137,7 @@ async fn only_people_export_and_a_no_is_told_as_every_other_one() {
 const LONG: u64 = 40;
 
 /// A room whose export is more than sockets and queues hold.
-async fn long_room(t: &TestHall, by: &Caller) -> String {
+async fn long_room(t: &TestHall, by: &TestCaller) -> String {
     let room = t.channel(by, "Long", &[]).await;
     let words = "x".repeat(100_000);
     for _ in 0..LONG {

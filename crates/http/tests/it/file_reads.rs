@@ -7,12 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use rustix::fs::{CWD, FileType, Mode, makedev, mkfifoat, mknodat};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::picking::{column, wrong_fields};
+use crate::test_values::{column, wrong_fields};
 
 fn write(folder: impl AsRef<Path>, path: &str, bytes: impl AsRef<[u8]>) {
     let path = folder.as_ref().join(path);
@@ -20,12 +20,12 @@ fn write(folder: impl AsRef<Path>, path: &str, bytes: impl AsRef<[u8]>) {
     fs::write(path, bytes).unwrap();
 }
 
-async fn read(by: &Caller, what: &str, cwd: &str, path: &str) -> Answer {
+async fn read(by: &TestCaller, what: &str, cwd: &str, path: &str) -> TestResponse {
     by.get(&format!("/api/files/{what}?cwd={cwd}&path={path}"))
         .await
 }
 
-async fn paths(by: &Caller, cwd: &str, more: &str) -> Vec<String> {
+async fn paths(by: &TestCaller, cwd: &str, more: &str) -> Vec<String> {
     let tree = by
         .get(&format!("/api/files/tree?cwd={cwd}{more}"))
         .await

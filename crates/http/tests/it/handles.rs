@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, text, wrong_fields};
+use crate::test_values::{SeededRandom, text, wrong_fields};
 
-async fn set(t: &TestHall, author: &Caller, handle: &str) -> Answer {
+async fn set(t: &TestHall, author: &TestCaller, handle: &str) -> TestResponse {
     t.owner()
         .patch(&author.handle_url(), json!({"handle": handle}))
         .await
 }
 
-async fn handles(t: &TestHall, author: &Caller) -> (String, Vec<String>) {
+async fn handles(t: &TestHall, author: &TestCaller) -> (String, Vec<String>) {
     let path = format!("{}/handles", author.author_url());
     let kept = t.owner().get(&path).await.ok(200);
-    let reserved = crate::picking::column(&kept["reserved"], "handle");
+    let reserved = crate::test_values::column(&kept["reserved"], "handle");
     (text(&kept["current"]), reserved)
 }
 
@@ -50,7 +50,7 @@ async fn with_an_agent_header_the_answer_is_401_or_403_and_the_body_is_never_rea
         (&twice, 401, "AGENT_IDENTITY_UNVERIFIED"),
         (&t.unverifiable(), 401, "AGENT_IDENTITY_UNVERIFIED"),
         (&t.stranger(), 401, "NOT_THE_OWNER"),
-        (&t.nobody_knows(), 401, "NOT_THE_OWNER"),
+        (&t.unknown_socket_caller(), 401, "NOT_THE_OWNER"),
     ] {
         for (kind, body) in bodies {
             for url in [
@@ -177,7 +177,7 @@ async fn text_is_normalised_and_nothing_else_is_let_in() {
 async fn no_text_whatever_leaves_a_handle_outside_the_grammar() {
     let t = TestHall::open().await;
     let owner = t.owner();
-    let mut chance = Chance(0x5eed);
+    let mut chance = SeededRandom(0x5eed);
     let alphabet: Vec<char> = "aZ09._-@ \t\n\u{a0}\u{3000}éßİKſ😀\u{200b}/'\"%"
         .chars()
         .collect();
@@ -257,7 +257,7 @@ async fn taking_releasing_and_taking_back_follow_the_table_of_states() {
         ),
         ("beta", "beta", &["alpha"], true, ("beta", "HANDLE_TAKEN")),
     ] {
-        t.pass(1);
+        t.advance(1);
         let before = t.rows();
         let author = set(&t, &owner, asked).await.ok(200);
         assert_eq!(author["handle"], current, "{asked}");

@@ -1,36 +1,38 @@
 //! Interactions: who decides, on what, and that each is decided once. Source: contract 3.8.
 
 use guildhall_domain::{
-    interactions::{Answer, Asked, Choice, Question, QuestionType},
+    interactions::{
+        InteractionRequest, InteractionResponse, Question, QuestionChoice, QuestionType,
+    },
     sessions::Session,
 };
-use guildhall_hall::interactions::Opening;
-use guildhall_testkit::{Answer as HttpAnswer, Caller, TestHall, call, usual_options};
+use guildhall_hall::interactions::OpenOutcome;
+use guildhall_testkit::{TestCaller, TestHall, TestResponse as HttpAnswer, call, usual_options};
 use serde_json::{Value, json};
 
-use crate::picking::{text, wrong_fields};
+use crate::test_values::{text, wrong_fields};
 
 /// A route of a session.
 pub(crate) fn at(session: &Session, verb: &str) -> String {
     format!("/api/sessions/{}/{verb}", session.id)
 }
 
-pub(crate) async fn approve(by: &Caller, session: &Session, call: &str) -> HttpAnswer {
+pub(crate) async fn approve(by: &TestCaller, session: &Session, call: &str) -> HttpAnswer {
     by.post(&at(session, "approve"), json!({ "toolCallId": call }))
         .await
 }
 
-pub(crate) async fn deny(by: &Caller, session: &Session, call: &str) -> HttpAnswer {
+pub(crate) async fn deny(by: &TestCaller, session: &Session, call: &str) -> HttpAnswer {
     by.post(&at(session, "deny"), json!({ "toolCallId": call }))
         .await
 }
 
-pub(crate) fn selected(option: &str) -> Answer {
-    Answer::Selected(option.to_owned())
+pub(crate) fn selected(option: &str) -> InteractionResponse {
+    InteractionResponse::Selected(option.to_owned())
 }
 
 fn questions() -> Vec<Question> {
-    let choices = ["left", "right"].map(|value| Choice {
+    let choices = ["left", "right"].map(|value| QuestionChoice {
         value: value.to_owned(),
         label: value.to_uppercase(),
     });
@@ -60,8 +62,8 @@ async fn what_waits_is_listed_oldest_first_for_people_and_for_no_agent() {
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
     let mut events = t.events();
-    let first = t.seed_ask(&session, "c1", "ls").await;
-    let second = t.seed_ask(&session, "c2", "rm -rf /").await;
+    let first = t.seed_interaction(&session, "c1", "ls").await;
+    let second = t.seed_interaction(&session, "c2", "rm -rf /").await;
     let listed = t.pending().await;
     let expected = json!({
         "id": first.id, "sessionId": session.id.to_string(), "toolCallId": "c1",
@@ -106,7 +108,7 @@ async fn a_yes_is_this_once_whatever_the_agent_offers_first() {
     let t = TestHall::open_login().await;
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
-    let card = t.seed_ask(&session, "c1", "ls").await;
+    let card = t.seed_interaction(&session, "c1", "ls").await;
     let mut events = t.events();
     let pia = t.person("Pia").await;
     events.all();
@@ -114,7 +116,7 @@ async fn a_yes_is_this_once_whatever_the_agent_offers_first() {
     assert_eq!(answered, json!({"ok": true}));
     let id = card.id.clone();
     assert_eq!(card.answer().await, selected("once"));
-    let told = events.the("interaction_resolved");
+    let told = events.single_event("interaction_resolved");
     let expected = json!({
         "sessionId": session.id.to_string(), "id": id, "toolCallId": "c1", "kind": "tool_call",
         "resolution": "approved", "resolvedBy": pia.author(), "at": "2026-09-21T14:13:20.000Z",
@@ -126,7 +128,7 @@ async fn a_yes_is_this_once_whatever_the_agent_offers_first() {
     assert_eq!(told, expected);
     assert!(t.pending().await.is_empty());
 
-    let card = t.seed_ask(&session, "c2", "ls").await;
+    let card = t.seed_interaction(&session, "c2", "ls").await;
     let always = json!({"toolCallId": "c2", "alwaysAllow": true, "digest": card.digest});
     pia.post(&at(&session, "approve"), always).await.ok(200);
     assert_eq!(card.answer().await, selected("always"));
@@ -136,24 +138,24 @@ async fn a_yes_is_this_once_whatever_the_agent_offers_first() {
 async fn a_no_is_this_once_and_keeps_its_reason() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
-    let card = t.seed_ask(&session, "c1", "ls").await;
+    let card = t.seed_interaction(&session, "c1", "ls").await;
     let no = json!({"toolCallId": "c1", "reason": "  not on a Friday ", "tellAgent": true});
     let answered = t.owner().post(&at(&session, "deny"), no).await.ok(200);
     assert_eq!(answered, json!({"ok": true}));
     assert_eq!(card.answer().await, selected("no"));
     assert!(t.rows().contains("\tnot on a Friday\t"));
 
-    let asked = Asked::Permission {
+    let asked = InteractionRequest::Permission {
         tool_call_id: "c2".to_owned(),
         options: usual_options()[..2].to_vec(),
     };
-    let posed = t.pose(&session, None, asked).await;
-    assert!(matches!(&posed.opening, Opening::Asked(card) if card.opaque));
+    let posed = t.open_interaction(&session, None, asked).await;
+    assert!(matches!(&posed.opening, OpenOutcome::Asked(card) if card.opaque));
     let refused = approve(&t.owner(), &session, "c2").await;
     let details = refused.refused(409, "OPTION_NOT_OFFERED");
     assert_eq!(details["options"].as_array().unwrap().len(), 2);
     deny(&t.owner(), &session, "c2").await.ok(200);
-    assert_eq!(posed.answer.await.unwrap(), Answer::Cancelled);
+    assert_eq!(posed.answer.await.unwrap(), InteractionResponse::Cancelled);
 }
 
 #[tokio::test]
@@ -161,7 +163,7 @@ async fn no_agent_and_no_key_decides_and_neither_learns_what_a_good_request_is()
     let t = TestHall::open_login().await;
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
-    let mut card = t.seed_ask(&session, "c1", "ls").await;
+    let mut card = t.seed_interaction(&session, "c1", "ls").await;
     let key = t.key(&t.owner(), "script").await;
     let before = t.rows();
     for verb in [
@@ -184,7 +186,11 @@ async fn no_agent_and_no_key_decides_and_neither_learns_what_a_good_request_is()
                 (t.unverifiable(), 401, "AGENT_IDENTITY_UNVERIFIED"),
                 (ada.clone(), 403, "AGENT_CANNOT_DECIDE"),
                 // A cookie beside the agent's token makes no person of it.
-                (t.owner().showing(ada.token()), 403, "AGENT_CANNOT_DECIDE"),
+                (
+                    t.owner().with_agent_token(ada.token()),
+                    403,
+                    "AGENT_CANNOT_DECIDE",
+                ),
                 (t.owner().with_key(&key), 403, "INTERACTIVE_ONLY"),
             ] {
                 caller.post(&path, body.clone()).await.refused(status, code);
@@ -204,7 +210,7 @@ async fn a_decision_is_refused_in_the_order_of_the_table() {
     let t = TestHall::open().await;
     let owner = t.owner();
     let session = t.session(&t.agent("ada").await);
-    let card = t.seed_ask(&session, "c1", "ls").await;
+    let card = t.seed_interaction(&session, "c1", "ls").await;
     let question = t.seed_questions(&session, questions()).await;
     let path = at(&session, "approve");
     let bad = json!({"toolCallId": "c1", "digest": "d", "optionId": "unknown"});
@@ -280,7 +286,7 @@ async fn of_racing_decisions_one_counts_and_the_agent_hears_that_one() {
     let session = t.session(&t.agent("ada").await);
     for round in 0..5 {
         let id = format!("c{round}");
-        let card = t.seed_ask(&session, &id, "ls").await;
+        let card = t.seed_interaction(&session, &id, "ls").await;
         let mut events = t.events();
         let mut racing = tokio::task::JoinSet::new();
         for n in 0..12 {
@@ -310,7 +316,7 @@ async fn of_racing_decisions_one_counts_and_the_agent_hears_that_one() {
             ("no", "denied")
         };
         assert_eq!(card.answer().await, selected(option));
-        let told = events.the("interaction_resolved");
+        let told = events.single_event("interaction_resolved");
         assert_eq!(told["resolution"], resolution);
     }
 }
@@ -319,9 +325,9 @@ async fn of_racing_decisions_one_counts_and_the_agent_hears_that_one() {
 async fn a_batch_decides_each_for_itself_in_the_order_asked() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
-    let one = t.seed_ask(&session, "c1", "ls").await;
-    let two = t.seed_ask(&session, "c2", "pwd").await;
-    let three = t.seed_ask(&session, "c3", "id").await;
+    let one = t.seed_interaction(&session, "c1", "ls").await;
+    let two = t.seed_interaction(&session, "c2", "pwd").await;
+    let three = t.seed_interaction(&session, "c3", "id").await;
     deny(&t.owner(), &session, "c2").await.ok(200);
     let ask = json!({"toolCallIds": ["c2", "c9", "c1"]});
     let path = at(&session, "batch-approve");
@@ -414,9 +420,12 @@ async fn answers_that_do_not_fit_leave_the_question_open_and_good_ones_reach_the
     submit(json!({"answers": good, "digest": card.digest}))
         .await
         .ok(200);
-    assert_eq!(events.the("interaction_resolved")["resolution"], "answered");
+    assert_eq!(
+        events.single_event("interaction_resolved")["resolution"],
+        "answered"
+    );
     let expected = json!({"way": "left", "ways": ["right", "left"], "steps": 3, "words": "go"});
-    let Answer::Accepted(found) = card.answer().await else {
+    let InteractionResponse::Accepted(found) = card.answer().await else {
         panic!("answers are told");
     };
     assert_eq!(Value::Object(found), expected);
@@ -424,19 +433,22 @@ async fn answers_that_do_not_fit_leave_the_question_open_and_good_ones_reach_the
     let card = t.seed_questions(&session, questions()).await;
     let ask = json!({"toolCallId": card.id, "decline": true});
     t.owner().post(&path, ask).await.ok(200);
-    assert_eq!(events.the("interaction_resolved")["resolution"], "denied");
-    assert_eq!(card.answer().await, Answer::Declined);
+    assert_eq!(
+        events.single_event("interaction_resolved")["resolution"],
+        "denied"
+    );
+    assert_eq!(card.answer().await, InteractionResponse::Declined);
 }
 
 #[tokio::test]
 async fn a_changed_input_is_shown_anew_and_the_digest_of_before_decides_nothing() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
-    let card = t.seed_ask(&session, "c1", "ls").await;
+    let card = t.seed_interaction(&session, "c1", "ls").await;
     let mut events = t.events();
     let hall = t.hall();
     let changed = async |command| {
-        let changed = hall.ask_changed(session.clone(), call("c1", command));
+        let changed = hall.redraw_card(session.clone(), call("c1", command));
         changed.await.unwrap();
     };
     changed("ls").await;
@@ -471,17 +483,17 @@ async fn what_a_digest_reaches_is_every_member_of_the_card_but_no_id() {
     let t = TestHall::open().await;
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     let session = t.session(&ada);
-    let first = t.seed_ask(&session, "c1", "ls").await;
-    let same = t.seed_ask(&session, "c2", "ls").await;
+    let first = t.seed_interaction(&session, "c1", "ls").await;
+    let same = t.seed_interaction(&session, "c2", "ls").await;
     assert_eq!(first.digest, same.digest);
     let elsewhere = Session {
         cwd: "/other".to_owned(),
         ..t.session(&ada)
     };
     let others = [
-        t.seed_ask(&session, "c3", "ls ").await,
-        t.seed_ask(&t.session(&bob), "c1", "ls").await,
-        t.seed_ask(&elsewhere, "c1", "ls").await,
+        t.seed_interaction(&session, "c3", "ls ").await,
+        t.seed_interaction(&t.session(&bob), "c1", "ls").await,
+        t.seed_interaction(&elsewhere, "c1", "ls").await,
         t.seed_questions(&session, questions()).await,
         t.seed_questions(&session, questions()[..1].to_vec()).await,
     ];
@@ -497,23 +509,23 @@ async fn a_call_that_is_asked_about_is_not_asked_about_twice_and_fifty_wait_at_m
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
-    let mut kept = vec![t.seed_ask(&session, "c0", "ls").await];
-    let again = t.pose_call(&session, "c0", "pwd").await.opening;
-    assert!(matches!(again, Opening::AskedAlready), "{again:?}");
+    let mut kept = vec![t.seed_interaction(&session, "c0", "ls").await];
+    let again = t.open_call_interaction(&session, "c0", "pwd").await.opening;
+    assert!(matches!(again, OpenOutcome::AskedAlready), "{again:?}");
     for n in 1..50 {
-        kept.push(t.seed_ask(&session, &format!("c{n}"), "ls").await);
+        kept.push(t.seed_interaction(&session, &format!("c{n}"), "ls").await);
     }
-    let more = t.pose_call(&session, "c50", "ls").await.opening;
-    assert!(matches!(more, Opening::Refused), "{more:?}");
+    let more = t.open_call_interaction(&session, "c50", "ls").await.opening;
+    assert!(matches!(more, OpenOutcome::Refused), "{more:?}");
     // Another session has fifty of its own, and an answer makes place.
-    t.seed_ask(&t.session(&ada), "c50", "ls").await;
+    t.seed_interaction(&t.session(&ada), "c50", "ls").await;
     deny(&t.owner(), &session, "c7").await.ok(200);
-    t.seed_ask(&session, "c50", "ls").await;
+    t.seed_interaction(&session, "c50", "ls").await;
     assert_eq!(t.pending().await.len(), 51);
     assert!(
         kept.iter_mut()
             .skip(8)
-            .all(guildhall_testkit::Waiting::waits)
+            .all(guildhall_testkit::OpenInteraction::waits)
     );
 }
 
@@ -522,14 +534,17 @@ async fn what_is_cancelled_is_told_so_and_decided_no_more() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let (session, other) = (t.session(&ada), t.session(&ada));
-    let card = t.seed_ask(&session, "c1", "ls").await;
-    let mut stays = t.seed_ask(&other, "c1", "ls").await;
+    let card = t.seed_interaction(&session, "c1", "ls").await;
+    let mut stays = t.seed_interaction(&other, "c1", "ls").await;
     let mut events = t.events();
     let owner = t.owner();
     let by = guildhall_domain::ids::AuthorId::parse(owner.author());
-    t.hall().withdraw_asks(session.id, by).await.unwrap();
-    assert_eq!(card.answer().await, Answer::Cancelled);
-    let told = events.the("interaction_resolved");
+    t.hall()
+        .withdraw_session_interactions(session.id, by)
+        .await
+        .unwrap();
+    assert_eq!(card.answer().await, InteractionResponse::Cancelled);
+    let told = events.single_event("interaction_resolved");
     assert_eq!(
         (&told["resolution"], &told["resolvedBy"]),
         (&json!("cancelled"), &json!(owner.author()))

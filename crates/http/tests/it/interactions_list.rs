@@ -25,7 +25,7 @@ async fn what_was_decided_is_kept_with_its_option_its_reason_and_its_answers() {
     let owner = t.owner();
     let mut events = t.events();
     for id in ["c1", "c2", "c3", "c4"] {
-        t.seed_ask(&session, id, "ls").await;
+        t.seed_interaction(&session, id, "ls").await;
     }
     let asked = t.seed_questions(
         &session,
@@ -87,7 +87,7 @@ async fn the_newest_page_comes_first_and_leads_to_those_before_it() {
     let t = TestHall::open().await;
     let session = t.session(&t.agent("ada").await);
     for id in ["c1", "c2", "c3"] {
-        t.seed_ask(&session, id, "ls").await;
+        t.seed_interaction(&session, id, "ls").await;
     }
     let path = at(&session, "interactions");
     let calls = |page: &Value| {
@@ -111,7 +111,7 @@ async fn an_agent_reads_none_of_it() {
     let t = TestHall::open_login().await;
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
-    t.seed_ask(&session, "c1", "ls").await;
+    t.seed_interaction(&session, "c1", "ls").await;
     let nothing = json!({"interactions": [], "nextCursor": null});
     assert_eq!(
         ada.get(&at(&session, "interactions")).await.ok(200),

@@ -1,23 +1,23 @@
 //! The tools of the MCP endpoint: which there are, and that each answers as its twin among the
 //! routes does. Source: contract 4.9, 4.12 (11).
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
     canvas,
-    picking::{list, text},
+    test_values::{list, text},
     turns::{due, post, room_of, turn},
 };
 
 /// Sends one message.
-pub(crate) async fn send(by: &Caller, method: &str, params: Value) -> Answer {
+pub(crate) async fn send(by: &TestCaller, method: &str, params: Value) -> TestResponse {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     by.post("/mcp", message).await
 }
 
 /// The result of one message.
-pub(crate) async fn ask(by: &Caller, method: &str, params: Value) -> Value {
+pub(crate) async fn ask(by: &TestCaller, method: &str, params: Value) -> Value {
     let answer = send(by, method, params).await;
     assert_eq!(answer.header("content-type"), "application/json");
     assert_eq!(answer.header("mcp-session-id"), "", "no sessions");
@@ -27,7 +27,7 @@ pub(crate) async fn ask(by: &Caller, method: &str, params: Value) -> Value {
 }
 
 /// What a tool answers: whether it refuses, and the body.
-pub(crate) async fn call(by: &Caller, tool: &str, arguments: Value) -> (bool, Value) {
+pub(crate) async fn call(by: &TestCaller, tool: &str, arguments: Value) -> (bool, Value) {
     let params = json!({"name": tool, "arguments": arguments});
     let mut result = ask(by, "tools/call", params).await;
     let body = result["structuredContent"].take();
@@ -39,13 +39,13 @@ pub(crate) async fn call(by: &Caller, tool: &str, arguments: Value) -> (bool, Va
 }
 
 /// What a tool answers that does what it is asked.
-pub(crate) async fn done(by: &Caller, tool: &str, arguments: Value) -> Value {
+pub(crate) async fn done(by: &TestCaller, tool: &str, arguments: Value) -> Value {
     let (is_refused, body) = call(by, tool, arguments).await;
     assert!(!is_refused, "{tool}: {body}");
     body
 }
 
-pub(crate) async fn tools(by: &Caller) -> Vec<Value> {
+pub(crate) async fn tools(by: &TestCaller) -> Vec<Value> {
     list(&ask(by, "tools/list", json!({})).await["tools"]).clone()
 }
 

@@ -1,12 +1,12 @@
 //! Tools that a person must allow first: held, granted, denied, taken back, and asked again with
 //! their token. Source: contract 4.5, 4.9, 4.12 (4, 12).
 
-use guildhall_testkit::{Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, soon};
 use serde_json::{Value, json};
 
 use crate::{
     mcp::call,
-    picking::{list, text},
+    test_values::{list, text},
 };
 
 fn server(name: &str) -> Value {
@@ -32,7 +32,7 @@ async fn grant(t: &TestHall, approval: &Value) {
     t.owner().post(&path, digest).await.ok(200);
 }
 
-async fn names(by: &Caller) -> Vec<String> {
+async fn names(by: &TestCaller) -> Vec<String> {
     let (is_refused, listed) = call(by, "mcp_list_servers", json!({})).await;
     assert!(!is_refused, "{listed}");
     let servers = list(&listed["items"]).iter();

@@ -1,19 +1,19 @@
 //! The gateway to an agent's tool servers: who may speak there, what is handed on, and when a
 //! server is cut off. Source: contract 4.4, 4.6, 4.9, 4.12 (6).
 
-use guildhall_testkit::{Answer, Caller, TestHall, soon, until};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, soon, until};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    mcp_counterpart::{Counterpart, result_of, tool},
+    mcp_server_stub::{McpServerStub, result_of, tool},
     mcp_servers::{ask, at},
-    picking::text,
     sessions,
+    test_values::text,
 };
 
 /// A hall with an agent that speaks for a session of its own.
-pub(crate) async fn hall() -> (TestHall, Caller) {
+pub(crate) async fn hall() -> (TestHall, TestCaller) {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let session = sessions::open(&t.owner(), &ada, json!({})).await;
@@ -21,12 +21,12 @@ pub(crate) async fn hall() -> (TestHall, Caller) {
     (t, ada)
 }
 
-pub(crate) async fn send(by: &Caller, name: &str, method: &str, params: Value) -> Answer {
+pub(crate) async fn send(by: &TestCaller, name: &str, method: &str, params: Value) -> TestResponse {
     let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
     by.post(&format!("/mcp/servers/{name}"), message).await
 }
 
-pub(crate) async fn told(by: &Caller, name: &str, method: &str, params: Value) -> Value {
+pub(crate) async fn told(by: &TestCaller, name: &str, method: &str, params: Value) -> Value {
     let message = send(by, name, method, params).await.ok(200);
     assert_eq!(
         (&message["jsonrpc"], &message["id"]),
@@ -36,7 +36,7 @@ pub(crate) async fn told(by: &Caller, name: &str, method: &str, params: Value) -
 }
 
 /// The result of a call.
-pub(crate) async fn call(by: &Caller, name: &str, tool: &str) -> Value {
+pub(crate) async fn call(by: &TestCaller, name: &str, tool: &str) -> Value {
     let params = json!({"name": tool, "arguments": {"a": 1}});
     let mut message = told(by, name, "tools/call", params).await;
     assert_eq!(message["error"], Value::Null, "{message}");
@@ -44,18 +44,18 @@ pub(crate) async fn call(by: &Caller, name: &str, tool: &str) -> Value {
 }
 
 /// A call that came to nothing; why.
-pub(crate) async fn refused(by: &Caller, name: &str, tool: &str) -> String {
+pub(crate) async fn refused(by: &TestCaller, name: &str, tool: &str) -> String {
     let result = call(by, name, tool).await;
     assert_eq!(result["isError"], true, "{result}");
     text(&result["content"][0]["text"])
 }
 
-pub(crate) async fn entry(t: &TestHall, agent: &Caller, name: &str) -> Value {
+pub(crate) async fn entry(t: &TestHall, agent: &TestCaller, name: &str) -> Value {
     let path = format!("{}/{name}", at(agent));
     t.owner().get(&path).await.ok(200)
 }
 
-pub(crate) async fn add(t: &TestHall, agent: &Caller, name: &str, connection: &Value) {
+pub(crate) async fn add(t: &TestHall, agent: &TestCaller, name: &str, connection: &Value) {
     t.owner()
         .post_approved(&at(agent), ask(name, connection))
         .await
@@ -66,7 +66,7 @@ pub(crate) async fn add(t: &TestHall, agent: &Caller, name: &str, connection: &V
 async fn only_an_agent_with_the_token_of_a_session_is_heard() {
     let (t, ada) = hall().await;
     let bob = t.agent("bob").await;
-    let there = Counterpart::start(&[tool("echo", "e")]).await;
+    let there = McpServerStub::start(&[tool("echo", "e")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     // Bob's token is of no session, and a process is of no one in particular.
     for nobody in [
@@ -110,7 +110,7 @@ async fn only_an_agent_with_the_token_of_a_session_is_heard() {
 async fn what_a_server_says_is_handed_on_as_it_was_written() {
     let (t, ada) = hall().await;
     let tools = [tool("echo", "e"), tool("fail", "f")];
-    let there = Counterpart::start(&tools).await;
+    let there = McpServerStub::start(&tools).await;
     add(&t, &ada, "web", &there.connection()).await;
     let greeting = json!({"protocolVersion": "2025-06-18", "capabilities": {}});
     let greeted = told(&ada, "web", "initialize", greeting).await;
@@ -150,7 +150,7 @@ async fn what_a_server_says_is_handed_on_as_it_was_written() {
 async fn a_reworded_or_new_tool_cuts_the_server_before_any_byte_reaches_it() {
     let (t, ada) = hall().await;
     let owner = t.owner();
-    let there = Counterpart::start(&[tool("echo", "e"), tool("old", "o")]).await;
+    let there = McpServerStub::start(&[tool("echo", "e"), tool("old", "o")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     call(&ada, "web", "echo").await;
     let before = entry(&t, &ada, "web").await;
@@ -240,13 +240,13 @@ async fn a_reworded_or_new_tool_cuts_the_server_before_any_byte_reaches_it() {
 #[tokio::test]
 async fn a_question_that_nobody_can_answer_any_more_is_asked_again() {
     let (t, ada) = hall().await;
-    let there = Counterpart::start(&[tool("echo", "e")]).await;
+    let there = McpServerStub::start(&[tool("echo", "e")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     call(&ada, "web", "echo").await;
     there.has_now(&[tool("echo", "another")]);
     refused(&ada, "web", "echo").await;
     let first = entry(&t, &ada, "web").await["approvalId"].clone();
-    t.pass(2 * 3_600 + 1);
+    t.advance(2 * 3_600 + 1);
     refused(&ada, "web", "echo").await;
     let second = entry(&t, &ada, "web").await["approvalId"].clone();
     assert_ne!(first, second);
@@ -261,7 +261,7 @@ async fn a_question_that_nobody_can_answer_any_more_is_asked_again() {
 #[tokio::test]
 async fn a_server_that_is_switched_off_or_removed_ends_what_it_works_on() {
     let (t, ada) = hall().await;
-    let there = Counterpart::start(&[tool("hold", "h")]).await;
+    let there = McpServerStub::start(&[tool("hold", "h")]).await;
     for (n, (verb, sentence)) in [
         ("disable", "The server is switched off."),
         ("remove", "There is no such tool server any more."),
@@ -304,7 +304,7 @@ async fn a_server_that_is_switched_off_or_removed_ends_what_it_works_on() {
 #[tokio::test]
 async fn a_server_that_wants_a_sign_in_is_left_alone_until_somebody_did() {
     let (t, ada) = hall().await;
-    let there = Counterpart::start(&[tool("echo", "e")]).await;
+    let there = McpServerStub::start(&[tool("echo", "e")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     call(&ada, "web", "echo").await;
     *there.is.is_shut.lock().unwrap() = true;
@@ -378,7 +378,7 @@ async fn another_program_is_not_started_and_one_that_is_gone_is_missed() {
 #[tokio::test]
 async fn the_line_to_a_server_ends_with_its_last_session() {
     let (t, ada) = hall().await;
-    let there = Counterpart::start(&[tool("echo", "e")]).await;
+    let there = McpServerStub::start(&[tool("echo", "e")]).await;
     add(&t, &ada, "web", &there.connection()).await;
     call(&ada, "web", "echo").await;
     assert!(t.hall().tool_servers_open() == 1);

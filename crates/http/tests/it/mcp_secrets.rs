@@ -1,13 +1,13 @@
 //! Secrets of tool servers: who reads them, where they lie, and what is left when their key is
 //! lost; and what an agent's folder names. Source: contract 4.3, 4.4, 4.11, 4.12.
 
-use guildhall_testkit::{APPROVED, Caller, TestHall};
+use guildhall_testkit::{APPROVED, TestCaller, TestHall};
 use serde_json::json;
 
 use crate::{
+    agent_tokens::is_at_rest,
     mcp_servers::{CANARY, address, ask, at, program},
-    picking::{column, list, text},
-    tokens::is_at_rest,
+    test_values::{column, list, text},
 };
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn values_are_the_owners_to_read_and_nobody_elses() {
     );
     assert!(!owner.get("/metrics").await.text().contains(CANARY));
     // What was answered to the owner is not answered to the owner's programs.
-    let again = |caller: &Caller| {
+    let again = |caller: &TestCaller| {
         caller
             .ask("POST", &at(&ada))
             .header("idempotency-key", "web")

@@ -1,15 +1,15 @@
 //! Tool servers of agents as their people manage them. Source: contract 4.2 to 4.4, 4.12.
 
-use guildhall_testkit::{APPROVED, Caller, TestHall};
+use guildhall_testkit::{APPROVED, TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, text, wrong_fields};
+use crate::test_values::{column, text, wrong_fields};
 
 /// A value that must show nowhere but to the owner at a screen.
 pub(crate) const CANARY: &str = "canary-6f1d-value";
 
 /// Where the servers of an agent are.
-pub(crate) fn at(agent: &Caller) -> String {
+pub(crate) fn at(agent: &TestCaller) -> String {
     format!("/api/agents/{}/mcp-servers", agent.agent())
 }
 
@@ -279,7 +279,7 @@ async fn a_change_keeps_what_it_does_not_name_and_counts_once() {
         "\"1\""
     );
     assert_eq!(events.names(), APPROVED, "and nothing of the server");
-    t.pass(1);
+    t.advance(1);
     let mut next = program(&t);
     next["env"] = json!({"KEY": "***", "MORE": "m"});
     next["args"] = json!([]);

@@ -1,33 +1,33 @@
 //! Signing in with tool servers, from the link to the token. Source: contract 4.8, 4.12.
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
+    agent_tokens::is_at_rest,
     mcp,
     mcp_servers::{address, ask, at, program},
-    picking::text,
     sessions,
-    sign_in_place::Place,
-    tokens::is_at_rest,
+    signin_server_stub::SigninServerStub,
+    test_values::text,
 };
 
 /// A hall with an agent whose server `web` wants a sign-in, and where that is.
-pub(crate) struct Scene {
+pub(crate) struct AgentWithSigninServer {
     pub(crate) t: TestHall,
-    pub(crate) ada: Caller,
-    pub(crate) place: Place,
+    pub(crate) ada: TestCaller,
+    pub(crate) place: SigninServerStub,
 }
 
 /// What a browser was sent away with.
-pub(crate) struct Away {
+pub(crate) struct SentBrowser {
     /// Where to.
     pub(crate) location: String,
     /// The cookie, name and value.
     pub(crate) cookie: String,
 }
 
-impl Away {
+impl SentBrowser {
     /// One parameter of where it was sent, as it stands there.
     pub(crate) fn parameter(&self, name: &str) -> String {
         let (_, query) = self.location.split_once('?').unwrap();
@@ -37,10 +37,10 @@ impl Away {
     }
 }
 
-impl Scene {
+impl AgentWithSigninServer {
     pub(crate) async fn open() -> Self {
         let t = TestHall::open().await;
-        let (ada, place) = (t.agent("ada").await, Place::open().await);
+        let (ada, place) = (t.agent("ada").await, SigninServerStub::open().await);
         let asked = ask("web", &place.connection());
         t.owner().post_approved(&at(&ada), asked).await.ok(200);
         Self { t, ada, place }
@@ -54,7 +54,7 @@ impl Scene {
         self.t.owner().get(&self.server()).await.ok(200)
     }
 
-    pub(crate) async fn start(&self, by: &Caller) -> Value {
+    pub(crate) async fn start(&self, by: &TestCaller) -> Value {
         let path = format!("{}/signin", self.server());
         by.post(&path, json!({})).await.ok(200)
     }
@@ -65,23 +65,23 @@ impl Scene {
     }
 
     /// Follows the link as far as this server goes.
-    pub(crate) async fn go(&self, started: &Value) -> Answer {
+    pub(crate) async fn go(&self, started: &Value) -> TestResponse {
         let link = path_of(&text(&started["signInUrl"])).replace("/start/", "/go/");
         self.t.owner().get(&link).await
     }
 
-    pub(crate) async fn sent(&self, started: &Value) -> Away {
+    pub(crate) async fn sent(&self, started: &Value) -> SentBrowser {
         let answer = self.go(started).await;
         assert_eq!(answer.status, 303, "{}", answer.text());
         let cookie = answer.header("set-cookie").split(';').next().unwrap();
-        Away {
+        SentBrowser {
             location: answer.header("location").to_owned(),
             cookie: cookie.to_owned(),
         }
     }
 
     /// Comes back as a browser does that was sent away.
-    pub(crate) async fn back(&self, away: &Away, query: &str) -> Answer {
+    pub(crate) async fn back(&self, away: &SentBrowser, query: &str) -> TestResponse {
         let path = format!(
             "/api/oauth/callback?state={}&{query}",
             away.parameter("state")
@@ -128,7 +128,7 @@ fn pick(entry: &Value) -> Value {
 
 #[tokio::test]
 async fn a_sign_in_goes_from_its_link_to_a_token_the_server_takes() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let entry = scene.entry().await;
     assert_eq!(
         pick(&entry),
@@ -191,7 +191,7 @@ async fn a_sign_in_goes_from_its_link_to_a_token_the_server_takes() {
     );
     let entry = scene.entry().await;
     assert_eq!(pick(&entry), json!(["ready", "connected", "registered", 1]));
-    let resolved = events.the("mcp_signin_resolved");
+    let resolved = events.single_event("mcp_signin_resolved");
     assert_eq!(
         (&resolved["outcome"], &resolved["code"], &resolved["flowId"]),
         (&json!("connected"), &Value::Null, &started["flowId"])
@@ -204,7 +204,7 @@ async fn a_sign_in_goes_from_its_link_to_a_token_the_server_takes() {
 
 #[tokio::test]
 async fn nothing_leaves_before_a_person_follows_the_link() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let before = scene.place.asked().len();
     let started = scene.start(&scene.ada).await;
     let link = path_of(&text(&started["signInUrl"]));
@@ -267,7 +267,7 @@ async fn nothing_leaves_before_a_person_follows_the_link() {
 
 #[tokio::test]
 async fn an_answer_counts_only_in_the_browser_that_was_sent_away() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let started = scene.start(&scene.ada).await;
     let away = scene.sent(&started).await;
     let path = format!(
@@ -296,7 +296,7 @@ async fn an_answer_counts_only_in_the_browser_that_was_sent_away() {
 
 #[tokio::test]
 async fn a_stored_sign_in_is_checked_and_stays_or_is_forgotten() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let mut events = scene.t.events();
     let started = scene.start(&scene.ada).await;
     assert_eq!(
@@ -322,7 +322,7 @@ async fn a_stored_sign_in_is_checked_and_stays_or_is_forgotten() {
 
 #[tokio::test]
 async fn signing_out_forgets_the_tokens_and_gives_them_back() {
-    let scene = Scene::signed_in().await;
+    let scene = AgentWithSigninServer::signed_in().await;
     let path = format!("{}/signin", scene.server());
     let out = scene.ada.delete(&path).await.ok(200);
     assert_eq!(out, json!({"signedOut": true}));
@@ -330,7 +330,7 @@ async fn signing_out_forgets_the_tokens_and_gives_them_back() {
     assert_eq!(scene.test().await["needsAuth"], true);
     let out = scene.ada.delete(&path).await.ok(200);
     assert_eq!(out, json!({"signedOut": false}));
-    let Scene { t, place, .. } = scene;
+    let AgentWithSigninServer { t, place, .. } = scene;
     // What was begun is finished before the server ends.
     t.close().await;
     let returned = place.asked_of("POST /revoke");
@@ -346,7 +346,7 @@ async fn signing_out_forgets_the_tokens_and_gives_them_back() {
 
 #[tokio::test]
 async fn no_secret_of_a_sign_in_lies_open_anywhere() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let owner = scene.t.owner();
     let client = json!({"clientId": "mine", "clientSecret": "canary-client-secret"});
     let path = format!("{}/client", scene.server());
@@ -408,7 +408,7 @@ async fn what_has_no_sign_in_is_told_so() {
 
 #[tokio::test]
 async fn an_agent_asks_for_a_sign_in_by_its_tools_and_looks_how_it_stands() {
-    let scene = Scene::open().await;
+    let scene = AgentWithSigninServer::open().await;
     let asked = mcp::done(&scene.ada, "mcp_signin", json!({"name": "web"})).await;
     assert!(text(&asked["signInUrl"]).starts_with("http://127.0.0.1:"));
     let flow = json!({"flowId": asked["flowId"]});
@@ -432,8 +432,8 @@ async fn an_agent_asks_for_a_sign_in_by_its_tools_and_looks_how_it_stands() {
 
 #[tokio::test]
 async fn the_session_that_asked_hears_of_the_end_once_and_nobody_else_is_told() {
-    let scene = Scene::open().await;
-    scene.t.hush_agents();
+    let scene = AgentWithSigninServer::open().await;
+    scene.t.silence_agents();
     let owner = scene.t.owner();
     let session = sessions::open(&owner, &scene.ada, json!({})).await;
     let path = format!("{}/signin", scene.server());

@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{
     mcp_servers::{ask, at},
-    picking::text,
+    test_values::text,
 };
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc/server.mjs");
@@ -35,12 +35,12 @@ fn counterpart(name: &str, program: &str) -> PathBuf {
 }
 
 /// Both servers; they end with this, by the end of their standard input.
-pub(crate) struct Servers {
+pub(crate) struct RealServers {
     pub(crate) origin: String,
     _process: Child,
 }
 
-impl Servers {
+impl RealServers {
     pub(crate) async fn start() -> Self {
         let mut process = Command::new("node")
             .arg(SCRIPT)
@@ -64,7 +64,7 @@ impl Servers {
 }
 
 /// A browser without a screen: it keeps cookies and follows what it is sent to.
-pub(crate) struct Browser {
+pub(crate) struct HeadlessBrowser {
     origin: String,
     cookies: BTreeMap<String, String>,
     /// As whom it signs in.
@@ -72,15 +72,15 @@ pub(crate) struct Browser {
 }
 
 /// What a page answered.
-pub(crate) struct Page {
+pub(crate) struct PageResponse {
     pub(crate) status: u16,
     pub(crate) location: Option<String>,
     pub(crate) body: String,
 }
 
-impl Browser {
+impl HeadlessBrowser {
     /// A browser of a person that signs in as `who`.
-    pub(crate) fn of(servers: &Servers, who: &str) -> Self {
+    pub(crate) fn of(servers: &RealServers, who: &str) -> Self {
         Self {
             origin: servers.origin.clone(),
             cookies: BTreeMap::new(),
@@ -88,7 +88,7 @@ impl Browser {
         }
     }
 
-    pub(crate) async fn ask(&mut self, path: &str, form: Option<&str>) -> Page {
+    pub(crate) async fn ask(&mut self, path: &str, form: Option<&str>) -> PageResponse {
         let authority = self.origin.trim_start_matches("http://").to_owned();
         let mut socket = TcpStream::connect(&authority).await.unwrap();
         let cookies: Vec<_> = self
@@ -124,7 +124,7 @@ impl Browser {
                 _ => {}
             }
         }
-        Page {
+        PageResponse {
             status,
             location,
             body: body.to_owned(),
@@ -158,8 +158,8 @@ impl Browser {
     }
 
     /// Types a code where it is to be typed, and says `answer` to what is asked then.
-    async fn answer_code(&mut self, code: &str, answer: &str) -> Page {
-        let hidden = |page: &Page, name: &str| {
+    async fn answer_code(&mut self, code: &str, answer: &str) -> PageResponse {
+        let hidden = |page: &PageResponse, name: &str| {
             let (_, rest) = page
                 .body
                 .split_once(&format!("name=\"{name}\" value=\""))
@@ -204,7 +204,7 @@ impl Browser {
 
 #[tokio::test]
 async fn a_person_signs_in_at_a_real_authorization_server() {
-    let servers = Servers::start().await;
+    let servers = RealServers::start().await;
     let t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
     let connection = json!({"transport": "http", "url": format!("{}/mcp", servers.origin),
@@ -231,7 +231,7 @@ async fn a_person_signs_in_at_a_real_authorization_server() {
         .next()
         .unwrap()
         .to_owned();
-    let mut browser = Browser::of(&servers, "ada");
+    let mut browser = HeadlessBrowser::of(&servers, "ada");
     let until = format!("http://127.0.0.1:{}/api/oauth/callback?", t.port());
     let back = browser.walk(sent.header("location"), &until).await;
     let (_, query) = back.split_once('?').unwrap();
@@ -259,7 +259,7 @@ async fn a_person_signs_in_at_a_real_authorization_server() {
     assert_eq!(test().await["toolCount"], count);
     // Two refreshes: the second works only with the refresh token that the first one brought.
     for _ in 0..2 {
-        t.pass(60);
+        t.advance(60);
         assert_eq!(test().await["ok"], true);
     }
     let again = ada

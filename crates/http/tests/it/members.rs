@@ -3,7 +3,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
 #[tokio::test]
 async fn people_add_and_remove_members_and_agents_never_do() {
@@ -13,7 +13,7 @@ async fn people_add_and_remove_members_and_agents_never_do() {
     let room = t.channel(&owner, "Ops", &[]).await;
     let members = format!("/api/rooms/{room}/members");
     t.say(&owner, &room, "before").await;
-    t.pass(60);
+    t.advance(60);
     let mut events = t.events();
     let joined = owner
         .post(&members, json!({"agentId": ada.agent()}))

@@ -2,18 +2,18 @@
 //! No agent starts here, so that what is sent waits, held until a person acts.
 //! Source: contract 3.5, 3.6.1, 3.6.2.
 
-use guildhall_testkit::{Caller, EventLog, TestHall, until};
+use guildhall_testkit::{EventLog, TestCaller, TestHall, until};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{column, text},
     sessions::{at, open},
+    test_values::{column, text},
 };
 
 const NOWHERE: &str = "7d0a4be9-1b2c-4d3e-8f90-a1b2c3d4e5f6";
 
 /// Sends `content` and waits until the agent failed to start.
-async fn send(by: &Caller, log: &mut EventLog, session: &str, content: &str) -> Value {
+async fn send(by: &TestCaller, log: &mut EventLog, session: &str, content: &str) -> Value {
     let path = format!("{session}/messages");
     let sent = by.post(&path, json!({"content": content})).await.ok(202);
     let mut state = Value::Null;
@@ -29,7 +29,7 @@ async fn send(by: &Caller, log: &mut EventLog, session: &str, content: &str) -> 
     sent
 }
 
-async fn queue(by: &Caller, session: &str) -> Vec<Value> {
+async fn queue(by: &TestCaller, session: &str) -> Vec<Value> {
     let queue = by.get(&format!("{session}/queue")).await.ok(200);
     queue["queue"].as_array().unwrap().clone()
 }
@@ -178,7 +178,7 @@ async fn pages_begin_with_what_was_said_last_and_each_is_oldest_first() {
     let t = TestHall::open().await;
     let ada = t.agent("ada").await;
     let session = t.session(&ada);
-    t.seed_said(&session, 5);
+    t.seed_agent_text(&session, 5);
     let path = format!("/api/sessions/{}/messages", session.id);
     let words = |page: &Value| -> Vec<String> {
         let messages = page["messages"].as_array().unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use guildhall_testkit::{Answer, TestHall};
+use guildhall_testkit::{TestHall, TestResponse};
 use serde_json::{Value, json};
 
 /// Where the checked-in document lies.
@@ -159,7 +159,7 @@ async fn a_body_may_be_left_out_where_the_document_says_so_and_nowhere_else() {
         }
         let ask = || t.owner().ask(&method, &address);
         let (without, empty) = (ask().send().await, ask().json(&json!({})).send().await);
-        let told = |answer: &Answer| (answer.status, answer.body.clone());
+        let told = |answer: &TestResponse| (answer.status, answer.body.clone());
         assert_eq!(told(&without), told(&empty), "{method} {path}");
         // Where nobody signs in, no body is read of who wants to.
         if without.body["code"] == "AUTH_MODE_LOCAL" {

@@ -2,7 +2,7 @@
 
 use std::{net::Ipv4Addr, sync::Mutex, time::Duration};
 
-use guildhall_testkit::{Options, TestHall, soon};
+use guildhall_testkit::{HallOptions, TestHall, soon};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -10,15 +10,15 @@ use tokio::{
 };
 
 use crate::dev_servers::{
-    DevServer, PREVIEWS, SIGN, Shown, exchange, hall, ok, read_until, with_ports,
+    DevServerStub, OpenedPreview, PREVIEWS, SIGN, exchange, hall, ok, read_until, with_ports,
 };
 
 #[tokio::test]
 async fn a_dev_server_is_shown_to_whoever_follows_its_address() {
     let t = hall().await;
-    let dev = DevServer::saying("<h1>hello</h1>").await;
+    let dev = DevServerStub::saying("<h1>hello</h1>").await;
     let mut events = t.events();
-    let shown = Shown::of(&t, dev.port).await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let opened = json!({"port": dev.port, "listenPort": shown.port});
     assert_eq!(events.next("preview_opened"), opened);
     assert!(dev.seen().is_empty(), "following the address asks nothing");
@@ -65,7 +65,7 @@ async fn a_dev_server_is_shown_to_whoever_follows_its_address() {
     }
 
     // Opened once, however often it is asked for, and listed.
-    Shown::of(&t, dev.port).await;
+    OpenedPreview::of(&t, dev.port).await;
     events.none();
     let list = t.owner().get(PREVIEWS).await.ok(200);
     let one = &list["previews"][0];
@@ -82,9 +82,12 @@ async fn a_dev_server_is_shown_to_whoever_follows_its_address() {
 #[tokio::test]
 async fn who_shows_no_token_for_this_preview_sends_the_dev_server_nothing() {
     let t = hall().await;
-    let (dev, other) = (DevServer::saying("x").await, DevServer::saying("y").await);
-    let shown = Shown::of(&t, dev.port).await;
-    let elsewhere = Shown::of(&t, other.port).await;
+    let (dev, other) = (
+        DevServerStub::saying("x").await,
+        DevServerStub::saying("y").await,
+    );
+    let shown = OpenedPreview::of(&t, dev.port).await;
+    let elsewhere = OpenedPreview::of(&t, other.port).await;
     let folder = t.folder("site");
     let served = t
         .owner()
@@ -138,7 +141,7 @@ async fn who_shows_no_token_for_this_preview_sends_the_dev_server_nothing() {
     let two = format!("Cookie: {own}=nonsense\r\n");
     assert_eq!(shown.ask("GET /", &two).await.status, 200);
     // Its time being over, it opens nothing any more.
-    t.pass(1_800);
+    t.advance(1_800);
     assert_eq!(shown.ask("GET /", "").await.status, 401);
     assert_eq!(dev.seen().len(), 1);
 }
@@ -146,16 +149,16 @@ async fn who_shows_no_token_for_this_preview_sends_the_dev_server_nothing() {
 #[tokio::test]
 async fn nothing_of_ours_reaches_a_dev_server_and_it_sets_nothing_of_ours() {
     let t = hall().await;
-    let dev = DevServer::that(|_| {
+    let dev = DevServerStub::that(|_| {
         ok(
             "Set-Cookie: a=1; Domain=localhost; Path=/\r\nSet-Cookie: guildhall_4747=evil\r\n\
-             Set-Cookie: b=2\r\nX-Frame-Options: DENY\r\n\
+             Set-Cookie: b=2\r\nX-Frame-HallOptions: DENY\r\n\
              Content-Security-Policy: default-src 'self'; frame-ancestors 'none'\r\n",
             "x",
         )
     })
     .await;
-    let shown = Shown::of(&t, dev.port).await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let port = shown.port;
     let more = format!(
         "Cookie: guildhall_4747=secret-1; theirs=1; __Host-guildhall=secret-2; gh_flow=secret-3\r\n\
@@ -188,8 +191,8 @@ async fn nothing_of_ours_reaches_a_dev_server_and_it_sets_nothing_of_ours() {
 #[tokio::test]
 async fn a_thousand_requests_carry_no_cookie_of_ours() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, shown.port))
         .await
         .unwrap();
@@ -216,7 +219,7 @@ async fn a_thousand_requests_carry_no_cookie_of_ours() {
 async fn bytes_stream_both_ways_as_they_come() {
     let t = hall().await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let shown = Shown::of(&t, listener.local_addr().unwrap().port()).await;
+    let shown = OpenedPreview::of(&t, listener.local_addr().unwrap().port()).await;
     let mut browser = TcpStream::connect((Ipv4Addr::LOCALHOST, shown.port))
         .await
         .unwrap();
@@ -258,7 +261,7 @@ async fn a_request_that_came_through_here_ends() {
         let said = ok("Connection: close\r\n", &back.status.to_string());
         stream.write_all(said.as_bytes()).await.unwrap();
     });
-    let shown = Shown::of(&t, port).await;
+    let shown = OpenedPreview::of(&t, port).await;
     *place.lock().unwrap() = Some((shown.port, shown.cookie.clone()));
     let answer = shown.ask("GET /", "").await;
     assert_eq!((answer.status, &*answer.body), (200, "508"));
@@ -274,9 +277,9 @@ async fn a_request_that_came_through_here_ends() {
 #[tokio::test]
 async fn a_chain_through_two_halls_and_its_own_ports_lead_nowhere() {
     let (one, two) = (hall().await, hall().await);
-    let dev = DevServer::saying("x").await;
-    let second = Shown::of(&two, dev.port).await;
-    let first = Shown::of(&one, second.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let second = OpenedPreview::of(&two, dev.port).await;
+    let first = OpenedPreview::of(&one, second.port).await;
     // The first hall takes its cookies out, and the second one knows nobody without them.
     assert_eq!(
         first
@@ -299,7 +302,7 @@ async fn a_chain_through_two_halls_and_its_own_ports_lead_nowhere() {
 async fn no_preview_leads_to_another_hall() {
     let (one, two) = (hall().await, hall().await);
     // What asks there is a program of the other hall's own user, and so its owner.
-    let shown = Shown::of(&one, two.port()).await;
+    let shown = OpenedPreview::of(&one, two.port()).await;
     for (line, more) in [
         ("GET /api/rooms", ""),
         ("GET /", ""),
@@ -326,7 +329,7 @@ async fn what_fails_is_told_as_a_page() {
     let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = nobody.local_addr().unwrap().port();
     drop(nobody);
-    let shown = Shown::of(&t, port).await;
+    let shown = OpenedPreview::of(&t, port).await;
     let answer = shown.ask("GET /", "").await;
     assert_eq!(answer.status, 502);
     assert!(
@@ -340,8 +343,8 @@ async fn what_fails_is_told_as_a_page() {
         "",
         "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
     ] {
-        let dev = DevServer::that(move |_| nonsense.to_owned()).await;
-        let shown = Shown::of(&t, dev.port).await;
+        let dev = DevServerStub::that(move |_| nonsense.to_owned()).await;
+        let shown = OpenedPreview::of(&t, dev.port).await;
         let answer = shown.ask("GET /", "").await;
         assert_eq!(answer.status, 502, "{nonsense}");
         assert!(!answer.body.contains("refresh"));
@@ -352,21 +355,21 @@ async fn what_fails_is_told_as_a_page() {
 
 #[tokio::test]
 async fn a_dev_server_that_says_nothing_is_not_waited_for() {
-    let options = Options {
+    let options = HallOptions {
         preview_head_wait: Duration::from_millis(50),
-        ..Options::default()
+        ..HallOptions::default()
     };
     let t = TestHall::open_with(with_ports(3, options)).await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let shown = Shown::of(&t, listener.local_addr().unwrap().port()).await;
+    let shown = OpenedPreview::of(&t, listener.local_addr().unwrap().port()).await;
     assert_eq!(shown.ask("GET /", "").await.status, 504);
 }
 
 #[tokio::test]
 async fn a_preview_says_that_it_is_there_and_answers_to_its_own_name_alone() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let port = shown.port;
     let ask = |host: &str, path: &str| {
         format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")
@@ -406,8 +409,8 @@ async fn a_preview_says_that_it_is_there_and_answers_to_its_own_name_alone() {
 #[tokio::test]
 async fn a_dev_server_sees_exactly_the_requests_that_were_let_in() {
     let t = hall().await;
-    let dev = DevServer::saying("x").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("x").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let port = shown.port;
     let with = |line: &str, more: &str, body: &str| format!("{}{body}", shown.head(line, more));
     let inner = shown.head("GET /smuggled", "");
@@ -513,9 +516,12 @@ async fn a_dev_server_sees_exactly_the_requests_that_were_let_in() {
 #[tokio::test]
 async fn two_previews_share_nothing_of_ours_and_reach_no_route() {
     let t = hall().await;
-    let (dev, other) = (DevServer::saying("x").await, DevServer::saying("y").await);
-    let one = Shown::of(&t, dev.port).await;
-    let two = Shown::of(&t, other.port).await;
+    let (dev, other) = (
+        DevServerStub::saying("x").await,
+        DevServerStub::saying("y").await,
+    );
+    let one = OpenedPreview::of(&t, dev.port).await;
+    let two = OpenedPreview::of(&t, other.port).await;
     // A browser sends all cookies of a host to all its ports.
     let both = format!("Cookie: {}\r\n", two.cookie);
     assert_eq!(one.ask("GET /", &both).await.body, "x");

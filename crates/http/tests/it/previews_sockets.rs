@@ -3,14 +3,16 @@
 use std::{net::Ipv4Addr, time::Duration};
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Caller, Options, PASSWORD, TestHall, soon};
+use guildhall_testkit::{HallOptions, PASSWORD, TestCaller, TestHall, soon};
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 
-use crate::dev_servers::{DevServer, PREVIEWS, Shown, exchange, hall, read_until, with_ports};
+use crate::dev_servers::{
+    DevServerStub, OpenedPreview, PREVIEWS, exchange, hall, read_until, with_ports,
+};
 
 const HANDSHAKE: &str = "Connection: keep-alive, Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: vite-hmr\r\n";
 
@@ -21,7 +23,7 @@ async fn a_websocket_passes_once_the_dev_server_agreed() {
     let t = hall().await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
-    let shown = Shown::of(&t, port).await;
+    let shown = OpenedPreview::of(&t, port).await;
     let mut browser = TcpStream::connect((Ipv4Addr::LOCALHOST, shown.port))
         .await
         .unwrap();
@@ -73,8 +75,8 @@ async fn a_websocket_passes_once_the_dev_server_agreed() {
 #[tokio::test]
 async fn a_websocket_is_refused_before_the_dev_server_hears_of_it() {
     let t = hall().await;
-    let dev = DevServer::that(|_| String::from_utf8(AGREED.to_vec()).unwrap()).await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::that(|_| String::from_utf8(AGREED.to_vec()).unwrap()).await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let port = shown.port;
     for (origin, status) in [
         ("Origin: http://localhost:1\r\n".to_owned(), 403),
@@ -103,7 +105,7 @@ async fn a_websocket_is_refused_before_the_dev_server_hears_of_it() {
 async fn a_socket_that_sends_before_the_answer_is_refused_and_one_that_is_declined_is_told() {
     let t = hall().await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let shown = Shown::of(&t, listener.local_addr().unwrap().port()).await;
+    let shown = OpenedPreview::of(&t, listener.local_addr().unwrap().port()).await;
     let mut browser = TcpStream::connect((Ipv4Addr::LOCALHOST, shown.port))
         .await
         .unwrap();
@@ -144,8 +146,8 @@ async fn a_socket_that_sends_before_the_answer_is_refused_and_one_that_is_declin
 #[tokio::test]
 async fn other_protocols_are_not_passed_on() {
     let t = hall().await;
-    let dev = DevServer::saying("plain").await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::saying("plain").await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let h2c = "Connection: close, Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: x\r\n";
     let head = shown.head("GET /", h2c);
     let answer = exchange(shown.port, head.as_bytes()).await;
@@ -160,8 +162,8 @@ async fn other_protocols_are_not_passed_on() {
 #[tokio::test]
 async fn no_more_connections_leave_http_than_may() {
     let t = hall().await;
-    let dev = DevServer::that(|_| String::from_utf8(AGREED.to_vec()).unwrap()).await;
-    let shown = Shown::of(&t, dev.port).await;
+    let dev = DevServerStub::that(|_| String::from_utf8(AGREED.to_vec()).unwrap()).await;
+    let shown = OpenedPreview::of(&t, dev.port).await;
     let mut open = Vec::new();
     for _ in 0..64 {
         let mut browser = TcpStream::connect((Ipv4Addr::LOCALHOST, shown.port))
@@ -189,9 +191,9 @@ async fn no_more_connections_leave_http_than_may() {
 }
 
 /// Both ends of a WebSocket through a preview that `by` opened: the browser's and the dev server's.
-async fn open_socket(by: &Caller) -> (TcpStream, TcpStream) {
+async fn open_socket(by: &TestCaller) -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let shown = Shown::by(by, listener.local_addr().unwrap().port()).await;
+    let shown = OpenedPreview::by(by, listener.local_addr().unwrap().port()).await;
     let mut browser = TcpStream::connect((Ipv4Addr::LOCALHOST, shown.port))
         .await
         .unwrap();
@@ -214,9 +216,9 @@ async fn read_to_end(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn one_half_of_a_socket_is_heard_out_and_not_waited_for_for_ever() {
-    let options = Options {
+    let options = HallOptions {
         preview_half_wait: Duration::from_millis(200),
-        ..Options::default()
+        ..HallOptions::default()
     };
     let t = TestHall::open_with(with_ports(3, options)).await;
     let (mut browser, mut dev) = open_socket(&t.owner()).await;
@@ -236,9 +238,9 @@ async fn one_half_of_a_socket_is_heard_out_and_not_waited_for_for_ever() {
 
 #[tokio::test]
 async fn a_socket_ends_with_the_sign_in_and_with_the_time_of_its_address() {
-    let options = Options {
+    let options = HallOptions {
         mode: AuthMode::Login,
-        ..Options::default()
+        ..HallOptions::default()
     };
     let t = TestHall::open_with(with_ports(3, options)).await;
     let again = t.sign_in("owner@example.org", PASSWORD).await;
@@ -249,7 +251,7 @@ async fn a_socket_ends_with_the_sign_in_and_with_the_time_of_its_address() {
     assert_eq!(read_to_end(&mut dev).await, "");
     other_dev.write_all(b"still there").await.unwrap();
     read_until(&mut other, "still there").await;
-    t.pass(1_800);
+    t.advance(1_800);
     // The clock of a test moves no timer: the next event is when the time is looked at.
     let room = json!({"kind": "channel", "title": "Later"});
     t.owner().post("/api/rooms", room).await.ok(201);

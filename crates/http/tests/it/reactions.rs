@@ -3,7 +3,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::{list, text};
+use crate::test_values::{list, text};
 
 /// 👍, 🎉 and a heart without its presentation selector, as an address carries them.
 const THUMBS: &str = "%F0%9F%91%8D";
@@ -31,10 +31,10 @@ async fn a_reaction_is_given_once_and_taken_back_once() {
     let entry = t.say(&owner, &room, "hello").await;
     let mut events = t.events();
     let (thumbs, party) = (reaction(&entry, THUMBS), reaction(&entry, PARTY));
-    let put = |by: &guildhall_testkit::Caller, path: &str| by.ask("PUT", path).send();
+    let put = |by: &guildhall_testkit::TestCaller, path: &str| by.ask("PUT", path).send();
     let mut first_at = Vec::new();
     for path in [&thumbs, &party] {
-        t.pass(1);
+        t.advance(1);
         let given = put(&ada, path).await.ok(200);
         assert_eq!(
             events.next("entry_reactions"),
@@ -42,7 +42,7 @@ async fn a_reaction_is_given_once_and_taken_back_once() {
         );
         first_at.push(list(&given["reactions"]).last().unwrap()["firstAt"].clone());
     }
-    t.pass(1);
+    t.advance(1);
     let given = put(&owner, &thumbs).await.ok(200);
     let expected = json!({"reactions": [
         {"emoji": "👍", "authorIds": [ada.author(), owner.author()], "firstAt": first_at[0]},
@@ -170,7 +170,7 @@ async fn an_entry_takes_20_different_emojis() {
     let ada = t.agent("ada").await;
     let room = t.channel(&owner, "Ops", &[&ada]).await;
     let entry = t.say(&owner, &room, "hello").await;
-    let put = |by: guildhall_testkit::Caller, n| {
+    let put = |by: guildhall_testkit::TestCaller, n| {
         let path = reaction(&entry, &smiley(n));
         async move { by.ask("PUT", &path).send().await }
     };
@@ -207,7 +207,7 @@ async fn an_agent_adds_20_reactions_a_room_and_hour_and_taking_back_gives_none_b
         if n < 19 {
             ada.delete(&thumbs).await.ok(200);
         }
-        t.pass(60);
+        t.advance(60);
     }
     t.restart().await;
     let mut events = t.events();
@@ -222,11 +222,11 @@ async fn an_agent_adds_20_reactions_a_room_and_hour_and_taking_back_gives_none_b
         .await
         .ok(200);
     owner.ask("PUT", &party).send().await.ok(200);
-    t.pass(2_399);
+    t.advance(2_399);
     ada.ask("PUT", &party)
         .send()
         .await
         .refused(429, "REACTION_RATE_LIMITED");
-    t.pass(1);
+    t.advance(1);
     ada.ask("PUT", &party).send().await.ok(200);
 }

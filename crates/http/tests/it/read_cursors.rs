@@ -1,9 +1,9 @@
 //! Read cursors and unread counts, against a recount from the entries. Source: contract 2.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, list, listed};
+use crate::test_values::{SeededRandom, list, listed};
 
 #[tokio::test]
 async fn a_cursor_moves_forward_and_back_only_when_asked() {
@@ -32,7 +32,7 @@ async fn a_cursor_moves_forward_and_back_only_when_asked() {
         (5, Some(true), 4, 0, 0, false),
         (0, Some(true), 0, 4, 2, true),
     ] {
-        t.pass(1);
+        t.advance(1);
         let mut ask = json!({"lastReadSeq": seq});
         if let Some(back) = back {
             ask["allowBack"] = back.into();
@@ -111,7 +111,7 @@ async fn recount(t: &TestHall, room: &str, member: &Value) -> (u64, u64) {
 }
 
 /// What the caller is shown equals the recount, in the listing and in the room.
-async fn holds(t: &TestHall, by: &Caller, room: &str) {
+async fn holds(t: &TestHall, by: &TestCaller, room: &str) {
     let members = t
         .owner()
         .get(&format!("/api/rooms/{room}/members"))
@@ -144,14 +144,14 @@ async fn counts_equal_a_recount_after_any_sequence_of_deeds() {
         .patch(&owner.handle_url(), json!({"handle": "boss"}))
         .await
         .ok(200);
-    let mut chance = Chance(0x00dd_ba11);
+    let mut chance = SeededRandom(0x00dd_ba11);
     for _ in 0..3 {
         let title = format!("Room {}", chance.below(u64::MAX));
         let room = t.channel(&owner, &title, &[&ada]).await;
         let path = format!("/api/rooms/{room}");
         let mut said: Vec<Value> = Vec::new();
         for step in 0..55 {
-            t.pass(1);
+            t.advance(1);
             let words = *chance.one(&["plain", "@boss", "@ada", "@boss @boss @ada", "`@boss`"]);
             let who = if chance.below(2) == 0 { &owner } else { &ada };
             match chance.below(12) {

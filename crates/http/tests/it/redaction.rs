@@ -1,11 +1,11 @@
 //! Redaction: a text is gone from every answer, every event and every file. Source: contract 2.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{list, text},
     reactions::reaction,
+    test_values::{list, text},
     threads::reply,
 };
 
@@ -32,7 +32,7 @@ fn on_disk(t: &TestHall, bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-async fn found(by: &Caller, q: &str) -> usize {
+async fn found(by: &TestCaller, q: &str) -> usize {
     let path = format!("/api/search?q={q}");
     list(&by.get(&path).await.ok(200)["results"]).len()
 }
@@ -51,7 +51,7 @@ async fn a_redacted_entry_keeps_its_place_and_loses_its_text_once() {
         .await
         .ok(200);
     let mut events = t.events();
-    t.pass(3);
+    t.advance(3);
     let redacted = owner.delete(&entry_path(&entry)).await.ok(200);
     entry["text"] = "".into();
     entry["mentionSpans"] = json!([]);
@@ -63,7 +63,7 @@ async fn a_redacted_entry_keeps_its_place_and_loses_its_text_once() {
     assert_eq!(events.next("entry_redacted"), json!({"entry": entry}));
     assert_eq!(ada.get(&entry_path(&entry)).await.ok(200), entry);
     let before = t.rows();
-    t.pass(3);
+    t.advance(3);
     assert_eq!(owner.delete(&entry_path(&entry)).await.ok(200), entry);
     assert_eq!(t.rows(), before);
     events.none();

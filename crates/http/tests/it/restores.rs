@@ -1,25 +1,25 @@
 //! Going back to a backup by asking the server: what is refused, what the next start does, and
 //! what is to be decided then.
 
-use guildhall_domain::Moment;
+use guildhall_domain::Timestamp;
 use guildhall_hall::restore::complete_requested;
-use guildhall_testkit::{Caller, PASSWORD, TestHall, soon};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall, soon};
 use guildhall_world::{data_dir::DataDir, restores::RestoreRequest};
 use serde_json::{Value, json};
 
 use crate::backups::{attach, back_up, texts};
 
-const LATER: Moment = Moment::from_millis(1_790_000_100_000);
+const LATER: Timestamp = Timestamp::from_millis(1_790_000_100_000);
 
 fn at(backup: &Value) -> String {
     format!("/api/backups/{}/restore", backup["id"].as_str().unwrap())
 }
 
-async fn start(by: &Caller, backup: &Value) -> Value {
+async fn start(by: &TestCaller, backup: &Value) -> Value {
     by.ask("POST", &at(backup)).send().await.ok(200)
 }
 
-async fn last(by: &Caller) -> Value {
+async fn last(by: &TestCaller) -> Value {
     by.get("/api/restore").await.ok(200)["restore"].clone()
 }
 
@@ -260,7 +260,7 @@ async fn with_revived_token() -> (TestHall, Value, String) {
     let backup = back_up(&owner).await;
     let url = format!("{tokens}/{}", token["id"].as_str().unwrap());
     owner.delete(&url).await.ok(204);
-    t.pass(60);
+    t.advance(60);
     start(&owner, &backup).await;
     t.restart_after(complete).await;
     assert_eq!(revived(&last(&owner).await), [("agentToken", "ci")]);
@@ -273,7 +273,7 @@ async fn a_restore_that_fails_leaves_what_is_to_be_decided() {
     let owner = t.owner();
     let before = last(&owner).await;
     let backup = back_up(&owner).await;
-    t.pass(60);
+    t.advance(60);
     start(&owner, &backup).await;
     t.restart_after(|data_dir| {
         let file = format!("{}.sqlite.zst", backup["id"].as_str().unwrap());
@@ -293,7 +293,7 @@ async fn a_restore_that_fails_leaves_what_is_to_be_decided() {
 async fn a_second_restore_keeps_what_is_undecided_and_counts_on() {
     let (mut t, backup, tokens) = with_revived_token().await;
     let owner = t.owner();
-    t.pass(60);
+    t.advance(60);
     start(&owner, &backup).await;
     t.restart_after(complete).await;
     let restore = last(&owner).await;
@@ -302,7 +302,7 @@ async fn a_second_restore_keeps_what_is_undecided_and_counts_on() {
     // Revoked without a decision, it is listed once.
     let id = restore["revived"][0]["id"].as_str().unwrap();
     owner.delete(&format!("{tokens}/{id}")).await.ok(204);
-    t.pass(60);
+    t.advance(60);
     start(&owner, &backup).await;
     t.restart_after(complete).await;
     assert_eq!(revived(&last(&owner).await), [("agentToken", "ci")]);
@@ -310,7 +310,7 @@ async fn a_second_restore_keeps_what_is_undecided_and_counts_on() {
     // What does not count in the backup is not listed any more.
     owner.delete(&format!("{tokens}/{id}")).await.ok(204);
     let later = back_up(&owner).await;
-    t.pass(60);
+    t.advance(60);
     start(&owner, &later).await;
     t.restart_after(complete).await;
     assert_eq!(last(&owner).await["revived"], json!([]));
@@ -324,7 +324,7 @@ async fn the_later_password_is_found_after_a_second_restore() {
     let next = json!({"current": PASSWORD, "next": "another pass phrase"});
     pia.post("/api/auth/password", next).await.ok(204);
     for _ in 0..2 {
-        t.pass(60);
+        t.advance(60);
         start(&owner, &backup).await;
         t.restart_after(complete).await;
     }
@@ -378,9 +378,9 @@ async fn data_of_before_that_cannot_be_read_ends_every_sign_in_and_names_what_is
 async fn pending_approvals_can_be_decided_after_a_restore_and_late_ones_expire() {
     let mut t = TestHall::open().await;
     let (owner, ada) = (t.owner(), t.agent("ada").await);
-    let early = t.wants(&ada, json!({"secret": "early"})).await;
-    t.pass(3_600);
-    let late = t.wants(&ada, json!({"secret": "late"})).await;
+    let early = t.request_approval(&ada, json!({"secret": "early"})).await;
+    t.advance(3_600);
+    let late = t.request_approval(&ada, json!({"secret": "late"})).await;
     let backup = back_up(&owner).await;
     let card = |id: String, verb: &str| format!("/api/approvals/{id}{verb}");
     let deny = card(late.approval.id.to_string(), "/deny");
@@ -389,7 +389,7 @@ async fn pending_approvals_can_be_decided_after_a_restore_and_late_ones_expire()
         .await
         .ok(200);
     start(&owner, &backup).await;
-    t.pass(3_700);
+    t.advance(3_700);
     t.restart_after(complete).await;
 
     let state = async |id: String| {

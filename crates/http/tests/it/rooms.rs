@@ -1,18 +1,18 @@
 //! Rooms: what is listed to whom, making and changing them. Source: spec, "GET /api/rooms";
 //! contract 2.2.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, listed, text};
+use crate::test_values::{column, list, listed, text};
 
-async fn titles(by: &Caller, query: &str) -> Vec<String> {
+async fn titles(by: &TestCaller, query: &str) -> Vec<String> {
     let rooms = by.get(&format!("/api/rooms{query}")).await.ok(200);
     assert_eq!(rooms["warnings"], json!([]));
     column(&rooms["rooms"], "title")
 }
 
-async fn dm(t: &TestHall, with: &[&Caller]) -> String {
+async fn dm(t: &TestHall, with: &[&TestCaller]) -> String {
     let ids: Vec<&str> = with.iter().map(|member| member.author()).collect();
     let ask = json!({"kind": "dm", "memberIds": ids});
     text(&t.owner().post("/api/rooms", ask).await.ok(201)["id"])
@@ -72,9 +72,9 @@ async fn a_person_sees_every_room_and_an_agent_exactly_its_own() {
     let t = TestHall::open().await;
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     t.channel(&t.owner(), "Ops", &[]).await;
-    t.pass(1);
+    t.advance(1);
     t.channel(&t.owner(), "Lab", &[&ada]).await;
-    t.pass(1);
+    t.advance(1);
     let made_by_bob = t.channel(&bob, "Bobs", &[&t.owner()]).await;
     assert_eq!(titles(&t.owner(), "").await, ["Bobs", "Lab", "Ops", "Team"]);
     assert_eq!(titles(&ada, "").await, ["Lab", "Team"]);
@@ -150,7 +150,7 @@ async fn an_unknown_room_and_one_out_of_sight_give_the_same_answer() {
 async fn archived_rooms_are_listed_when_asked_for() {
     let t = TestHall::open().await;
     let old = t.channel(&t.owner(), "Old", &[]).await;
-    t.pass(1);
+    t.advance(1);
     let path = format!("/api/rooms/{old}");
     t.owner()
         .patch(&path, json!({"archived": true}))
@@ -185,7 +185,7 @@ async fn archived_rooms_are_listed_when_asked_for() {
             .await
             .refused(400, "VALIDATION_FAILED");
         assert_eq!(
-            crate::picking::wrong_fields(&details),
+            crate::test_values::wrong_fields(&details),
             ["includeArchived"],
             "{value}"
         );
@@ -220,12 +220,12 @@ async fn rooms_are_listed_by_their_last_entry_then_id_newest_first() {
         "made in one moment, so the id decides"
     );
     for room in [&ids[0], &team, &ids[2], &ids[1], &ids[0]] {
-        t.pass(1);
+        t.advance(1);
         t.say(&owner, room, "hello").await;
         assert_eq!(&order().await[0], room);
     }
     // Nothing but an entry moves a room.
-    t.pass(1);
+    t.advance(1);
     let path = format!("/api/rooms/{team}");
     let before = order().await;
     owner.patch(&path, json!({"topic": "new"})).await.ok(200);

@@ -3,7 +3,7 @@
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::text;
+use crate::test_values::text;
 
 #[tokio::test]
 async fn the_fields_asked_for_change_and_everybody_is_told_once() {

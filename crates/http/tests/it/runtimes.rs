@@ -1,10 +1,10 @@
 //! Runtimes: which there are, and trying one out. Source: contract 3.3.1.
 
-use guildhall_domain::runtimes::Definition;
+use guildhall_domain::runtimes::RuntimeDefinition;
 use guildhall_testkit::TestHall;
 use serde_json::{Value, json};
 
-use crate::picking::column;
+use crate::test_values::column;
 
 fn of<'a>(list: &'a Value, kind: &str) -> &'a Value {
     let mut all = list["runtimes"].as_array().unwrap().iter();
@@ -53,11 +53,11 @@ async fn every_runtime_there_can_be_is_listed_whether_it_is_here_or_not() {
         codex[field] = value;
     }
     assert_eq!(*of(&list, "codex"), codex);
-    let mine = Definition {
+    let mine = RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("nowhere".to_owned()),
         args: Some(vec!["acp".to_owned()]),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![mine]).await;
     let list = owner.get("/api/runtimes").await.ok(200);
@@ -89,7 +89,7 @@ async fn a_check_that_fails_is_an_answer_with_a_problem() {
     events.none();
     // It is there, and what starts it is not: the test has no binary of ours.
     t.install("codex-acp", "#!/bin/false\n");
-    t.pass(1);
+    t.advance(1);
     let checked = owner
         .post("/api/runtimes/codex/check", json!({}))
         .await
@@ -114,7 +114,7 @@ async fn a_check_that_fails_is_an_answer_with_a_problem() {
     events.none();
     let again = t.owner().with("idempotency-key", "once");
     let first = again.post("/api/runtimes/codex/check", json!({})).await;
-    t.pass(1);
+    t.advance(1);
     let second = again.post("/api/runtimes/codex/check", json!({})).await;
     assert_eq!(second.header("idempotency-replayed"), "true");
     let checked = first.ok(200);

@@ -9,11 +9,11 @@ use std::{
 };
 
 use guildhall_domain::files::digest;
-use guildhall_testkit::{Answer, TestHall};
+use guildhall_testkit::{TestHall, TestResponse};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::picking::text;
+use crate::test_values::text;
 
 pub(crate) const CONTENT: &str = "/api/files/content";
 
@@ -30,12 +30,12 @@ pub(crate) fn replace_by_rename(path: &str, content: &str) {
 }
 
 /// A folder with the file `a.md`.
-pub(crate) struct Desk {
+pub(crate) struct FolderWithFile {
     pub(crate) t: TestHall,
     pub(crate) folder: String,
 }
 
-impl Desk {
+impl FolderWithFile {
     pub(crate) async fn open(content: &str) -> Self {
         let t = TestHall::open().await;
         let folder = t.folder("desk");
@@ -69,7 +69,7 @@ impl Desk {
         ask
     }
 
-    async fn save(&self, content: &str, more: Value) -> Answer {
+    async fn save(&self, content: &str, more: Value) -> TestResponse {
         let ask = self.ask(content, &more);
         self.t.owner().put(CONTENT, ask).await
     }
@@ -77,7 +77,7 @@ impl Desk {
 
 /// Demands 409 `CONFLICT`; answers `[currentHash, currentContent]`.
 #[track_caller]
-pub(crate) fn conflict(answer: &Answer) -> [Value; 2] {
+pub(crate) fn conflict(answer: &TestResponse) -> [Value; 2] {
     assert_eq!(answer.status, 409, "{}", answer.text());
     assert_eq!(answer.body["code"], "CONFLICT", "{}", answer.text());
     assert_eq!(text(&answer.body["details"]["currentIdentity"]).len(), 43);
@@ -89,7 +89,7 @@ pub(crate) fn conflict(answer: &Answer) -> [Value; 2] {
 
 #[tokio::test]
 async fn a_save_replaces_the_whole_content_and_tells_the_owner_alone() {
-    let desk = Desk::open("old").await;
+    let desk = FolderWithFile::open("old").await;
     let mut events = desk.t.events();
     let saved = desk.save("new and longer", json!({})).await.ok(200);
     let identity = text(&saved["identity"]);
@@ -123,7 +123,7 @@ async fn a_save_replaces_the_whole_content_and_tells_the_owner_alone() {
 
 #[tokio::test]
 async fn bytes_are_saved_as_they_are_and_what_is_no_text_is_left_alone() {
-    let desk = Desk::open("x").await;
+    let desk = FolderWithFile::open("x").await;
     for content in ["\u{feff}a\r\nb\rc\n😀é", "", "no end", "\n\n"] {
         let saved = desk.save(content, json!({})).await.ok(200);
         assert_eq!(
@@ -140,7 +140,7 @@ async fn bytes_are_saved_as_they_are_and_what_is_no_text_is_left_alone() {
 
 #[tokio::test]
 async fn a_file_that_became_no_text_since_its_baseline_is_a_conflict_without_content() {
-    let desk = Desk::open("old").await;
+    let desk = FolderWithFile::open("old").await;
     for bytes in [&b"a\0b"[..], b"a\xff"] {
         fs::write(desk.path(), bytes).unwrap();
         for baseline in [
@@ -156,7 +156,7 @@ async fn a_file_that_became_no_text_since_its_baseline_is_a_conflict_without_con
 
 #[tokio::test]
 async fn refusals_come_in_their_order_and_leave_everything_as_it_was() {
-    let desk = Desk::open("old").await;
+    let desk = FolderWithFile::open("old").await;
     let (t, owner) = (&desk.t, desk.t.owner());
     let ada = t.agent("ada").await;
     fs::create_dir(format!("{}/sub", desk.folder)).unwrap();
@@ -311,7 +311,7 @@ async fn refusals_come_in_their_order_and_leave_everything_as_it_was() {
 
 #[tokio::test]
 async fn a_body_of_escapes_up_to_its_limit_is_taken() {
-    let desk = Desk::open("x").await;
+    let desk = FolderWithFile::open("x").await;
     // Each of these characters takes six bytes of JSON and one of the file.
     let content = "\u{1}".repeat(5 << 20);
     let ask = desk.ask(&content, &json!({}));
@@ -354,7 +354,7 @@ async fn agents_save_in_their_own_folder_and_other_people_nowhere() {
 
 #[tokio::test]
 async fn a_stale_baseline_brings_what_the_file_holds_also_when_that_is_what_is_saved() {
-    let desk = Desk::open("theirs").await;
+    let desk = FolderWithFile::open("theirs").await;
     let mut events = desk.t.events();
     for stale in [
         json!({"expectedHash": hash("old")}),
@@ -409,7 +409,7 @@ async fn a_stale_baseline_brings_what_the_file_holds_also_when_that_is_what_is_s
 
 #[tokio::test]
 async fn what_is_the_same_already_is_left_with_its_time_of_change() {
-    let desk = Desk::open("same").await;
+    let desk = FolderWithFile::open("same").await;
     let mut events = desk.t.events();
     let before = fs::metadata(desk.path()).unwrap();
     for baseline in [json!({}), json!({"expectedHash": hash("same")})] {
@@ -429,11 +429,11 @@ async fn what_is_the_same_already_is_left_with_its_time_of_change() {
 
 #[tokio::test]
 async fn the_last_save_sent_again_is_done_already_and_any_other_is_stale() {
-    let mut desk = Desk::open("one").await;
+    let mut desk = FolderWithFile::open("one").await;
     let from_one = json!({"expectedHash": hash("one")});
     desk.save("two", from_one.clone()).await.ok(200);
     let mut events = desk.t.events();
-    let again = async |desk: &Desk| desk.save("two", from_one.clone()).await;
+    let again = async |desk: &FolderWithFile| desk.save("two", from_one.clone()).await;
     let saved = again(&desk).await.ok(200);
     assert_eq!(
         (&saved["effect"], &saved["hash"]),
@@ -465,7 +465,7 @@ async fn the_last_save_sent_again_is_done_already_and_any_other_is_stale() {
 
 #[tokio::test]
 async fn a_file_that_was_replaced_is_another_one_and_one_that_was_saved_here_is_not() {
-    let mut desk = Desk::open("one").await;
+    let mut desk = FolderWithFile::open("one").await;
     let first = text(&desk.save("one", json!({})).await.ok(200)["identity"]);
     let second = text(&desk.save("two", json!({})).await.ok(200)["identity"]);
     assert_ne!(first, second, "the file was exchanged for another one");
@@ -502,7 +502,7 @@ async fn a_file_that_was_replaced_is_another_one_and_one_that_was_saved_here_is_
 
 #[tokio::test]
 async fn of_saves_from_one_baseline_one_counts_and_the_others_hear_of_it() {
-    let desk = Desk::open("zero").await;
+    let desk = FolderWithFile::open("zero").await;
     let mut events = desk.t.events();
     let mut before = hash("zero");
     for round in 0..5 {
@@ -531,7 +531,7 @@ async fn of_saves_from_one_baseline_one_counts_and_the_others_hear_of_it() {
 
 #[tokio::test]
 async fn links_modes_and_the_file_behind_a_link_stay() {
-    let desk = Desk::open("old").await;
+    let desk = FolderWithFile::open("old").await;
     let at = |name: &str| format!("{}/{name}", desk.folder);
     fs::hard_link(desk.path(), at("hard.md")).unwrap();
     std::os::unix::fs::symlink("a.md", at("soft.md")).unwrap();
@@ -564,8 +564,8 @@ async fn links_modes_and_the_file_behind_a_link_stay() {
 
 #[tokio::test]
 async fn a_server_that_stops_takes_no_save() {
-    let desk = Desk::open("old").await;
-    desk.t.begin_to_stop();
+    let desk = FolderWithFile::open("old").await;
+    desk.t.start_stopping();
     let answer = desk.save("new", json!({})).await;
     assert_eq!(answer.header("retry-after"), "1");
     answer.refused(503, "SHUTTING_DOWN");

@@ -1,14 +1,20 @@
 //! Checkboxes of Markdown files. Source: contract 6.6, "checkbox".
 
-use guildhall_testkit::{Answer, Caller};
+use guildhall_testkit::{TestCaller, TestResponse};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::saves::{Desk, conflict, hash};
+use crate::saves::{FolderWithFile, conflict, hash};
 
 const CHECKBOX: &str = "/api/files/checkbox";
 
-async fn check(by: &Caller, folder: &str, line: u64, expected: &str, checked: bool) -> Answer {
+async fn check(
+    by: &TestCaller,
+    folder: &str,
+    line: u64,
+    expected: &str,
+    checked: bool,
+) -> TestResponse {
     let ask = json!({"cwd": folder, "path": "a.md", "line": line, "expectedLine": expected,
         "checked": checked});
     by.post(CHECKBOX, ask).await
@@ -16,7 +22,7 @@ async fn check(by: &Caller, folder: &str, line: u64, expected: &str, checked: bo
 
 #[tokio::test]
 async fn a_checkbox_is_set_and_every_other_byte_stays() {
-    let desk = Desk::open("\u{feff}# Plan\r\n- [ ] water ü\r\n- [x] feed").await;
+    let desk = FolderWithFile::open("\u{feff}# Plan\r\n- [ ] water ü\r\n- [x] feed").await;
     let (owner, mut events) = (desk.t.owner(), desk.t.events());
     let set =
         async |line, expected, checked| check(&owner, &desk.folder, line, expected, checked).await;
@@ -54,7 +60,7 @@ async fn a_checkbox_is_set_and_every_other_byte_stays() {
 #[tokio::test]
 async fn checkboxes_and_saves_of_one_file_wait_for_each_other() {
     let lines: Vec<String> = (0..12).map(|n| format!("- [ ] task {n}")).collect();
-    let desk = Desk::open(&lines.join("\n")).await;
+    let desk = FolderWithFile::open(&lines.join("\n")).await;
     let mut racing = JoinSet::new();
     for (n, line) in lines.iter().enumerate() {
         let (owner, folder, line) = (desk.t.owner(), desk.folder.clone(), line.clone());

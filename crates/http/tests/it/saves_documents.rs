@@ -3,17 +3,17 @@
 
 use std::fs;
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
     canvas,
-    picking::text,
     saves::{CONTENT, conflict, hash, replace_by_rename},
+    test_values::text,
 };
 
 /// A room whose canvas shows the file `a.md`.
-struct Stage {
+struct RoomWithFileDocument {
     t: TestHall,
     folder: String,
     room: String,
@@ -25,7 +25,7 @@ fn event(n: u32) -> String {
     format!("01980000-0000-7000-8000-{n:012}")
 }
 
-impl Stage {
+impl RoomWithFileDocument {
     async fn open() -> Self {
         let t = TestHall::open().await;
         let folder = t.folder("desk");
@@ -56,14 +56,14 @@ impl Stage {
             "expectedFileHash": hash(before), "incarnation": self.document["incarnation"]}})
     }
 
-    async fn save(&self, n: u32, before: &str, content: &str) -> Answer {
+    async fn save(&self, n: u32, before: &str, content: &str) -> TestResponse {
         self.t
             .owner()
             .put(CONTENT, self.ask(n, before, content))
             .await
     }
 
-    async fn reload(&self) -> Answer {
+    async fn reload(&self) -> TestResponse {
         let path = format!("{}/reload", canvas::at(&self.room, &self.document));
         self.t.owner().post(&path, json!({})).await
     }
@@ -76,7 +76,7 @@ impl Stage {
 
 #[tokio::test]
 async fn documents_with_a_file_are_bound_to_it_and_others_to_nothing() {
-    let mut stage = Stage::open().await;
+    let mut stage = RoomWithFileDocument::open().await;
     let owner = stage.t.owner();
     let room = owner
         .get(&format!("/api/rooms/{}", stage.room))
@@ -91,7 +91,7 @@ async fn documents_with_a_file_are_bound_to_it_and_others_to_nothing() {
     let page = canvas::open(&owner, &stage.room, 1).await;
     assert!(page.get("incarnation").is_none());
     // What is not the file changes nothing of the binding.
-    stage.t.pass(60);
+    stage.t.advance(60);
     let at = canvas::at(&stage.room, &stage.document);
     for change in [
         json!({"pinned": true}),
@@ -121,7 +121,7 @@ async fn documents_with_a_file_are_bound_to_it_and_others_to_nothing() {
 
 #[tokio::test]
 async fn a_save_is_counted_receipted_and_told_in_the_room() {
-    let stage = Stage::open().await;
+    let stage = RoomWithFileDocument::open().await;
     let mut events = stage.t.events();
     let saved = stage.save(1, "zero", "one").await.ok(200);
     let receipt = json!({"documentId": stage.document["id"], "eventId": event(1),
@@ -169,10 +169,10 @@ async fn a_save_is_counted_receipted_and_told_in_the_room() {
 
 #[tokio::test]
 async fn the_same_save_sent_a_hundred_times_happens_once() {
-    let mut stage = Stage::open().await;
+    let mut stage = RoomWithFileDocument::open().await;
     let mut events = stage.t.events();
     let first = stage.save(1, "zero", "one").await.ok(200);
-    let duplicate = |answer: Answer| {
+    let duplicate = |answer: TestResponse| {
         let answer = answer.ok(200);
         assert_eq!(
             (&answer["effect"], &answer["hash"]),
@@ -201,7 +201,7 @@ async fn the_same_save_sent_a_hundred_times_happens_once() {
 
 #[tokio::test]
 async fn saves_with_one_id_that_race_happen_once() {
-    let stage = Stage::open().await;
+    let stage = RoomWithFileDocument::open().await;
     let mut events = stage.t.events();
     let mut racing = tokio::task::JoinSet::new();
     for _ in 0..10 {
@@ -223,7 +223,7 @@ async fn saves_with_one_id_that_race_happen_once() {
 
 #[tokio::test]
 async fn an_id_that_was_used_is_not_used_for_anything_else() {
-    let stage = Stage::open().await;
+    let stage = RoomWithFileDocument::open().await;
     stage.save(1, "zero", "one").await.ok(200);
     let mut events = stage.t.events();
     let mut elsewhere = stage.ask(1, "zero", "one");
@@ -250,7 +250,7 @@ async fn an_id_that_was_used_is_not_used_for_anything_else() {
 
 #[tokio::test]
 async fn a_save_is_held_against_the_document_and_an_id_stays_unused() {
-    let stage = Stage::open().await;
+    let stage = RoomWithFileDocument::open().await;
     let owner = stage.t.owner();
     fs::write(format!("{}/b.md", stage.folder), "zero").unwrap();
     let mut events = stage.t.events();
@@ -284,7 +284,7 @@ async fn a_save_is_held_against_the_document_and_an_id_stays_unused() {
     let page = canvas::open(&owner, &stage.room, 1).await;
     let mut of_page = stage.ask(1, "zero", "one");
     of_page["documentSave"]["documentId"] = page["id"].clone();
-    events.the("canvas_document");
+    events.single_event("canvas_document");
     owner
         .put(CONTENT, of_page)
         .await
@@ -320,7 +320,7 @@ async fn a_save_is_held_against_the_document_and_an_id_stays_unused() {
 
 #[tokio::test]
 async fn a_replaced_file_is_saved_again_once_its_document_is_reloaded() {
-    let mut stage = Stage::open().await;
+    let mut stage = RoomWithFileDocument::open().await;
     stage.save(1, "zero", "one").await.ok(200);
     let same = stage.reload().await.ok(200);
     assert_eq!(
@@ -358,7 +358,7 @@ async fn a_replaced_file_is_saved_again_once_its_document_is_reloaded() {
 
 #[tokio::test]
 async fn a_reload_answers_as_a_read_and_only_to_the_owner() {
-    let stage = Stage::open().await;
+    let stage = RoomWithFileDocument::open().await;
     let owner = stage.t.owner();
     let ada = stage.t.agent("ada").await;
     let at = |document: &Value| format!("{}/reload", canvas::at(&stage.room, document));
@@ -394,8 +394,8 @@ async fn a_reload_answers_as_a_read_and_only_to_the_owner() {
 
 #[tokio::test]
 async fn receipts_go_with_their_document_and_agents_learn_nothing_of_any() {
-    let stage = Stage::open().await;
-    let ada: Caller = stage.t.agent("ada").await;
+    let stage = RoomWithFileDocument::open().await;
+    let ada: TestCaller = stage.t.agent("ada").await;
     stage.save(1, "zero", "one").await.ok(200);
     let ask = stage.ask(1, "zero", "one");
     ada.put(CONTENT, ask.clone())

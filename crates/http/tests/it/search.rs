@@ -1,16 +1,16 @@
 //! Search: what is found, by whom, in which order. Source: contract 2.3, "Search".
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text, wrong_fields};
+use crate::test_values::{column, list, text, wrong_fields};
 
-async fn hits(by: &Caller, query: &str) -> Value {
+async fn hits(by: &TestCaller, query: &str) -> Value {
     by.get(&format!("/api/search?{query}")).await.ok(200)
 }
 
 /// The excerpts a query finds.
-async fn found(by: &Caller, query: &str) -> Vec<String> {
+async fn found(by: &TestCaller, query: &str) -> Vec<String> {
     column(&hits(by, query).await["results"], "excerpt")
 }
 

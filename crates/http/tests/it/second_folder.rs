@@ -8,7 +8,7 @@ use std::{
 
 use guildhall_domain::backups::Backup;
 use guildhall_hall::backups::outside::BackupFolder;
-use guildhall_testkit::{Caller, TestHall, soon};
+use guildhall_testkit::{TestCaller, TestHall, soon};
 use serde_json::{Value, json};
 
 use crate::backups::{attach, back_up, id};
@@ -23,7 +23,7 @@ async fn set_disk(t: &TestHall) -> PathBuf {
 }
 
 /// What became of the second folder, once nothing is copied any more.
-async fn second_folder(by: &Caller) -> Value {
+async fn second_folder(by: &TestCaller) -> Value {
     let copied = async {
         loop {
             let list = by.get("/api/backups").await.ok(200);
@@ -67,7 +67,7 @@ async fn backups_are_copied_to_a_second_folder_and_kept_there_by_the_same_rules(
     assert_eq!(links, 1, "a copy and no second name");
 
     t.say(&owner, &room, "more").await;
-    t.pass(60);
+    t.advance(60);
     let change = json!({"storage.backupBytesMax": 0});
     owner.patch("/api/settings", change).await.ok(200);
     let newest = back_up(&owner).await;
@@ -88,7 +88,7 @@ async fn a_second_folder_that_is_gone_is_told_and_not_made_again() {
 
     let elsewhere = t.scratch().join("elsewhere");
     fs::rename(&disk, &elsewhere).unwrap();
-    t.pass(60);
+    t.advance(60);
     let second = back_up(&owner).await;
     let gone = second_folder(&owner).await;
     let problem = gone["problem"].as_str().unwrap();
@@ -99,7 +99,7 @@ async fn a_second_folder_that_is_gone_is_told_and_not_made_again() {
 
     // As an empty mount point is.
     fs::create_dir(&disk).unwrap();
-    t.pass(60);
+    t.advance(60);
     let third = back_up(&owner).await;
     let gone = second_folder(&owner).await;
     let problem = gone["problem"].as_str().unwrap();
@@ -108,7 +108,7 @@ async fn a_second_folder_that_is_gone_is_told_and_not_made_again() {
 
     fs::remove_dir(&disk).unwrap();
     fs::rename(&elsewhere, &disk).unwrap();
-    t.pass(60);
+    t.advance(60);
     let fourth = back_up(&owner).await;
     assert_eq!(second_folder(&owner).await["problem"], Value::Null);
     let ids: Vec<_> = there(&disk).iter().map(|backup| backup.id).collect();

@@ -3,14 +3,14 @@
 
 use std::fs;
 
-use guildhall_testkit::{Answer, Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
     canvas::page,
-    picking::{column, text},
     saves::{CONTENT, hash, replace_by_rename},
     sessions::{self, ON_DISK, on_disk},
+    test_values::{column, text},
 };
 
 const EVENTS: [&str; 2] = [
@@ -20,14 +20,14 @@ const EVENTS: [&str; 2] = [
 const NOTHING: &str = "01980000-0000-7000-8000-000000000000";
 
 /// A session of ada's, and its canvas.
-struct Stage {
+struct SessionWithCanvas {
     t: TestHall,
-    ada: Caller,
+    ada: TestCaller,
     session: Value,
     canvas: String,
 }
 
-impl Stage {
+impl SessionWithCanvas {
     async fn open() -> Self {
         let t = TestHall::open().await;
         let ada = t.agent("ada").await;
@@ -50,7 +50,12 @@ impl Stage {
     }
 
     /// Every route of the canvas, as `by` asks for it.
-    async fn every_route(&self, by: &Caller, canvas: &str, document: &Value) -> [Answer; 7] {
+    async fn every_route(
+        &self,
+        by: &TestCaller,
+        canvas: &str,
+        document: &Value,
+    ) -> [TestResponse; 7] {
         let at = format!("{canvas}/{}", text(&document["id"]));
         [
             by.get(canvas).await,
@@ -70,7 +75,7 @@ impl Stage {
 
 #[tokio::test]
 async fn a_session_has_a_canvas_for_people_and_its_own_agent() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let (t, owner, ada) = (&stage.t, stage.t.owner(), &stage.ada);
     let mut events = t.events();
     let opened = ada.post(&stage.canvas, page(1)).await.ok(201);
@@ -115,12 +120,12 @@ async fn a_session_has_a_canvas_for_people_and_its_own_agent() {
     );
     ada.delete(&stage.at(&second)).await.ok(204);
     let closed = json!({"documentId": second["id"], "scope": stage.scope(), "reason": "closed"});
-    assert_eq!(events.the("canvas_document_closed"), closed);
+    assert_eq!(events.single_event("canvas_document_closed"), closed);
 }
 
 #[tokio::test]
 async fn whoever_may_not_know_of_the_session_learns_nothing_of_its_canvas() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let (t, owner) = (&stage.t, stage.t.owner());
     on_disk(t, &t.folder("ada"));
     let document = owner.post(&stage.canvas, page(1)).await.ok(201);
@@ -156,14 +161,14 @@ async fn whoever_may_not_know_of_the_session_learns_nothing_of_its_canvas() {
 
 #[tokio::test]
 async fn its_own_agent_hears_of_it_and_no_other() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let (t, owner) = (&stage.t, stage.t.owner());
     let (team, bob) = (t.team().await, t.agent("bob").await);
     let opened = owner.post(&stage.canvas, page(1)).await.ok(201);
     // Everybody in `team` hears of this one.
     crate::canvas::open(&owner, &team, 2).await;
     let head = t.events().place().unsigned_abs();
-    let heard = async |by: &Caller| -> Vec<Value> {
+    let heard = async |by: &TestCaller| -> Vec<Value> {
         let mut stream = t.stream(by, "/api/events?after=0", None).await;
         let frames = stream.until(head).await;
         let told = frames
@@ -182,7 +187,7 @@ async fn its_own_agent_hears_of_it_and_no_other() {
 
 #[tokio::test]
 async fn a_document_is_found_on_its_own_canvas_alone() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let (t, owner) = (&stage.t, stage.t.owner());
     let room = t.team().await;
     let of_room = crate::canvas::open(&owner, &room, 1).await;
@@ -207,7 +212,7 @@ async fn a_document_is_found_on_its_own_canvas_alone() {
 
 #[tokio::test]
 async fn who_edits_hinders_others_and_a_closed_session_nobody() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let (t, owner, ada) = (&stage.t, stage.t.owner(), &stage.ada);
     let document = owner.post(&stage.canvas, page(1)).await.ok(201);
     let at = stage.at(&document);
@@ -216,7 +221,7 @@ async fn who_edits_hinders_others_and_a_closed_session_nobody() {
     assert_eq!(held["editingBy"], ada.author());
     let refused = owner.patch(&at, json!({"pinned": true})).await;
     assert_eq!(refused.refused(409, "CANVAS_BEING_EDITED"), held);
-    t.pass(45);
+    t.advance(45);
     owner.patch(&at, json!({"pinned": true})).await.ok(200);
     // There is no archive: what a closed session has open stays in use.
     owner.delete(&sessions::at(&stage.session)).await.ok(200);
@@ -225,7 +230,7 @@ async fn who_edits_hinders_others_and_a_closed_session_nobody() {
 }
 
 /// The document of the file `a.md`, which lies in ada's folder.
-async fn shown(stage: &Stage, content: &str) -> (String, Value) {
+async fn shown(stage: &SessionWithCanvas, content: &str) -> (String, Value) {
     let path = format!("{}/a.md", stage.t.folder("ada"));
     fs::write(&path, content).unwrap();
     let ask = json!({"content": {"type": "file", "sourcePath": path}});
@@ -233,7 +238,13 @@ async fn shown(stage: &Stage, content: &str) -> (String, Value) {
     (path, document)
 }
 
-async fn save(stage: &Stage, document: &Value, n: usize, before: &str, content: &str) -> Answer {
+async fn save(
+    stage: &SessionWithCanvas,
+    document: &Value,
+    n: usize,
+    before: &str,
+    content: &str,
+) -> TestResponse {
     let ask = json!({"cwd": stage.t.folder("ada"), "path": "a.md", "content": content,
         "documentSave": {"documentId": document["id"], "eventId": EVENTS[n],
             "expectedFileHash": hash(before), "incarnation": document["incarnation"]}});
@@ -242,7 +253,7 @@ async fn save(stage: &Stage, document: &Value, n: usize, before: &str, content: 
 
 #[tokio::test]
 async fn a_file_of_a_session_is_saved_as_its_document_and_told_in_the_session() {
-    let mut stage = Stage::open().await;
+    let mut stage = SessionWithCanvas::open().await;
     let (path, document) = shown(&stage, "zero").await;
     let bound = document["incarnation"].clone();
     assert_eq!(bound["channelCreatedAt"], stage.session["createdAt"]);
@@ -270,7 +281,7 @@ async fn a_file_of_a_session_is_saved_as_its_document_and_told_in_the_session() 
 
 #[tokio::test]
 async fn a_replaced_file_of_a_session_is_reloaded_by_the_owner_alone() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let owner = stage.t.owner();
     let (path, document) = shown(&stage, "zero").await;
     let reload = format!("{}/reload", stage.at(&document));
@@ -301,7 +312,7 @@ async fn a_replaced_file_of_a_session_is_reloaded_by_the_owner_alone() {
 
 #[tokio::test]
 async fn an_agent_shows_files_of_its_own_folder_alone() {
-    let stage = Stage::open().await;
+    let stage = SessionWithCanvas::open().await;
     let outside = format!("{}/b.md", stage.t.folder("elsewhere"));
     fs::write(&outside, "b").unwrap();
     let ask = json!({"content": {"type": "file", "sourcePath": outside}});

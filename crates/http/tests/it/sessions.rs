@@ -1,12 +1,12 @@
 //! Sessions: opening them, with every refusal in its order, and finding them again.
 //! Source: contract 3.1, 3.5, 3.6.4.
 
-use guildhall_domain::runtimes::Definition;
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_domain::runtimes::RuntimeDefinition;
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{column, text, wrong_fields},
+    test_values::{column, text, wrong_fields},
     turns::due,
 };
 
@@ -26,7 +26,7 @@ pub(crate) fn on_disk(t: &TestHall, cwd: &str) {
 }
 
 /// A session of `agent`.
-pub(crate) async fn open(by: &Caller, agent: &Caller, more: Value) -> Value {
+pub(crate) async fn open(by: &TestCaller, agent: &TestCaller, more: Value) -> Value {
     let mut ask = json!({"agentId": agent.agent()});
     for (field, value) in more.as_object().unwrap() {
         ask[field] = value.clone();
@@ -190,10 +190,10 @@ async fn opening_is_refused_in_the_order_of_the_table() {
 #[tokio::test]
 async fn a_runtime_named_with_an_agent_is_the_agents() {
     let mut t = TestHall::open().await;
-    let other = Definition {
+    let other = RuntimeDefinition {
         kind: "mine".to_owned(),
         command: Some("mine".to_owned()),
-        ..Definition::default()
+        ..RuntimeDefinition::default()
     };
     t.restart_with_runtimes(vec![other]).await;
     let ada = t.agent("ada").await;
@@ -350,10 +350,10 @@ async fn sessions_are_listed_newest_change_first_by_state_agent_and_folder() {
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
     let mut made = Vec::new();
     for agent in [&ada, &bob, &ada, &ada] {
-        t.pass(1);
+        t.advance(1);
         made.push(text(&open(&owner, agent, json!({})).await["id"]));
     }
-    t.pass(1);
+    t.advance(1);
     owner
         .delete(&format!("/api/sessions/{}", made[0]))
         .await

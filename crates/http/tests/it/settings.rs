@@ -1,10 +1,10 @@
 //! Settings. Source: contract 1.12b and 2.9.
 
-use guildhall_domain::settings::{self, Setting, Source, Value as Set};
-use guildhall_testkit::{Caller, Options, TestHall};
+use guildhall_domain::settings::{self, Setting, SettingSource, SettingValue as Set};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall};
 use serde_json::{Value, json};
 
-async fn setting(by: &Caller, key: &str) -> Value {
+async fn setting(by: &TestCaller, key: &str) -> Value {
     let all = by.get("/api/settings").await.ok(200);
     let found = all["settings"].as_array().unwrap().iter();
     found
@@ -73,11 +73,14 @@ async fn a_change_is_stored_told_and_dropped_again() {
 
 #[tokio::test]
 async fn one_wrong_key_leaves_everything_as_it_is() {
-    static FLAGGED: [(&Setting, Source, Set); 1] =
-        [(&settings::MAX_POSTS_PER_TURN, Source::Flag, Set::Number(2))];
-    let t = TestHall::open_with(Options {
+    static FLAGGED: [(&Setting, SettingSource, Set); 1] = [(
+        &settings::MAX_POSTS_PER_TURN,
+        SettingSource::Flag,
+        Set::Number(2),
+    )];
+    let t = TestHall::open_with(HallOptions {
         configured: &FLAGGED,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let owner = t.owner();
@@ -198,11 +201,14 @@ async fn the_default_agent_sits_in_the_fallback_seat_of_the_team() {
 
 #[tokio::test]
 async fn a_file_is_overruled_by_what_is_stored_and_counts_again_after_it() {
-    static FILED: [(&Setting, Source, Set); 1] =
-        [(&settings::MAX_AGENT_DEPTH, Source::File, Set::Number(9))];
-    let mut t = TestHall::open_with(Options {
+    static FILED: [(&Setting, SettingSource, Set); 1] = [(
+        &settings::MAX_AGENT_DEPTH,
+        SettingSource::File,
+        Set::Number(9),
+    )];
+    let mut t = TestHall::open_with(HallOptions {
         configured: &FILED,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let (owner, key) = (t.owner(), "rooms.maxAgentDepth");
@@ -216,7 +222,7 @@ async fn a_file_is_overruled_by_what_is_stored_and_counts_again_after_it() {
     assert_eq!(brief(&setting(&owner, key).await).2, json!("file"));
     // A start without the file forgets it, and whoever listens hears of it.
     let mut events = t.events();
-    t.restart_with(Options::default()).await;
+    t.restart_with(HallOptions::default()).await;
     assert_eq!(events.names(), ["settings_changed", "room_updated"]);
     assert_eq!(brief(&setting(&t.owner(), key).await).0, json!(30));
 }

@@ -1,22 +1,22 @@
 //! Signing in and out. Source: contract 1.4, 1.11.
 
-use guildhall_testkit::{Answer, Caller, PASSWORD, TestHall};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall, TestResponse};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{text, wrong_fields},
-    tokens::is_at_rest,
+    agent_tokens::is_at_rest,
+    test_values::{text, wrong_fields},
 };
 
 const DAY: i64 = 24 * 3_600;
 const OWNER: &str = "owner@example.org";
 
-async fn login(by: &Caller, email: &str, password: &str) -> Answer {
+async fn login(by: &TestCaller, email: &str, password: &str) -> TestResponse {
     let ask = json!({"email": email, "password": password});
     by.post("/api/auth/login", ask).await
 }
 
-async fn change(by: &Caller, current: &str, next: &str) -> Answer {
+async fn change(by: &TestCaller, current: &str, next: &str) -> TestResponse {
     let ask = json!({"current": current, "next": next});
     by.post("/api/auth/password", ask).await
 }
@@ -127,7 +127,7 @@ async fn ten_wrong_passwords_close_an_account_for_a_while_and_their_address_to_w
             .await
             .refused(401, "INVALID_CREDENTIALS");
     }
-    t.pass(60);
+    t.advance(60);
     // The account is closed from everywhere, the address to all that is wrong: who is behind the
     // same proxy signs in.
     login(&t.nobody(), "bob@example.org", PASSWORD)
@@ -149,7 +149,7 @@ async fn ten_wrong_passwords_close_an_account_for_a_while_and_their_address_to_w
         .await
         .refused(429, "RATE_LIMITED");
     t.owner().get("/api/rooms").await.ok(200);
-    t.pass(840);
+    t.advance(840);
     login(&t.nobody(), OWNER, PASSWORD).await.ok(200);
     // Beside the two before.
     for _ in 0..8 {
@@ -264,18 +264,18 @@ async fn a_sign_in_dies_of_seven_days_without_use_and_of_thirty_days_of_age() {
             .filter(|row| row.starts_with("sign_ins\t"))
             .count()
     };
-    t.pass(7 * DAY - 1);
+    t.advance(7 * DAY - 1);
     t.restart().await;
     busy.get("/api/rooms").await.ok(200);
-    t.pass(1);
+    t.advance(1);
     idle.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
     for _ in 0..22 {
-        t.pass(DAY);
+        t.advance(DAY);
         busy.get("/api/rooms").await.ok(200);
     }
-    t.pass(DAY - 1);
+    t.advance(DAY - 1);
     busy.get("/api/rooms").await.ok(200);
-    t.pass(1);
+    t.advance(1);
     busy.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
     // What no longer counts is cleared away by the next one.
     assert_eq!(used(&t), 3);
@@ -288,7 +288,7 @@ async fn a_sign_ins_use_is_written_every_five_minutes_at_most() {
     let t = TestHall::open_login().await;
     let mut rows = t.rows();
     for (passes, writes) in [(299, false), (1, true), (299, false), (1, true)] {
-        t.pass(passes);
+        t.advance(passes);
         t.owner().get("/api/rooms").await.ok(200);
         let now = t.rows();
         assert_eq!(now != rows, writes, "{passes}");
@@ -350,7 +350,7 @@ async fn an_agent_header_that_stands_for_nobody_outweighs_a_valid_cookie() {
     let (code, body) = ("AGENT_IDENTITY_UNVERIFIED", json!({"bad": true}));
     for caller in [
         t.unverifiable(),
-        t.owner().showing(""),
+        t.owner().with_agent_token(""),
         t.owner().with("authorization", "Bearer gha_x"),
     ] {
         caller.get("/api/rooms").await.refused(401, code);
@@ -364,7 +364,7 @@ async fn an_agent_header_that_stands_for_nobody_outweighs_a_valid_cookie() {
         assert_eq!(who["caller"], Value::Null);
     }
     // A live one is that agent, over the cookie; anything else in its place is nobody.
-    let both = t.owner().showing(ada.token());
+    let both = t.owner().with_agent_token(ada.token());
     both.patch(&ada.handle_url(), body)
         .await
         .refused(403, "HUMANS_ONLY");

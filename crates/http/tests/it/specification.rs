@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const TABLE: &str = include_str!("../specification.tsv");
 
 /// One operation of the specification.
-struct Row<'a> {
+struct SpecifiedOperation<'a> {
     method: String,
     path: &'a str,
     in_path: Vec<&'a str>,
@@ -17,7 +17,7 @@ struct Row<'a> {
     statuses: Vec<&'a str>,
 }
 
-fn rows() -> impl Iterator<Item = Row<'static>> {
+fn rows() -> impl Iterator<Item = SpecifiedOperation<'static>> {
     let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
     lines.map(|line| {
         let columns: Vec<_> = line.split('\t').collect();
@@ -28,7 +28,7 @@ fn rows() -> impl Iterator<Item = Row<'static>> {
             "-" => Vec::new(),
             text => text.split(' ').collect(),
         };
-        Row {
+        SpecifiedOperation {
             method: method.to_lowercase(),
             path,
             in_path: words(in_path),

@@ -1,14 +1,14 @@
 //! Streams: where they begin, go on, begin anew and end. Source: contract 1.10.
 
 use futures_util::future::join_all;
-use guildhall_hall::retention::Retention;
-use guildhall_testkit::{Frame, Options, Stream, TestHall, until};
+use guildhall_hall::retention::EventRetention;
+use guildhall_testkit::{HallOptions, SseClient, StreamFrame, TestHall, until};
 use serde_json::{Value, json};
 
-use crate::picking::{Chance, list, text, wrong_fields};
+use crate::test_values::{SeededRandom, list, text, wrong_fields};
 
 /// The places of the events; signals have none.
-fn ids(frames: &[Frame]) -> Vec<u64> {
+fn ids(frames: &[StreamFrame]) -> Vec<u64> {
     frames.iter().filter_map(|frame| frame.id).collect()
 }
 
@@ -68,7 +68,7 @@ async fn a_stream_begins_with_a_snapshot_and_goes_on_live() {
         let snapshot = stream.expect("snapshot").await;
         assert_eq!((snapshot.id, &snapshot.data), (Some(cursor), &*data));
     }
-    t.pass(1);
+    t.advance(1);
     let said = t.say(&owner, &team, "live").await;
     let live = json!({
         "seq": cursor + 1, "type": "entry_added", "scope": scope,
@@ -128,7 +128,7 @@ async fn a_cursor_brings_every_later_event_once_and_in_order_and_no_snapshot() {
                 let expected = usize::try_from(after).unwrap();
                 assert_eq!(seen, all[expected..], "{path} {id:?}");
             }
-            let narrow: Vec<&Frame> = all
+            let narrow: Vec<&StreamFrame> = all
                 .iter()
                 .filter(|frame| {
                     frame.id > Some(after) && frame.data["scope"] == format!("room:{team}")
@@ -139,7 +139,7 @@ async fn a_cursor_brings_every_later_event_once_and_in_order_and_no_snapshot() {
                     .stream(&owner, &format!("{room}?after={after}"), None)
                     .await;
                 let seen = stream.until(end.id.unwrap()).await;
-                let seen: Vec<&Frame> = seen
+                let seen: Vec<&StreamFrame> = seen
                     .iter()
                     .filter(|frame| frame.event != "author_updated")
                     .collect();
@@ -156,7 +156,7 @@ async fn a_cursor_brings_every_later_event_once_and_in_order_and_no_snapshot() {
 }
 
 /// Demands a reset with this reason and then a snapshot.
-async fn is_reset(stream: &mut Stream, reason: &str, retained_from: u64, cursor: u64) {
+async fn is_reset(stream: &mut SseClient, reason: &str, retained_from: u64, cursor: u64) {
     let reset = stream.expect("reset").await;
     let expected = json!({"reason": reason, "retainedFrom": retained_from, "cursor": cursor});
     assert_eq!((reset.id, reset.data), (None, expected));
@@ -220,15 +220,15 @@ async fn a_cursor_older_than_the_log_is_reset_and_the_rest_of_the_log_still_serv
         t.say(&owner, &team, &n.to_string()).await;
     }
     let last = head(&t);
-    t.pass(60);
-    let retention = Retention {
+    t.advance(60);
+    let retention = EventRetention {
         age_s: 1,
         newest: 5,
-        ..Retention::default()
+        ..EventRetention::default()
     };
-    t.restart_with(Options {
+    t.restart_with(HallOptions {
         retention,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let from = last - 4;
@@ -293,7 +293,7 @@ async fn who_reconnects_at_random_gets_each_event_exactly_once_and_in_order() {
     let owner = t.owner();
     let ada = t.agent("ada").await;
     let team = t.team().await;
-    let mut chance = Chance(0xcafe);
+    let mut chance = SeededRandom(0xcafe);
     let begin = head(&t);
     let mut last = begin;
     let mut seen = Vec::new();

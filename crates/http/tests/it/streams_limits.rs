@@ -1,7 +1,7 @@
 //! Streams: why they are refused, how many there are, and their end. Source: contract 1.10, 1.11.
 
 use guildhall_hall::streams::StreamLimits;
-use guildhall_testkit::{Options, TestHall, until};
+use guildhall_testkit::{HallOptions, TestHall, until};
 
 #[tokio::test]
 async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
@@ -10,9 +10,9 @@ async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
         per_human: 1,
         per_agent: 1,
     };
-    let t = TestHall::open_with(Options {
+    let t = TestHall::open_with(HallOptions {
         streams,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let owner = t.owner();
@@ -94,7 +94,9 @@ async fn refusals_of_a_stream_come_in_order_and_before_it_begins() {
 async fn an_agent_holds_sixteen_streams_and_each_agent_its_own() {
     let t = TestHall::open().await;
     let (ada, bob) = (t.agent("ada").await, t.agent("bob").await);
-    let other = ada.clone().showing(&t.mint(ada.agent(), "other").await);
+    let other = ada
+        .clone()
+        .with_agent_token(&t.mint(ada.agent(), "other").await);
     let mut open = Vec::new();
     for n in 0..16 {
         let caller = if n % 2 == 0 { &ada } else { &other };
@@ -135,7 +137,7 @@ async fn streams_end_when_the_server_stops() {
         stream.expect("snapshot").await;
     }
     assert_eq!(socket.next().await.event, "snapshot");
-    t.begin_to_stop();
+    t.start_stopping();
     for stream in &mut streams {
         stream.end().await;
     }

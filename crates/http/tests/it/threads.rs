@@ -1,15 +1,15 @@
 //! Threads: replies, their counts, reading one, and the caller's own. Source: contract 2.3.
 
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
 use crate::{
-    picking::{column, list, text},
     reactions::reaction,
+    test_values::{column, list, text},
 };
 
 /// Answers an entry; answers the reply.
-pub(crate) async fn reply(by: &Caller, root: &Value, words: &str) -> Value {
+pub(crate) async fn reply(by: &TestCaller, root: &Value, words: &str) -> Value {
     let path = format!("/api/rooms/{}/entries", text(&root["roomId"]));
     let ask = json!({"text": words, "threadRootEntryId": root["id"]});
     by.post(&path, ask).await.ok(201)["entry"].take()
@@ -29,7 +29,7 @@ async fn a_reply_stands_in_the_room_and_counts_at_its_root() {
     let root = t.say(&owner, &room, "root").await;
     let other = t.say(&owner, &room, "other").await;
     let mut events = t.events();
-    t.pass(5);
+    t.advance(5);
     let first = reply(&ada, &root, "first").await;
     assert_eq!(first["threadRootEntryId"], root["id"]);
     assert_eq!(first["threadReplyCount"], 0);
@@ -260,7 +260,7 @@ async fn ones_threads_are_those_one_wrote_in_newest_activity_first() {
     reply(&owner, &theirs, "b").await;
     reply(&ada, &foreign, "c").await;
     reply(&ada, &direct, "d").await;
-    t.pass(7);
+    t.advance(7);
     let newest = reply(&ada, &own, "e").await;
     let path = "/api/rooms/threads";
     ada.get(path).await.refused(403, "HUMANS_ONLY");

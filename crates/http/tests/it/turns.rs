@@ -2,28 +2,33 @@
 //! Source: contract 2.6, 2.7, 2.9.
 
 use guildhall_domain::{ids::TurnId, sessions::TurnOutcome};
-use guildhall_hall::turns::Played;
-use guildhall_testkit::{Caller, TestHall};
+use guildhall_hall::turns::SessionReport;
+use guildhall_testkit::{TestCaller, TestHall};
 use serde_json::{Value, json};
 
-use crate::picking::{column, list, text};
+use crate::test_values::{column, list, text};
 
 /// Posts in a room; answers the turns of the post.
-pub(crate) async fn post(by: &Caller, room: &str, words: &str) -> Vec<Value> {
+pub(crate) async fn post(by: &TestCaller, room: &str, words: &str) -> Vec<Value> {
     reply(by, room, words, None).await
 }
 
 /// Posts in a thread of a room; answers the turns of the post.
-pub(crate) async fn reply(by: &Caller, room: &str, words: &str, root: Option<&str>) -> Vec<Value> {
+pub(crate) async fn reply(
+    by: &TestCaller,
+    room: &str,
+    words: &str,
+    root: Option<&str>,
+) -> Vec<Value> {
     let ask = json!({"text": words, "threadRootEntryId": root});
     let posted = by.post(&format!("/api/rooms/{room}/entries"), ask).await;
     list(&posted.ok(201)["turns"]).clone()
 }
 
 /// A channel with these agents, which answer there as told.
-pub(crate) async fn room_of(t: &TestHall, agents: &[(&Caller, &str)]) -> String {
-    t.hush_agents();
-    let members: Vec<&Caller> = agents.iter().map(|(agent, _)| *agent).collect();
+pub(crate) async fn room_of(t: &TestHall, agents: &[(&TestCaller, &str)]) -> String {
+    t.silence_agents();
+    let members: Vec<&TestCaller> = agents.iter().map(|(agent, _)| *agent).collect();
     let room = t.channel(&t.owner(), "Ops", &members).await;
     for (agent, mode) in agents {
         let path = format!("/api/rooms/{room}/members/{}", agent.author());
@@ -35,7 +40,7 @@ pub(crate) async fn room_of(t: &TestHall, agents: &[(&Caller, &str)]) -> String 
 
 /// Lets the time of collecting pass, and has the dispatcher look.
 pub(crate) async fn due(t: &TestHall) {
-    t.pass(1);
+    t.advance(1);
     look(t).await;
 }
 
@@ -45,14 +50,14 @@ pub(crate) async fn look(t: &TestHall) {
 }
 
 /// Plays the part of a turn's session.
-pub(crate) async fn play(t: &TestHall, turn: &Value, played: Played) {
+pub(crate) async fn play(t: &TestHall, turn: &Value, played: SessionReport) {
     let id = TurnId::named(turn["id"].as_str().unwrap());
-    t.hall().play_turn(id, played).await.unwrap();
+    t.hall().report_turn(id, played).await.unwrap();
 }
 
 /// The agent is done and says this.
-pub(crate) fn says(reply: &str) -> Played {
-    Played::Ended {
+pub(crate) fn says(reply: &str) -> SessionReport {
+    SessionReport::Ended {
         outcome: TurnOutcome::EndTurn,
         reply: reply.to_owned(),
         error: None,
@@ -73,7 +78,7 @@ pub(crate) async fn stands(t: &TestHall, of: &Value) -> [String; 2] {
 }
 
 /// The ledger of a room, newest first.
-pub(crate) async fn ledger(by: &Caller, room: &str, query: &str) -> Value {
+pub(crate) async fn ledger(by: &TestCaller, room: &str, query: &str) -> Value {
     let path = format!("/api/rooms/{room}/turns?limit=200{query}");
     by.get(&path).await.ok(200)
 }
@@ -156,7 +161,7 @@ async fn a_post_says_of_every_agent_whether_it_is_meant_and_by_which_rule() {
         "engaged, and in the same turn"
     );
     assert_eq!(rules(&engaged)[1], ["not_addressed", "not_named"]);
-    t.pass(601);
+    t.advance(601);
     let later = post(&owner, &room, "still there?").await;
     assert_eq!(rules(&later)[3], ["not_addressed", "not_engaged"]);
 }
@@ -284,8 +289,8 @@ async fn with_depth_0_a_persons_run_starts_exactly_one_turn() {
         .post(&run, json!({}))
         .await
         .refused(409, "TURN_NOT_RUNNABLE");
-    play(&t, &turns[0], Played::Awaits).await;
-    play(&t, &turns[0], Played::GoesOn).await;
+    play(&t, &turns[0], SessionReport::Awaits).await;
+    play(&t, &turns[0], SessionReport::GoesOn).await;
     assert_eq!(stands(&t, &turns[0]).await, ["running", "by_person"]);
     play(&t, &turns[0], says("here @bob")).await;
     due(&t).await;
@@ -338,7 +343,7 @@ async fn an_hour_holds_so_many_turns_of_a_room_and_of_all() {
     assert_eq!(budget["globalMax"], 5_000);
     assert_eq!(budget["resetsAt"], "2026-09-21T15:13:21.000Z");
     // The window rolls on: one unit comes free.
-    t.pass(3_599);
+    t.advance(3_599);
     let turn = &post(&owner, &room, "go").await[0];
     due(&t).await;
     assert_eq!(stands(&t, turn).await, ["running", "started"]);

@@ -1,11 +1,11 @@
 //! The same streams over WebSockets. Source: contract 1.10, "Frames".
 
 use guildhall_hall::streams::StreamLimits;
-use guildhall_testkit::{Ask, Caller, Options, TestHall};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall, TestRequest};
 use serde_json::json;
 
 /// A handshake as a browser sends it, to be answered without one.
-fn handshake(by: &Caller, path: &str) -> Ask {
+fn handshake(by: &TestCaller, path: &str) -> TestRequest {
     by.ask("GET", path)
         .header("connection", "Upgrade")
         .header("upgrade", "websocket")
@@ -67,9 +67,9 @@ async fn a_websocket_is_refused_before_the_upgrade() {
         per_agent: 1,
         ..StreamLimits::default()
     };
-    let t = TestHall::open_with(Options {
+    let t = TestHall::open_with(HallOptions {
         streams,
-        ..Options::default()
+        ..HallOptions::default()
     })
     .await;
     let owner = t.owner();

@@ -1,12 +1,12 @@
 //! Served folders: who gets an address, what it opens, and what it never does.
 
-use guildhall_testkit::{Answer, Caller, PASSWORD, TestHall};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall, TestResponse};
 use serde_json::json;
 
 const SIGN: &str = "/api/workbench/sign";
 
 /// The path of a new address of a folder.
-async fn sign(by: &Caller, cwd: &str, path: &str) -> String {
+async fn sign(by: &TestCaller, cwd: &str, path: &str) -> String {
     let ask = json!({"kind": "serve", "cwd": cwd, "path": path});
     let signed = by.post(SIGN, ask).await.ok(200);
     let url = signed["url"].as_str().unwrap();
@@ -32,7 +32,7 @@ async fn site() -> (TestHall, String) {
 
 /// Demands the headers that every answer of a served folder has.
 #[track_caller]
-fn is_sandboxed(answer: &Answer) {
+fn is_sandboxed(answer: &TestResponse) {
     let expected = [
         (
             "content-security-policy",
@@ -287,7 +287,7 @@ async fn an_address_is_held_against_its_rules_in_order() {
     get(&format!("{token}/app.mjs"))
         .await
         .refused(403, "OUTSIDE_BOUNDARY");
-    t.pass(1_800);
+    t.advance(1_800);
     get(&format!("{token}/%ff"))
         .await
         .refused(401, "TOKEN_EXPIRED");
@@ -304,9 +304,9 @@ async fn an_address_outlives_a_restart_and_ends_with_its_half_hour() {
     let path = sign(&t.owner(), &folder, "").await;
     t.restart().await;
     t.stranger().get(&path).await.ok(200);
-    t.pass(1_799);
+    t.advance(1_799);
     t.stranger().get(&path).await.ok(200);
-    t.pass(1);
+    t.advance(1);
     t.stranger().get(&path).await.refused(401, "TOKEN_EXPIRED");
 }
 

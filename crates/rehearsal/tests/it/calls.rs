@@ -1,13 +1,13 @@
 //! Calls: what is asked, what happens, and what is told of it.
 
-use guildhall_fake_llm::agent_client::{AgentClient, Decide};
+use guildhall_fake_llm::agent_client::{AgentClient, PermissionReply};
 use serde_json::json;
 
-use crate::scene::{ALLOW, ALWAYS, REJECT, asks, call, scene, statuses, touch};
+use crate::with_session::{ALLOW, ALWAYS, REJECT, asks, call, statuses, touch, with_session};
 
 #[tokio::test]
 async fn a_call_is_announced_asked_about_carried_out_and_told() {
-    scene("default", async |client, session, folder| {
+    with_session("default", async |client, session, folder| {
         folder.write("notes.md", "one\ntwo\n");
         client.decide = ALLOW;
         let arguments = json!({"path": "notes.md", "old": "two", "new": "three"});
@@ -33,8 +33,8 @@ async fn a_call_is_announced_asked_about_carried_out_and_told() {
 
 #[tokio::test]
 async fn what_is_refused_or_unanswered_does_not_happen_and_the_turn_goes_on() {
-    scene("default", async |client, session, folder| {
-        for decide in [REJECT, Decide::Cancelled] {
+    with_session("default", async |client, session, folder| {
+        for decide in [REJECT, PermissionReply::Cancelled] {
             client.seen.clear();
             client.decide = decide;
             let end = client
@@ -43,7 +43,7 @@ async fn what_is_refused_or_unanswered_does_not_happen_and_the_turn_goes_on() {
                 .unwrap();
             assert_eq!(end["stopReason"], "end_turn");
             assert_eq!(statuses(client)[0].1, "failed");
-            assert_eq!(client.said(), "on");
+            assert_eq!(client.message_text(), "on");
         }
         assert_eq!(folder.read("no.txt"), None);
     })
@@ -63,7 +63,7 @@ async fn each_mode_asks_refuses_or_acts_as_it_says() {
         ("plan", 0, false, false),
         ("autopilot", 0, true, true),
     ] {
-        scene(mode, async |client, session, folder| {
+        with_session(mode, async |client, session, folder| {
             client.decide = ALLOW;
             client.prompt(session, &script).await.unwrap();
             assert_eq!(asks(client).len(), questions, "{mode}");
@@ -76,7 +76,7 @@ async fn each_mode_asks_refuses_or_acts_as_it_says() {
 
 #[tokio::test]
 async fn the_options_have_three_kinds_and_another_order_each_time() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client
             .prompt(session, &[touch("a"), touch("b"), touch("c")].join("\n"))
             .await
@@ -100,7 +100,7 @@ async fn the_options_have_three_kinds_and_another_order_each_time() {
 
 #[tokio::test]
 async fn always_covers_the_equal_call_and_no_other() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client.decide = ALWAYS;
         client.prompt(session, &touch("a")).await.unwrap();
         client.decide = REJECT;
@@ -120,26 +120,26 @@ async fn always_covers_the_equal_call_and_no_other() {
 
 #[tokio::test]
 async fn a_cancel_with_an_open_question_runs_nothing_even_when_allowed_afterwards() {
-    scene("default", async |client, session, folder| {
+    with_session("default", async |client, session, folder| {
         let prompt = AgentClient::prompt_of(session, &format!("{}\n#say on", touch("no.txt")));
-        let id = client.begin("session/prompt", prompt).await.unwrap();
+        let id = client.send_request("session/prompt", prompt).await.unwrap();
         let ask = client.asked("session/request_permission").await.unwrap();
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await
             .unwrap();
         client.choose(&ask, ALLOW).await.unwrap();
         let end = client.ended(id).await.unwrap().unwrap();
         assert_eq!(end["stopReason"], "cancelled");
         assert_eq!(folder.read("no.txt"), None);
-        assert_eq!(client.said(), "");
+        assert_eq!(client.message_text(), "");
     })
     .await;
 }
 
 #[tokio::test]
 async fn told_that_a_call_is_approved_it_repeats_exactly_that_call() {
-    scene("default", async |client, session, folder| {
+    with_session("default", async |client, session, folder| {
         client.decide = REJECT;
         client
             .prompt(
@@ -171,14 +171,17 @@ async fn told_that_a_call_is_approved_it_repeats_exactly_that_call() {
             .await
             .unwrap();
         assert_eq!(asks(client).len(), 0);
-        assert_eq!(client.said(), "I did not ask about \"Run touch yes.txt\".");
+        assert_eq!(
+            client.message_text(),
+            "I did not ask about \"Run touch yes.txt\"."
+        );
     })
     .await;
 }
 
 #[tokio::test]
 async fn files_outside_of_the_folder_are_out_of_reach_by_name_and_by_link() {
-    scene("autopilot", async |client, session, folder| {
+    with_session("autopilot", async |client, session, folder| {
         std::os::unix::fs::symlink(folder.cwd().parent().unwrap(), folder.cwd().join("up"))
             .unwrap();
         std::os::unix::fs::symlink(folder.cwd().join("../new"), folder.cwd().join("dangling"))
@@ -197,7 +200,7 @@ async fn files_outside_of_the_folder_are_out_of_reach_by_name_and_by_link() {
 
 #[tokio::test]
 async fn a_program_runs_in_the_folder_and_its_output_is_bounded() {
-    scene("autopilot", async |client, session, folder| {
+    with_session("autopilot", async |client, session, folder| {
         client
             .prompt(session, &call("run_command", &json!({"command": ["pwd"]})))
             .await
@@ -232,10 +235,10 @@ async fn a_program_runs_in_the_folder_and_its_output_is_bounded() {
 
 #[tokio::test]
 async fn a_cancel_kills_the_program_that_runs() {
-    scene("autopilot", async |client, session, _| {
+    with_session("autopilot", async |client, session, _| {
         let endless = call("run_command", &json!({"command": ["sleep", "600"]}));
         let id = client
-            .begin("session/prompt", AgentClient::prompt_of(session, &endless))
+            .send_request("session/prompt", AgentClient::prompt_of(session, &endless))
             .await
             .unwrap();
         loop {
@@ -245,7 +248,7 @@ async fn a_cancel_kills_the_program_that_runs() {
             }
         }
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await
             .unwrap();
         assert_eq!(
@@ -258,7 +261,7 @@ async fn a_cancel_kills_the_program_that_runs() {
 
 #[tokio::test]
 async fn tasks_get_numbers_and_an_unknown_one_is_a_failed_call() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let create = |subject: &str| call("task_create", &json!({"subject": subject}));
         let update = |id: &str| call("task_update", &json!({"taskId": id, "status": "completed"}));
         let todos = call(
@@ -297,13 +300,13 @@ async fn tasks_get_numbers_and_an_unknown_one_is_a_failed_call() {
 
 #[tokio::test]
 async fn a_person_is_asked_within_a_call() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let ask = call(
             "ask_person",
             &json!({"question": "Which?", "options": ["red", "blue"]}),
         );
         let id = client
-            .begin("session/prompt", AgentClient::prompt_of(session, &ask))
+            .send_request("session/prompt", AgentClient::prompt_of(session, &ask))
             .await
             .unwrap();
         let form = client.asked("elicitation/create").await.unwrap();
@@ -323,7 +326,7 @@ async fn a_person_is_asked_within_a_call() {
 
 #[tokio::test]
 async fn a_partial_question_has_only_an_id_and_an_opaque_one_was_never_announced() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client.decide = ALLOW;
         client
             .prompt(session, &format!("#partial\n{}", touch("a")))
@@ -350,7 +353,7 @@ async fn a_partial_question_has_only_an_id_and_an_opaque_one_was_never_announced
 
 #[tokio::test]
 async fn twice_announces_a_call_first_without_its_arguments() {
-    scene("autopilot", async |client, session, _| {
+    with_session("autopilot", async |client, session, _| {
         client
             .prompt(session, &format!("#twice\n{}", touch("a")))
             .await

@@ -8,7 +8,7 @@
 )]
 
 mod calls;
-mod mischief;
-mod scene;
+mod connection_faults;
 mod sessions;
 mod turns;
+mod with_session;

@@ -2,11 +2,13 @@
 
 use serde_json::json;
 
-use crate::scene::{ALLOW, Folder, REJECT, asks, opened, scene, set_mode, touch, with_agent};
+use crate::with_session::{
+    ALLOW, REJECT, TempFolder, asks, opened, set_mode, touch, with_agent, with_session,
+};
 
 #[tokio::test]
 async fn a_loaded_session_replays_what_was_said_and_done() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (session, _) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "autopilot").await;
         client
@@ -20,7 +22,7 @@ async fn a_loaded_session_replays_what_was_said_and_done() {
         let load = json!({"sessionId": session, "cwd": folder.cwd(), "mcpServers": []});
         let loaded = client.call("session/load", load).await.unwrap();
         assert_eq!(loaded["modes"]["currentModeId"], "default");
-        assert_eq!(client.said(), "hello you");
+        assert_eq!(client.message_text(), "hello you");
         let user = client.updates("user_message_chunk");
         assert!(
             user[0]["content"]["text"]
@@ -35,7 +37,7 @@ async fn a_loaded_session_replays_what_was_said_and_done() {
 
 #[tokio::test]
 async fn a_resumed_session_replays_nothing_and_counts_on() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (session, _) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "autopilot").await;
         client
@@ -62,12 +64,12 @@ async fn a_resumed_session_replays_nothing_and_counts_on() {
 
 #[tokio::test]
 async fn a_call_that_was_open_when_the_process_died_is_repeated_when_approved() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     let (session, _) = with_agent(&folder, async |client| {
         let session = opened(client, &folder.cwd(), "default").await;
         let prompt =
             json!({"sessionId": session, "prompt": [{"type": "text", "text": touch("late.txt")}]});
-        client.begin("session/prompt", prompt).await.unwrap();
+        client.send_request("session/prompt", prompt).await.unwrap();
         client.asked("session/request_permission").await.unwrap();
         session
     })
@@ -91,11 +93,11 @@ async fn a_call_that_was_open_when_the_process_died_is_repeated_when_approved() 
 
 #[tokio::test]
 async fn an_unknown_session_and_a_name_that_is_no_id_are_not_found() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     with_agent(&folder, async |client| {
         for id in ["rehearsal-0", "../escape", ""] {
             let load = json!({"sessionId": id, "cwd": folder.cwd(), "mcpServers": []});
-            let id = client.begin("session/load", load).await.unwrap();
+            let id = client.send_request("session/load", load).await.unwrap();
             assert_eq!(client.ended(id).await.unwrap().unwrap_err()["code"], -32002);
         }
     })
@@ -104,7 +106,7 @@ async fn an_unknown_session_and_a_name_that_is_no_id_are_not_found() {
 
 #[tokio::test]
 async fn a_closed_session_takes_no_prompt() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client.decide = REJECT;
         client
             .call("session/close", json!({"sessionId": session}))

@@ -3,11 +3,11 @@
 use guildhall_fake_llm::agent_client::AgentClient;
 use serde_json::json;
 
-use crate::scene::{Folder, opened, scene, set_mode, with_agent};
+use crate::with_session::{TempFolder, opened, set_mode, with_agent, with_session};
 
 #[tokio::test]
 async fn it_introduces_itself_as_scripted_and_names_its_modes() {
-    let folder = Folder::new();
+    let folder = TempFolder::new();
     with_agent(&folder, async |client| {
         let about = client.initialize().await.unwrap();
         assert_eq!(about["agentInfo"]["name"], "rehearsal");
@@ -38,10 +38,10 @@ async fn it_introduces_itself_as_scripted_and_names_its_modes() {
 
 #[tokio::test]
 async fn without_a_directive_it_says_what_it_is() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let end = client.prompt(session, "Hello there").await.unwrap();
         assert_eq!(end["stopReason"], "end_turn");
-        let said = client.said();
+        let said = client.message_text();
         assert!(
             said.contains("rehearsal agent, which is scripted"),
             "{said}"
@@ -53,12 +53,12 @@ async fn without_a_directive_it_says_what_it_is() {
 
 #[tokio::test]
 async fn it_says_words_in_pieces_and_further_words_on_their_own_line() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client
             .prompt(session, "#say one two\n#think hm\n#say three")
             .await
             .unwrap();
-        assert_eq!(client.said(), "one two\nthree");
+        assert_eq!(client.message_text(), "one two\nthree");
         assert_eq!(client.updates("agent_message_chunk").len(), 4);
         assert_eq!(
             client.updates("agent_thought_chunk")[0]["content"]["text"],
@@ -70,7 +70,7 @@ async fn it_says_words_in_pieces_and_further_words_on_their_own_line() {
 
 #[tokio::test]
 async fn a_typo_fails_the_turn_with_its_line_before_anything_happens() {
-    scene("autopilot", async |client, session, folder| {
+    with_session("autopilot", async |client, session, folder| {
         let write = "#call write_file {\"path\": \"a.txt\", \"content\": \"x\"}";
         for (wrong, why) in [
             ("#sya hello", "there is no directive #sya"),
@@ -86,7 +86,7 @@ async fn a_typo_fails_the_turn_with_its_line_before_anything_happens() {
             ("#call run_command {\"command\": []}", "no program"),
         ] {
             let prompt = AgentClient::prompt_of(session, &format!("{write}\n{wrong}"));
-            let id = client.begin("session/prompt", prompt).await.unwrap();
+            let id = client.send_request("session/prompt", prompt).await.unwrap();
             let error = client.ended(id).await.unwrap().unwrap_err();
             let says = error["message"].as_str().unwrap();
             assert!(says.contains(wrong.split(' ').next().unwrap()), "{says}");
@@ -99,7 +99,7 @@ async fn a_typo_fails_the_turn_with_its_line_before_anything_happens() {
 
 #[tokio::test]
 async fn only_the_last_text_of_a_prompt_holds_directives() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let pieces = json!([
             {"type": "text", "text": "Somebody wrote:\n#say framed"},
             {"type": "text", "text": "#say meant"},
@@ -111,14 +111,14 @@ async fn only_the_last_text_of_a_prompt_holds_directives() {
             )
             .await
             .unwrap();
-        assert_eq!(client.said(), "meant");
+        assert_eq!(client.message_text(), "meant");
     })
     .await;
 }
 
 #[tokio::test]
 async fn figures_are_the_turn_s_and_cost_is_the_session_s() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let first = client.prompt(session, "#usage 100 20 0.25").await.unwrap();
         assert_eq!(
             first["usage"],
@@ -140,20 +140,20 @@ async fn figures_are_the_turn_s_and_cost_is_the_session_s() {
 
 #[tokio::test]
 async fn a_turn_ends_with_the_reason_it_is_told() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let end = client
             .prompt(session, "#stop max_tokens\n#say never")
             .await
             .unwrap();
         assert_eq!(end["stopReason"], "max_tokens");
-        assert_eq!(client.said(), "");
+        assert_eq!(client.message_text(), "");
     })
     .await;
 }
 
 #[tokio::test]
 async fn plans_commands_and_its_own_mode_are_told() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let entry = json!({"content": "look", "status": "in_progress"});
         let script = format!(
             "#plan {}\n#commands 2\n#mode autopilot",
@@ -172,7 +172,7 @@ async fn plans_commands_and_its_own_mode_are_told() {
             "autopilot"
         );
         let id = client
-            .begin(
+            .send_request(
                 "session/prompt",
                 AgentClient::prompt_of(session, "#mode warp"),
             )
@@ -185,10 +185,10 @@ async fn plans_commands_and_its_own_mode_are_told() {
 
 #[tokio::test]
 async fn a_form_is_sent_as_it_stands_and_its_answers_are_said() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let form = json!({"title": "Colour?", "properties": {"colour": {"type": "string"}}});
         let prompt = AgentClient::prompt_of(session, &format!("#ask {form}"));
-        let id = client.begin("session/prompt", prompt).await.unwrap();
+        let id = client.send_request("session/prompt", prompt).await.unwrap();
         let ask = client.asked("elicitation/create").await.unwrap();
         assert_eq!(ask["params"]["message"], "Colour?");
         assert_eq!(
@@ -198,25 +198,25 @@ async fn a_form_is_sent_as_it_stands_and_its_answers_are_said() {
         let content = json!({"action": "accept", "content": {"colour": "red"}});
         client.answer(&ask, content).await.unwrap();
         client.ended(id).await.unwrap().unwrap();
-        assert_eq!(client.said(), "Answers: {\"colour\":\"red\"}");
+        assert_eq!(client.message_text(), "Answers: {\"colour\":\"red\"}");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_cancel_ends_a_pause_and_what_follows_never_happens() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         let prompt = AgentClient::prompt_of(session, "#say before\n#slow 600000\n#say after");
-        let id = client.begin("session/prompt", prompt).await.unwrap();
+        let id = client.send_request("session/prompt", prompt).await.unwrap();
         let first = client.next().await.unwrap();
         assert_eq!(first["params"]["update"]["content"]["text"], "before");
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await
             .unwrap();
         let end = client.ended(id).await.unwrap().unwrap();
         assert_eq!(end["stopReason"], "cancelled");
-        assert_eq!(client.said(), "");
+        assert_eq!(client.message_text(), "");
         let next = client.prompt(session, "#say again").await.unwrap();
         assert_eq!(next["stopReason"], "end_turn");
     })
@@ -225,24 +225,24 @@ async fn a_cancel_ends_a_pause_and_what_follows_never_happens() {
 
 #[tokio::test]
 async fn a_session_runs_one_turn_at_a_time_and_another_session_does_not_wait() {
-    scene("default", async |client, session, folder| {
+    with_session("default", async |client, session, folder| {
         let other = opened(client, &folder.cwd(), "default").await;
         let slow = client
-            .begin(
+            .send_request(
                 "session/prompt",
                 AgentClient::prompt_of(session, "#slow 600000"),
             )
             .await
             .unwrap();
         let again = client
-            .begin("session/prompt", AgentClient::prompt_of(session, "#say no"))
+            .send_request("session/prompt", AgentClient::prompt_of(session, "#say no"))
             .await
             .unwrap();
         assert!(client.ended(again).await.unwrap().is_err());
         client.prompt(&other, "#say free").await.unwrap();
-        assert_eq!(client.said(), "free");
+        assert_eq!(client.message_text(), "free");
         client
-            .tell("session/cancel", json!({"sessionId": session}))
+            .notify("session/cancel", json!({"sessionId": session}))
             .await
             .unwrap();
         client.ended(slow).await.unwrap().unwrap();
@@ -252,9 +252,9 @@ async fn a_session_runs_one_turn_at_a_time_and_another_session_does_not_wait() {
 
 #[tokio::test]
 async fn an_unknown_mode_is_refused_and_the_old_one_stays() {
-    scene("plan", async |client, session, _| {
+    with_session("plan", async |client, session, _| {
         let ask = json!({"sessionId": session, "modeId": "warp"});
-        let id = client.begin("session/set_mode", ask).await.unwrap();
+        let id = client.send_request("session/set_mode", ask).await.unwrap();
         assert!(client.ended(id).await.unwrap().is_err());
         client
             .prompt(
@@ -270,9 +270,9 @@ async fn an_unknown_mode_is_refused_and_the_old_one_stays() {
 
 #[tokio::test]
 async fn the_clock_says_when_the_prompt_came_and_when_it_is_said() {
-    scene("default", async |client, session, _| {
+    with_session("default", async |client, session, _| {
         client.prompt(session, "#clock\n#clock").await.unwrap();
-        let said = client.said();
+        let said = client.message_text();
         let times: Vec<u64> = said
             .split_whitespace()
             .filter_map(|word| word.parse().ok())

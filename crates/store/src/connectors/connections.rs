@@ -2,10 +2,10 @@
 //! and opening them is `hall::connectors`.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     connectors::{
-        connections::{AccountStatus, Cleanup, Connection, Lifecycle},
-        toolkits::Slug,
+        connections::{AccountStatus, Connection, ConnectionLifecycle, ExternalCleanup},
+        toolkits::ToolkitSlug,
     },
     ids::{ConnectorConnectionId, ProviderId},
 };
@@ -13,19 +13,19 @@ use rusqlite::Row;
 
 use super::toolkits::slug_at;
 use crate::{
-    Rx, Tx,
-    rows::{count, id, maybe_moment, moment, word, word_of},
+    ReadTx, Tx,
+    transactions::{count, enum_column, enum_text, id, maybe_moment, moment},
 };
 
 /// A connection with what is secret of it.
 #[derive(Clone)]
-pub struct Kept {
+pub struct ConnectionRow {
     /// The connection.
     pub connection: Connection,
     /// Its credentials, sealed; `None` once it is disconnected.
     pub credentials: Option<Vec<u8>>,
     /// When the token among them ends.
-    pub credentials_end: Option<Moment>,
+    pub credentials_end: Option<Timestamp>,
 }
 
 const CONNECTION: &str = "id, provider_id, toolkit, label, account_label, lifecycle,
@@ -35,7 +35,7 @@ const CONNECTION: &str = "id, provider_id, toolkit, label, account_label, lifecy
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, id: ConnectorConnectionId) -> Result<Option<Kept>> {
+pub fn find(db: &ReadTx<'_>, id: ConnectorConnectionId) -> Result<Option<ConnectionRow>> {
     db.first(
         &format!("SELECT {CONNECTION} FROM connector_connections WHERE id = $1"),
         [id.as_bytes()],
@@ -47,7 +47,7 @@ pub fn find(db: &Rx<'_>, id: ConnectorConnectionId) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all(db: &Rx<'_>) -> Result<Vec<Connection>> {
+pub fn all(db: &ReadTx<'_>) -> Result<Vec<Connection>> {
     db.all(
         &format!("SELECT {CONNECTION} FROM connector_connections ORDER BY id"),
         (),
@@ -59,7 +59,7 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<Connection>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn to_clean(db: &Rx<'_>) -> Result<Vec<Kept>> {
+pub fn to_clean(db: &ReadTx<'_>) -> Result<Vec<ConnectionRow>> {
     db.all(
         &format!(
             "SELECT {CONNECTION} FROM connector_connections WHERE external_cleanup = 'pending'
@@ -75,11 +75,11 @@ pub fn to_clean(db: &Rx<'_>) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn live(db: &Rx<'_>, provider: ProviderId, toolkit: Option<&Slug>) -> Result<u64> {
+pub fn live(db: &ReadTx<'_>, provider: ProviderId, toolkit: Option<&ToolkitSlug>) -> Result<u64> {
     let found = db.first(
         "SELECT COUNT(*) FROM connector_connections
          WHERE provider_id = $1 AND ($2 IS NULL OR toolkit = $2) AND lifecycle <> 'disconnected'",
-        (provider.as_bytes(), toolkit.map(Slug::as_str)),
+        (provider.as_bytes(), toolkit.map(ToolkitSlug::as_str)),
         |row| count(row, 0),
     )?;
     Ok(found.unwrap_or_default())
@@ -89,7 +89,7 @@ pub fn live(db: &Rx<'_>, provider: ProviderId, toolkit: Option<&Slug>) -> Result
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, kept: &ConnectionRow) -> Result<()> {
     let connection = &kept.connection;
     tx.run(
         "INSERT INTO connector_connections (id, provider_id, toolkit, label, account_label,
@@ -102,14 +102,14 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
             connection.toolkit.as_str(),
             connection.label,
             connection.account_label,
-            word_of(connection.lifecycle, &Lifecycle::WORDS),
-            word_of(connection.account_status, &AccountStatus::WORDS),
+            enum_text(connection.lifecycle, &ConnectionLifecycle::WORDS),
+            enum_text(connection.account_status, &AccountStatus::WORDS),
             connection.enabled,
-            word_of(connection.external_cleanup, &Cleanup::WORDS),
+            enum_text(connection.external_cleanup, &ExternalCleanup::WORDS),
             connection.created_at.as_millis(),
             connection.updated_at.as_millis(),
             kept.credentials,
-            kept.credentials_end.map(Moment::as_millis),
+            kept.credentials_end.map(Timestamp::as_millis),
         ],
     )?;
     Ok(())
@@ -119,7 +119,7 @@ pub fn insert(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
+pub fn update(tx: &mut Tx<'_>, kept: &ConnectionRow) -> Result<()> {
     let connection = &kept.connection;
     let before: Option<Option<Vec<u8>>> = tx.first(
         "SELECT credentials FROM connector_connections WHERE id = $1",
@@ -137,13 +137,13 @@ pub fn update(tx: &mut Tx<'_>, kept: &Kept) -> Result<()> {
         rusqlite::params![
             connection.label,
             connection.account_label,
-            word_of(connection.lifecycle, &Lifecycle::WORDS),
-            word_of(connection.account_status, &AccountStatus::WORDS),
+            enum_text(connection.lifecycle, &ConnectionLifecycle::WORDS),
+            enum_text(connection.account_status, &AccountStatus::WORDS),
             connection.enabled,
-            word_of(connection.external_cleanup, &Cleanup::WORDS),
+            enum_text(connection.external_cleanup, &ExternalCleanup::WORDS),
             connection.updated_at.as_millis(),
             kept.credentials,
-            kept.credentials_end.map(Moment::as_millis),
+            kept.credentials_end.map(Timestamp::as_millis),
             connection.id.as_bytes(),
         ],
     )?;
@@ -166,7 +166,11 @@ pub fn remove(tx: &mut Tx<'_>, id: ConnectorConnectionId) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn client(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Option<Vec<u8>>> {
+pub fn client(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    toolkit: &ToolkitSlug,
+) -> Result<Option<Vec<u8>>> {
     db.first(
         "SELECT client FROM connector_clients WHERE provider_id = $1 AND toolkit = $2",
         (provider.as_bytes(), toolkit.as_str()),
@@ -180,7 +184,7 @@ pub fn client(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Optio
 /// A fault when the engine refuses the row.
 pub fn put_client(
     tx: &mut Tx<'_>,
-    (provider, toolkit): (ProviderId, &Slug),
+    (provider, toolkit): (ProviderId, &ToolkitSlug),
     sealed: &[u8],
 ) -> Result<()> {
     tx.run(
@@ -196,27 +200,31 @@ pub fn put_client(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn forget_clients(tx: &mut Tx<'_>, provider: ProviderId, toolkit: Option<&Slug>) -> Result<()> {
+pub fn forget_clients(
+    tx: &mut Tx<'_>,
+    provider: ProviderId,
+    toolkit: Option<&ToolkitSlug>,
+) -> Result<()> {
     tx.run(
         "DELETE FROM connector_clients WHERE provider_id = $1 AND ($2 IS NULL OR toolkit = $2)",
-        (provider.as_bytes(), toolkit.map(Slug::as_str)),
+        (provider.as_bytes(), toolkit.map(ToolkitSlug::as_str)),
     )?;
     tx.forget_pages();
     Ok(())
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Kept> {
-    Ok(Kept {
+fn read(row: &Row<'_>) -> rusqlite::Result<ConnectionRow> {
+    Ok(ConnectionRow {
         connection: Connection {
             id: id(row, 0, ConnectorConnectionId::from_bytes)?,
             provider_id: id(row, 1, ProviderId::from_bytes)?,
             toolkit: slug_at(row, 2)?,
             label: row.get(3)?,
             account_label: row.get(4)?,
-            lifecycle: word(row, 5, &Lifecycle::WORDS)?,
-            account_status: word(row, 6, &AccountStatus::WORDS)?,
+            lifecycle: enum_column(row, 5, &ConnectionLifecycle::WORDS)?,
+            account_status: enum_column(row, 6, &AccountStatus::WORDS)?,
             enabled: row.get(7)?,
-            external_cleanup: word(row, 8, &Cleanup::WORDS)?,
+            external_cleanup: enum_column(row, 8, &ExternalCleanup::WORDS)?,
             created_at: moment(row, 9)?,
             updated_at: moment(row, 10)?,
         },

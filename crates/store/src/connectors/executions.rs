@@ -1,27 +1,27 @@
-//! Executions and their attempts. What follows an attempt is `domain::connectors::attempts`.
+//! Executions and their attempts. What follows an attempt is `domain::connectors::retries`.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     approvals::Requester,
     connectors::{
         classification::Classification,
-        results::{Executed, Outcome},
-        told::{Status, Surface},
-        usage::{Attempt, UsageAsk},
+        event_payloads::{ExecutionStatus, ExecutionSurface},
+        results::{ExecutionOutcome, ExecutionResult},
+        usage::{ConnectorUsageQuery, ExecutionAttempt},
     },
+    idempotency::IdempotencyClaim,
     ids::{AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
-    repeats::Claim,
 };
 use rusqlite::{Row, ToSql, params_from_iter, types::ValueRef};
 
 use crate::{
-    Rx, Tx,
-    rows::{count, id, maybe_moment, moment, stored, word, word_of},
+    ReadTx, Tx,
+    transactions::{count, enum_column, enum_text, id, maybe_moment, moment, stored},
 };
 
 /// An execution as it begins.
 #[derive(Clone, Debug)]
-pub struct New {
+pub struct NewExecution {
     /// Its id.
     pub id: LogicalOperationId,
     /// For which agent.
@@ -31,7 +31,7 @@ pub struct New {
     /// Which operation.
     pub revision_id: OperationRevisionId,
     /// Where it was asked for.
-    pub surface: Surface,
+    pub surface: ExecutionSurface,
     /// What the operation does.
     pub classification: Classification,
     /// Who asked for it.
@@ -39,25 +39,25 @@ pub struct New {
     /// Whose request it is.
     pub requester: Requester,
     /// Under which key.
-    pub claim: Option<Claim>,
+    pub claim: Option<IdempotencyClaim>,
 }
 
 /// An execution whose end is not known.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct UnfinishedExecution {
     /// What it began as.
-    pub new: New,
+    pub new: NewExecution,
     /// How many attempts were noted.
     pub attempt_count: u8,
     /// What the last of them came to, where that is known: its status and code.
-    pub last: Option<(Status, Option<String>)>,
+    pub last: Option<(ExecutionStatus, Option<String>)>,
 }
 
 /// Adds an execution without an attempt.
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn insert(tx: &mut Tx<'_>, new: &New, now: Moment) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, new: &NewExecution, now: Timestamp) -> Result<()> {
     tx.run(
         "INSERT INTO connector_executions (id, agent_id, connection_id, revision_id, surface,
            classification, author_id, requester, claim, fingerprint, attempt_count, started_at)
@@ -67,8 +67,8 @@ pub fn insert(tx: &mut Tx<'_>, new: &New, now: Moment) -> Result<()> {
             new.agent_id.as_bytes(),
             new.connection_id.as_bytes(),
             new.revision_id.as_bytes(),
-            word_of(new.surface, &Surface::WORDS),
-            word_of(new.classification, &Classification::WORDS),
+            enum_text(new.surface, &ExecutionSurface::WORDS),
+            enum_text(new.classification, &Classification::WORDS),
             new.author_id.as_bytes(),
             new.requester.as_bytes(),
             new.claim.map(|claim| claim.id),
@@ -83,7 +83,7 @@ pub fn insert(tx: &mut Tx<'_>, new: &New, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses the row.
-pub fn begin(tx: &mut Tx<'_>, new: &New, attempt: u8, now: Moment) -> Result<()> {
+pub fn begin(tx: &mut Tx<'_>, new: &NewExecution, attempt: u8, now: Timestamp) -> Result<()> {
     tx.run(
         "INSERT INTO connector_attempts (execution, attempt, agent_id, connection_id, requester,
            started_at)
@@ -106,15 +106,15 @@ pub fn end_attempt(
     tx: &mut Tx<'_>,
     execution: LogicalOperationId,
     attempt: u8,
-    outcome: &Outcome,
-    now: Moment,
+    outcome: &ExecutionOutcome,
+    now: Timestamp,
 ) -> Result<()> {
     tx.run(
         "UPDATE connector_attempts SET status = $1, code = $2, ended_at = $3
          WHERE execution = (SELECT number FROM connector_executions WHERE id = $4)
            AND attempt = $5 AND ended_at IS NULL",
         (
-            word_of(outcome.status(), &Status::WORDS),
+            enum_text(outcome.status(), &ExecutionStatus::WORDS),
             outcome.code(),
             now.as_millis(),
             execution.as_bytes(),
@@ -131,16 +131,16 @@ pub fn end_attempt(
 pub fn end(
     tx: &mut Tx<'_>,
     execution: LogicalOperationId,
-    outcome: &Outcome,
-    now: Moment,
+    outcome: &ExecutionOutcome,
+    now: Timestamp,
 ) -> Result<()> {
-    let keeps_claim = outcome.status() != Status::Cancelled;
+    let keeps_claim = outcome.status() != ExecutionStatus::Cancelled;
     tx.run(
         "UPDATE connector_executions SET status = $1, code = $2, message = $3, ended_at = $4,
            claim = CASE WHEN $5 THEN claim END
          WHERE id = $6 AND ended_at IS NULL",
         (
-            word_of(outcome.status(), &Status::WORDS),
+            enum_text(outcome.status(), &ExecutionStatus::WORDS),
             outcome.code(),
             outcome.message(),
             now.as_millis(),
@@ -156,7 +156,7 @@ pub fn end(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn drop_ended(tx: &mut Tx<'_>, before: Moment, max: u32) -> Result<usize> {
+pub fn drop_ended(tx: &mut Tx<'_>, before: Timestamp, max: u32) -> Result<usize> {
     const ENDED: &str = "SELECT number FROM connector_executions WHERE ended_at < $1
         ORDER BY ended_at, number LIMIT $2";
     let which = (before.as_millis(), max);
@@ -177,7 +177,7 @@ const NEW: &str = "e.id, e.agent_id, e.connection_id, e.revision_id, e.surface, 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn open(db: &Rx<'_>) -> Result<Vec<Open>> {
+pub fn open(db: &ReadTx<'_>) -> Result<Vec<UnfinishedExecution>> {
     db.all(
         &format!(
             "SELECT {NEW}, t.status, t.code
@@ -189,19 +189,19 @@ pub fn open(db: &Rx<'_>) -> Result<Vec<Open>> {
         |row| {
             let claim: Option<[u8; 32]> = row.get(8)?;
             let fingerprint: Option<[u8; 32]> = row.get(9)?;
-            Ok(Open {
-                new: New {
+            Ok(UnfinishedExecution {
+                new: NewExecution {
                     id: id(row, 0, LogicalOperationId::from_bytes)?,
                     agent_id: id(row, 1, AgentId::from_bytes)?,
                     connection_id: id(row, 2, ConnectorConnectionId::from_bytes)?,
                     revision_id: id(row, 3, OperationRevisionId::from_bytes)?,
-                    surface: word(row, 4, &Surface::WORDS)?,
-                    classification: word(row, 5, &Classification::WORDS)?,
+                    surface: enum_column(row, 4, &ExecutionSurface::WORDS)?,
+                    classification: enum_column(row, 5, &Classification::WORDS)?,
                     author_id: id(row, 6, AuthorId::from_bytes)?,
                     requester: id(row, 7, Requester::from_bytes)?,
                     claim: claim
                         .zip(fingerprint)
-                        .map(|(id, fingerprint)| Claim { id, fingerprint }),
+                        .map(|(id, fingerprint)| IdempotencyClaim { id, fingerprint }),
                 },
                 attempt_count: row.get(10)?,
                 last: match maybe_status(row, 11)? {
@@ -215,18 +215,22 @@ pub fn open(db: &Rx<'_>) -> Result<Vec<Open>> {
 
 /// An execution that was asked for under a key.
 #[derive(Clone, Debug)]
-pub struct Claimed {
+pub struct ClaimedExecution {
     /// SHA-256 of the request's body.
     pub fingerprint: [u8; 32],
     /// What it came to, without its data; `None` while it is under way.
-    pub executed: Option<Executed>,
+    pub executed: Option<ExecutionResult>,
 }
 
 /// The execution that was asked for under this key since `not_before`.
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_claim(db: &Rx<'_>, claim: &[u8; 32], not_before: Moment) -> Result<Option<Claimed>> {
+pub fn of_claim(
+    db: &ReadTx<'_>,
+    claim: &[u8; 32],
+    not_before: Timestamp,
+) -> Result<Option<ClaimedExecution>> {
     db.first(
         "SELECT fingerprint, id, attempt_count, status, code, message
          FROM connector_executions WHERE claim = $1 AND started_at >= $2",
@@ -234,13 +238,13 @@ pub fn of_claim(db: &Rx<'_>, claim: &[u8; 32], not_before: Moment) -> Result<Opt
         |row| {
             let executed = match maybe_status(row, 3)? {
                 None => None,
-                Some(status) => Some(Executed {
+                Some(status) => Some(ExecutionResult {
                     id: id(row, 1, LogicalOperationId::from_bytes)?,
                     attempt_count: row.get(2)?,
-                    outcome: Outcome::kept(status, row.get(4)?, row.get(5)?),
+                    outcome: ExecutionOutcome::from_stored(status, row.get(4)?, row.get(5)?),
                 }),
             };
-            Ok(Claimed {
+            Ok(ClaimedExecution {
                 fingerprint: row.get(0)?,
                 executed,
             })
@@ -252,7 +256,7 @@ pub fn of_claim(db: &Rx<'_>, claim: &[u8; 32], not_before: Moment) -> Result<Opt
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn free_claim(tx: &mut Tx<'_>, claim: &[u8; 32], moment: Moment) -> Result<()> {
+pub fn free_claim(tx: &mut Tx<'_>, claim: &[u8; 32], moment: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE connector_executions SET claim = NULL WHERE claim = $1 AND started_at < $2",
         (claim, moment.as_millis()),
@@ -264,7 +268,7 @@ pub fn free_claim(tx: &mut Tx<'_>, claim: &[u8; 32], moment: Moment) -> Result<(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
+pub fn usage(db: &ReadTx<'_>, ask: &ConnectorUsageQuery) -> Result<Vec<ExecutionAttempt>> {
     let agent = ask.agent.as_ref().map(AgentId::as_bytes);
     let connection = ask.connection.as_ref().map(ConnectorConnectionId::as_bytes);
     let requester = ask.requester.as_ref().map(Requester::as_bytes);
@@ -302,7 +306,7 @@ pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
     let parameters = narrowed.iter().map(|(_, value)| *value);
     let parameters = parameters.chain([&more as &dyn ToSql]);
     db.all(&sql, params_from_iter(parameters), |row| {
-        Ok(Attempt {
+        Ok(ExecutionAttempt {
             number: count(row, 0)?,
             logical_operation_id: id(row, 1, LogicalOperationId::from_bytes)?,
             attempt: row.get(2)?,
@@ -311,8 +315,8 @@ pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
             revision_id: id(row, 5, OperationRevisionId::from_bytes)?,
             operation_slug: row.get(12)?,
             title: row.get(13)?,
-            surface: word(row, 6, &Surface::WORDS)?,
-            classification: word(row, 7, &Classification::WORDS)?,
+            surface: enum_column(row, 6, &ExecutionSurface::WORDS)?,
+            classification: enum_column(row, 7, &Classification::WORDS)?,
             status: maybe_status(row, 8)?,
             code: row.get(9)?,
             started_at: moment(row, 10)?,
@@ -321,9 +325,9 @@ pub fn usage(db: &Rx<'_>, ask: &UsageAsk) -> Result<Vec<Attempt>> {
     })
 }
 
-fn maybe_status(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Status>> {
+fn maybe_status(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ExecutionStatus>> {
     match row.get_ref(column)? {
         ValueRef::Null => Ok(None),
-        _ => word(row, column, &Status::WORDS).map(Some),
+        _ => enum_column(row, column, &ExecutionStatus::WORDS).map(Some),
     }
 }

@@ -5,16 +5,16 @@ use std::collections::HashMap;
 use guildhall_domain::{
     Result,
     connectors::{
-        reviews::{Accessible, Grant, Selection},
-        revisions::Revision,
+        operation_revisions::OperationRevision,
+        reviews::{ConnectionAccess, GrantSelection, OperationGrant},
     },
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId},
 };
 
-use super::{revisions, toolkits::slug_at};
+use super::{operation_revisions, toolkits::slug_at};
 use crate::{
-    Rx, Tx,
-    rows::{count, id, maybe_id},
+    ReadTx, Tx,
+    transactions::{count, id, maybe_id},
 };
 
 /// Puts `selection` in the place of all that was granted with a connection.
@@ -24,7 +24,7 @@ use crate::{
 pub fn replace(
     tx: &mut Tx<'_>,
     connection: ConnectorConnectionId,
-    selection: &Selection,
+    selection: &GrantSelection,
 ) -> Result<()> {
     drop_of(tx, connection)?;
     for (agent, revisions) in &selection.grants {
@@ -66,7 +66,10 @@ pub fn drop_of(tx: &mut Tx<'_>, connection: ConnectorConnectionId) -> Result<()>
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_connection(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<Vec<Grant>> {
+pub fn of_connection(
+    db: &ReadTx<'_>,
+    connection: ConnectorConnectionId,
+) -> Result<Vec<OperationGrant>> {
     db.all(
         "SELECT 0 AS part, a.created_at AS place, g.agent_id, g.revision_id, v.number
          FROM connector_grants g JOIN agents a ON a.id = g.agent_id
@@ -79,7 +82,7 @@ pub fn of_connection(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<V
          ORDER BY 1, 2, 3, 5",
         [connection.as_bytes()],
         |row| {
-            Ok(Grant {
+            Ok(OperationGrant {
                 agent_id: maybe_id(row, 2, AgentId::from_bytes)?,
                 revision_id: id(row, 3, OperationRevisionId::from_bytes)?,
             })
@@ -92,7 +95,7 @@ pub fn of_connection(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<V
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn counts(db: &Rx<'_>) -> Result<HashMap<ConnectorConnectionId, u32>> {
+pub fn counts(db: &ReadTx<'_>) -> Result<HashMap<ConnectorConnectionId, u32>> {
     let counted = db.all(
         "SELECT connection_id, COUNT(*) FROM
            (SELECT g.connection_id FROM connector_grants g JOIN agents a ON a.id = g.agent_id
@@ -112,7 +115,7 @@ pub fn counts(db: &Rx<'_>) -> Result<HashMap<ConnectorConnectionId, u32>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count_of(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<u32> {
+pub fn count_of(db: &ReadTx<'_>, connection: ConnectorConnectionId) -> Result<u32> {
     db.one(
         "SELECT (SELECT COUNT(*) FROM connector_grants g JOIN agents a ON a.id = g.agent_id
                  WHERE g.connection_id = $1 AND a.retired_at IS NULL)
@@ -127,7 +130,7 @@ pub fn count_of(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<u32> {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn is_granted(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     connection: ConnectorConnectionId,
     agent: AgentId,
     revision: OperationRevisionId,
@@ -146,7 +149,7 @@ pub fn is_granted(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn holders(db: &Rx<'_>, connection: ConnectorConnectionId) -> Result<Vec<AgentId>> {
+pub fn holders(db: &ReadTx<'_>, connection: ConnectorConnectionId) -> Result<Vec<AgentId>> {
     db.all(
         "SELECT a.id FROM agents a WHERE a.retired_at IS NULL AND (
            EXISTS (SELECT 1 FROM connector_every_agent e WHERE e.connection_id = $1)
@@ -184,9 +187,9 @@ fn reachable(of_connection: &str) -> String {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn accessible(db: &Rx<'_>, agent: AgentId) -> Result<Vec<Accessible>> {
+pub fn accessible(db: &ReadTx<'_>, agent: AgentId) -> Result<Vec<ConnectionAccess>> {
     db.all(&accessible_sql(), [agent.as_bytes()], |row| {
-        Ok(Accessible {
+        Ok(ConnectionAccess {
             connection_id: id(row, 0, ConnectorConnectionId::from_bytes)?,
             toolkit: slug_at(row, 1)?,
             label: row.get(2)?,
@@ -205,16 +208,19 @@ fn accessible_sql() -> String {
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn operations(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     agent: AgentId,
     connection: ConnectorConnectionId,
-) -> Result<Vec<Revision>> {
+) -> Result<Vec<OperationRevision>> {
     let params = (agent.as_bytes(), connection.as_bytes());
-    db.all(&operations_sql(), params, revisions::read)
+    db.all(&operations_sql(), params, operation_revisions::read)
 }
 
 fn operations_sql() -> String {
-    let (columns, reachable) = (revisions::COLUMNS, reachable(" AND connection_id = $2"));
+    let (columns, reachable) = (
+        operation_revisions::COLUMNS,
+        reachable(" AND connection_id = $2"),
+    );
     format!("SELECT {columns} {reachable} ORDER BY v.number")
 }
 

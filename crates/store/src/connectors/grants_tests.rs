@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     connectors::{
         classification::{Classification, RetryPolicy},
-        connections::{AccountStatus, Cleanup, Connection as Connected, Lifecycle},
+        connections::{
+            AccountStatus, Connection as Connected, ConnectionLifecycle, ExternalCleanup,
+        },
         operations::Operation,
-        rehearsal,
+        scripted_toolkit,
         toolkits::Toolkit,
     },
     ids::ProviderId,
@@ -44,20 +46,20 @@ fn put(tx: &mut Tx<'_>, toolkit: &Toolkit, operation: &Operation) {
     operation_rows::replace(tx, PROVIDER, &toolkit.slug, listed).unwrap();
 }
 
-fn kept(toolkit: &Toolkit) -> connections::Kept {
-    connections::Kept {
+fn kept(toolkit: &Toolkit) -> connections::ConnectionRow {
+    connections::ConnectionRow {
         connection: Connected {
             id: CONNECTION,
             provider_id: PROVIDER,
             toolkit: toolkit.slug.clone(),
             label: "Notes".to_owned(),
             account_label: None,
-            lifecycle: Lifecycle::Connected,
+            lifecycle: ConnectionLifecycle::Connected,
             account_status: AccountStatus::Active,
             enabled: true,
-            external_cleanup: Cleanup::NotRequired,
-            created_at: Moment::from_millis(0),
-            updated_at: Moment::from_millis(0),
+            external_cleanup: ExternalCleanup::NotRequired,
+            created_at: Timestamp::from_millis(0),
+            updated_at: Timestamp::from_millis(0),
         },
         credentials: None,
         credentials_end: None,
@@ -69,16 +71,16 @@ fn grant(tx: &mut Tx<'_>, toolkit: &Toolkit, operation: &Operation) {
     put(tx, toolkit, operation);
     connections::insert(tx, &kept(toolkit)).unwrap();
     let listed = operation_rows::identities(tx, PROVIDER, &toolkit.slug).unwrap();
-    let revision = Revision {
+    let revision = OperationRevision {
         id: REVISION,
         identity: listed[0].clone(),
         title: operation.title.clone(),
         description: operation.description.clone(),
         input_schema: operation.input_schema.clone(),
-        discovered_at: Moment::from_millis(0),
+        discovered_at: Timestamp::from_millis(0),
     };
-    revisions::add(tx, &revision).unwrap();
-    let selection = Selection {
+    operation_revisions::add(tx, &revision).unwrap();
+    let selection = GrantSelection {
         grants: BTreeMap::from([(AGENT, BTreeSet::from([REVISION]))]),
         // What every agent may run, and this one by itself, counts once.
         every_agent: BTreeSet::from([REVISION]),
@@ -93,15 +95,18 @@ fn reached(tx: &Tx<'_>, toolkit: &Toolkit, operation: &Operation) -> usize {
     let found = operations(tx, AGENT, CONNECTION).unwrap();
     assert_eq!(found.len(), counted);
     let named = operation_rows::identity_of(tx, PROVIDER, &toolkit.slug, &operation.slug).unwrap();
-    let granted = revisions::by_id(tx, REVISION).unwrap().unwrap().identity;
+    let granted = operation_revisions::by_id(tx, REVISION)
+        .unwrap()
+        .unwrap()
+        .identity;
     assert_eq!(usize::from(named == Some(granted)), counted);
     counted
 }
 
 #[test]
 fn words_for_people_make_no_other_operation_and_everything_else_does() {
-    let toolkit = rehearsal::toolkit().unwrap();
-    let operation = rehearsal::operations().operations.remove(0);
+    let toolkit = scripted_toolkit::toolkit().unwrap();
+    let operation = scripted_toolkit::operations().operations.remove(0);
     let same = operation.clone();
     let reworded = Operation {
         title: "Look".to_owned(),
@@ -148,13 +153,13 @@ fn words_for_people_make_no_other_operation_and_everything_else_does() {
 
 #[test]
 fn a_connection_that_was_given_up_reaches_nothing() {
-    let toolkit = rehearsal::toolkit().unwrap();
-    let operation = rehearsal::operations().operations.remove(0);
+    let toolkit = scripted_toolkit::toolkit().unwrap();
+    let operation = scripted_toolkit::operations().operations.remove(0);
     let (connection, mut log) = (store(), LogEnd::default());
     let mut tx = Tx::new(&connection, &mut log);
     grant(&mut tx, &toolkit, &operation);
     let mut given_up = kept(&toolkit);
-    given_up.connection.lifecycle = Lifecycle::Disconnected;
+    given_up.connection.lifecycle = ConnectionLifecycle::Disconnected;
     connections::update(&mut tx, &given_up).unwrap();
     assert_eq!(accessible(&tx, AGENT).unwrap(), []);
     assert_eq!(operations(&tx, AGENT, CONNECTION).unwrap(), []);

@@ -1,13 +1,13 @@
 //! Connectors: provider instances with their toolkits and operations, connections, grants and
 //! executions. Secrets are kept sealed; sealing and opening them is `hall::connectors`.
 
+pub mod auth_flows;
 pub mod connections;
 pub mod executions;
-pub mod flows;
 pub mod grants;
+pub mod operation_revisions;
 pub mod operations;
-pub mod overrides;
 pub mod providers;
 pub mod reviews;
-pub mod revisions;
+pub mod session_connections;
 pub mod toolkits;

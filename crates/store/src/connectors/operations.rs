@@ -4,21 +4,21 @@ use guildhall_domain::{
     Result,
     connectors::{
         classification::{Classification, RetryPolicy},
+        operation_revisions::{OperationIdentity, schema_hash},
         operations::Operation,
-        revisions::{Identity, schema_hash},
-        toolkits::Slug,
+        toolkits::ToolkitSlug,
     },
     ids::ProviderId,
 };
 use rusqlite::Row;
 
 use super::{
-    revisions::identity,
+    operation_revisions::identity,
     toolkits::{json, parsed},
 };
 use crate::{
-    Rx, Tx,
-    rows::{word, word_of},
+    ReadTx, Tx,
+    transactions::{enum_column, enum_text},
 };
 
 const COLUMNS: &str =
@@ -34,7 +34,11 @@ const IDENTITY: &str = "o.provider_id, o.toolkit, t.version, o.slug, o.schema_ha
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_toolkit(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Vec<Operation>> {
+pub fn of_toolkit(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    toolkit: &ToolkitSlug,
+) -> Result<Vec<Operation>> {
     db.all(
         &format!(
             "SELECT {COLUMNS} FROM connector_operations
@@ -50,9 +54,9 @@ pub fn of_toolkit(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<V
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn find(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     slug: &str,
 ) -> Result<Option<Operation>> {
     db.first(
@@ -69,7 +73,11 @@ pub fn find(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn identities(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<Vec<Identity>> {
+pub fn identities(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    toolkit: &ToolkitSlug,
+) -> Result<Vec<OperationIdentity>> {
     db.all(
         &format!("SELECT {IDENTITY} WHERE t.provider_id = $1 AND t.slug = $2 ORDER BY o.number"),
         (provider.as_bytes(), toolkit.as_str()),
@@ -82,11 +90,11 @@ pub fn identities(db: &Rx<'_>, provider: ProviderId, toolkit: &Slug) -> Result<V
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn identity_of(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     slug: &str,
-) -> Result<Option<Identity>> {
+) -> Result<Option<OperationIdentity>> {
     db.first(
         &format!("SELECT {IDENTITY} WHERE t.provider_id = $1 AND t.slug = $2 AND o.slug = $3"),
         (provider.as_bytes(), toolkit.as_str(), slug),
@@ -101,7 +109,7 @@ pub fn identity_of(
 pub fn replace(
     tx: &mut Tx<'_>,
     provider: ProviderId,
-    toolkit: &Slug,
+    toolkit: &ToolkitSlug,
     operations: &[Operation],
 ) -> Result<()> {
     tx.run(
@@ -119,8 +127,8 @@ pub fn replace(
                 &operation.slug,
                 &operation.title,
                 &operation.description,
-                word_of(operation.classification, &Classification::WORDS),
-                word_of(operation.retry_policy, &RetryPolicy::WORDS),
+                enum_text(operation.classification, &Classification::WORDS),
+                enum_text(operation.retry_policy, &RetryPolicy::WORDS),
                 schema_hash(&operation.input_schema)?,
                 json(&operation.binding)?,
                 json(&operation.input_schema)?,
@@ -135,8 +143,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Operation> {
         slug: row.get(0)?,
         title: row.get(1)?,
         description: row.get(2)?,
-        classification: word(row, 3, &Classification::WORDS)?,
-        retry_policy: word(row, 4, &RetryPolicy::WORDS)?,
+        classification: enum_column(row, 3, &Classification::WORDS)?,
+        retry_policy: enum_column(row, 4, &RetryPolicy::WORDS)?,
         binding: parsed(row, 5)?,
         input_schema: parsed(row, 6)?,
     })

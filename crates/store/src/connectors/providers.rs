@@ -8,8 +8,8 @@ use guildhall_domain::{
 use rusqlite::Row;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, moment, stored, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, enum_column, enum_text, moment, stored},
 };
 
 const COLUMNS: &str = "id, kind, label, unavailable, generation, created_at, updated_at";
@@ -18,7 +18,7 @@ const COLUMNS: &str = "id, kind, label, unavailable, generation, created_at, upd
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all(db: &Rx<'_>) -> Result<Vec<Provider>> {
+pub fn all(db: &ReadTx<'_>) -> Result<Vec<Provider>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM connector_providers ORDER BY number"),
         [],
@@ -30,7 +30,7 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<Provider>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, id: ProviderId) -> Result<Option<Provider>> {
+pub fn find(db: &ReadTx<'_>, id: ProviderId) -> Result<Option<Provider>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM connector_providers WHERE id = $1"),
         [id.as_bytes()],
@@ -42,9 +42,9 @@ pub fn find(db: &Rx<'_>, id: ProviderId) -> Result<Option<Provider>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count(db: &Rx<'_>) -> Result<u64> {
+pub fn count(db: &ReadTx<'_>) -> Result<u64> {
     let sql = "SELECT COUNT(*) FROM connector_providers";
-    db.one(sql, [], |row| rows::count(row, 0))
+    db.one(sql, [], |row| transactions::count(row, 0))
 }
 
 /// Adds an instance behind those there are.
@@ -58,7 +58,7 @@ pub fn insert(tx: &mut Tx<'_>, provider: &Provider) -> Result<()> {
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
         (
             provider.id.as_bytes(),
-            word_of(provider.provider_type, &ProviderType::WORDS),
+            enum_text(provider.provider_type, &ProviderType::WORDS),
             &provider.label,
             &provider.unavailable,
             stored(provider.generation),
@@ -106,11 +106,11 @@ pub fn remove(tx: &mut Tx<'_>, id: ProviderId) -> Result<()> {
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Provider> {
     Ok(Provider {
-        id: rows::id(row, 0, ProviderId::from_bytes)?,
-        provider_type: word(row, 1, &ProviderType::WORDS)?,
+        id: transactions::id(row, 0, ProviderId::from_bytes)?,
+        provider_type: enum_column(row, 1, &ProviderType::WORDS)?,
         label: row.get(2)?,
         unavailable: row.get(3)?,
-        generation: rows::count(row, 4)?,
+        generation: transactions::count(row, 4)?,
         created_at: moment(row, 5)?,
         updated_at: moment(row, 6)?,
     })

@@ -1,22 +1,22 @@
 //! Reviews, and which revisions each showed.
 
 use guildhall_domain::{
-    Moment, Result,
-    connectors::{reviews::Review, toolkits::Slug},
+    Result, Timestamp,
+    connectors::{reviews::GrantReview, toolkits::ToolkitSlug},
     ids::{ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId},
 };
 
-use super::revisions;
+use super::operation_revisions;
 use crate::{
-    Rx, Tx,
-    rows::{count, id, maybe_moment, moment, stored, unreadable},
+    ReadTx, Tx,
+    transactions::{count, id, maybe_moment, moment, stored, unreadable},
 };
 
 /// Adds a review.
 ///
 /// # Errors
 /// A fault when the engine refuses a row.
-pub fn insert(tx: &mut Tx<'_>, review: &Review) -> Result<()> {
+pub fn insert(tx: &mut Tx<'_>, review: &GrantReview) -> Result<()> {
     tx.run(
         "INSERT INTO connector_reviews (id, connection_id, provider_id, toolkit, generation,
            expires_at, applied_at)
@@ -44,14 +44,14 @@ pub fn insert(tx: &mut Tx<'_>, review: &Review) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn by_id(db: &Rx<'_>, review: ReviewId) -> Result<Option<Review>> {
+pub fn by_id(db: &ReadTx<'_>, review: ReviewId) -> Result<Option<GrantReview>> {
     let found = db.first(
         "SELECT id, connection_id, provider_id, toolkit, generation, expires_at, applied_at
          FROM connector_reviews WHERE id = $1",
         [review.as_bytes()],
         |row| {
-            let toolkit = Slug::parse(row.get_ref(3)?.as_str()?);
-            Ok(Review {
+            let toolkit = ToolkitSlug::parse(row.get_ref(3)?.as_str()?);
+            Ok(GrantReview {
                 id: id(row, 0, ReviewId::from_bytes)?,
                 connection_id: id(row, 1, ConnectorConnectionId::from_bytes)?,
                 provider_id: id(row, 2, ProviderId::from_bytes)?,
@@ -74,7 +74,7 @@ pub fn by_id(db: &Rx<'_>, review: ReviewId) -> Result<Option<Review>> {
         [review.as_bytes()],
         |row| {
             let revision = id(row, 0, OperationRevisionId::from_bytes)?;
-            Ok((revision, revisions::identity(row, 1)?))
+            Ok((revision, operation_revisions::identity(row, 1)?))
         },
     )?;
     found.shown = shown.into_iter().collect();
@@ -85,7 +85,7 @@ pub fn by_id(db: &Rx<'_>, review: ReviewId) -> Result<Option<Review>> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn apply(tx: &mut Tx<'_>, review: ReviewId, now: Moment) -> Result<()> {
+pub fn apply(tx: &mut Tx<'_>, review: ReviewId, now: Timestamp) -> Result<()> {
     tx.run(
         "UPDATE connector_reviews SET applied_at = $1 WHERE id = $2",
         (now.as_millis(), review.as_bytes()),
@@ -97,7 +97,7 @@ pub fn apply(tx: &mut Tx<'_>, review: ReviewId, now: Moment) -> Result<()> {
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn drop_over(tx: &mut Tx<'_>, moment: Moment) -> Result<()> {
+pub fn drop_over(tx: &mut Tx<'_>, moment: Timestamp) -> Result<()> {
     tx.run(
         "DELETE FROM connector_reviews WHERE expires_at < $1",
         [moment.as_millis()],

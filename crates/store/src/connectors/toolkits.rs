@@ -3,8 +3,8 @@
 use guildhall_domain::{
     Result,
     connectors::{
-        catalog::{Service, folded},
-        toolkits::{AuthKind, Slug, Toolkit},
+        catalog::{CatalogService, folded},
+        toolkits::{Toolkit, ToolkitAuthKind, ToolkitSlug},
     },
     ids::ProviderId,
 };
@@ -12,8 +12,8 @@ use rusqlite::{Row, ToSql};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    Rx, Tx,
-    rows::{self, broken, stored, unreadable, word, word_of},
+    ReadTx, Tx,
+    transactions::{self, broken, enum_column, enum_text, stored, unreadable},
 };
 
 const COLUMNS: &str = "provider_id, slug, display_name, description, document_url, base_url, url,
@@ -24,11 +24,16 @@ const COLUMNS: &str = "provider_id, slug, display_name, description, document_ur
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn all(db: &Rx<'_>) -> Result<Vec<(ProviderId, Toolkit)>> {
+pub fn all(db: &ReadTx<'_>) -> Result<Vec<(ProviderId, Toolkit)>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM connector_toolkits ORDER BY number"),
         [],
-        |row| Ok((rows::id(row, 0, ProviderId::from_bytes)?, read(row)?)),
+        |row| {
+            Ok((
+                transactions::id(row, 0, ProviderId::from_bytes)?,
+                read(row)?,
+            ))
+        },
     )
 }
 
@@ -36,7 +41,7 @@ pub fn all(db: &Rx<'_>) -> Result<Vec<(ProviderId, Toolkit)>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn of_provider(db: &Rx<'_>, provider: ProviderId) -> Result<Vec<Toolkit>> {
+pub fn of_provider(db: &ReadTx<'_>, provider: ProviderId) -> Result<Vec<Toolkit>> {
     db.all(
         &format!("SELECT {COLUMNS} FROM connector_toolkits WHERE provider_id = $1 ORDER BY number"),
         [provider.as_bytes()],
@@ -48,7 +53,7 @@ pub fn of_provider(db: &Rx<'_>, provider: ProviderId) -> Result<Vec<Toolkit>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn find(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<Option<Toolkit>> {
+pub fn find(db: &ReadTx<'_>, provider: ProviderId, slug: &ToolkitSlug) -> Result<Option<Toolkit>> {
     db.first(
         &format!("SELECT {COLUMNS} FROM connector_toolkits WHERE provider_id = $1 AND slug = $2"),
         (provider.as_bytes(), slug.as_str()),
@@ -60,11 +65,11 @@ pub fn find(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<Option<Too
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn count(db: &Rx<'_>, provider: ProviderId) -> Result<u64> {
+pub fn count(db: &ReadTx<'_>, provider: ProviderId) -> Result<u64> {
     db.one(
         "SELECT COUNT(*) FROM connector_toolkits WHERE provider_id = $1",
         [provider.as_bytes()],
-        |row| rows::count(row, 0),
+        |row| transactions::count(row, 0),
     )
 }
 
@@ -102,7 +107,7 @@ pub fn put(tx: &mut Tx<'_>, provider: ProviderId, toolkit: &Toolkit, words: &str
             toolkit.document_url,
             toolkit.base_url,
             toolkit.url,
-            word_of(toolkit.auth.kind(), &AuthKind::WORDS),
+            enum_text(toolkit.auth.kind(), &ToolkitAuthKind::WORDS),
             json(&toolkit.auth)?,
             account,
             toolkit.version,
@@ -120,7 +125,11 @@ pub fn put(tx: &mut Tx<'_>, provider: ProviderId, toolkit: &Toolkit, words: &str
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn credential(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<Option<Vec<u8>>> {
+pub fn credential(
+    db: &ReadTx<'_>,
+    provider: ProviderId,
+    slug: &ToolkitSlug,
+) -> Result<Option<Vec<u8>>> {
     let found = db.first(
         "SELECT sealed FROM connector_toolkits WHERE provider_id = $1 AND slug = $2",
         (provider.as_bytes(), slug.as_str()),
@@ -136,7 +145,7 @@ pub fn credential(db: &Rx<'_>, provider: ProviderId, slug: &Slug) -> Result<Opti
 pub fn set_credential(
     tx: &mut Tx<'_>,
     provider: ProviderId,
-    slug: &Slug,
+    slug: &ToolkitSlug,
     sealed: Option<&[u8]>,
 ) -> Result<()> {
     tx.run(
@@ -151,7 +160,7 @@ pub fn set_credential(
 ///
 /// # Errors
 /// A fault when the engine refuses.
-pub fn remove(tx: &mut Tx<'_>, provider: ProviderId, slug: &Slug) -> Result<()> {
+pub fn remove(tx: &mut Tx<'_>, provider: ProviderId, slug: &ToolkitSlug) -> Result<()> {
     for sql in [
         "DELETE FROM connector_operations WHERE provider_id = $1 AND toolkit = $2",
         "DELETE FROM connector_toolkits WHERE provider_id = $1 AND slug = $2",
@@ -167,11 +176,11 @@ pub fn remove(tx: &mut Tx<'_>, provider: ProviderId, slug: &Slug) -> Result<()> 
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn catalog(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     words: &[String],
     after: Option<u64>,
     limit: u32,
-) -> Result<Vec<Service>> {
+) -> Result<Vec<CatalogService>> {
     let after = stored(after.unwrap_or(0));
     let mut params: Vec<&dyn ToSql> = vec![&after];
     let mut holds = String::new();
@@ -188,13 +197,13 @@ pub fn catalog(
         params.len()
     );
     db.all(&sql, params.as_slice(), |row| {
-        Ok(Service {
-            place: rows::count(row, 0)?,
-            provider_id: rows::id(row, 1, ProviderId::from_bytes)?,
+        Ok(CatalogService {
+            place: transactions::count(row, 0)?,
+            provider_id: transactions::id(row, 1, ProviderId::from_bytes)?,
             toolkit: slug_at(row, 2)?,
             display_name: row.get(3)?,
             description: row.get(4)?,
-            auth_kind: word(row, 5, &AuthKind::WORDS)?,
+            auth_kind: enum_column(row, 5, &ToolkitAuthKind::WORDS)?,
             operation_count: row.get(6)?,
             left_out_count: row.get(7)?,
             unavailable: row.get(8)?,
@@ -224,9 +233,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Toolkit> {
 }
 
 /// A column that holds a slug.
-pub(crate) fn slug_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Slug> {
+pub(crate) fn slug_at(row: &Row<'_>, column: usize) -> rusqlite::Result<ToolkitSlug> {
     let text = row.get_ref(column)?.as_str()?;
-    Slug::parse(text).ok_or_else(|| unreadable(column, "no slug of a toolkit"))
+    ToolkitSlug::parse(text).ok_or_else(|| unreadable(column, "no slug of a toolkit"))
 }
 
 /// A column that holds JSON.

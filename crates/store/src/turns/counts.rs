@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     ids::{AuthorId, EntryId, RoomId},
 };
 use rusqlite::Row;
 
 use crate::{
-    Rx,
-    rows::{self, count, maybe_moment, stored},
+    ReadTx,
+    transactions::{self, count, maybe_moment, stored},
 };
 
 /// How many turns of an agent run or wait, and whether one of them is in this room, or one waits
@@ -18,7 +18,7 @@ use crate::{
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn at_work(db: &Rx<'_>, agent: AuthorId, room: RoomId) -> Result<(u64, bool)> {
+pub fn at_work(db: &ReadTx<'_>, agent: AuthorId, room: RoomId) -> Result<(u64, bool)> {
     db.one(
         "SELECT COUNT(*), COALESCE(MAX(room_id = $1), 0) OR EXISTS (
              SELECT 1 FROM turns WHERE room_id = $1 AND agent_author_id = $2
@@ -34,12 +34,17 @@ pub fn at_work(db: &Rx<'_>, agent: AuthorId, room: RoomId) -> Result<(u64, bool)
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn working(db: &Rx<'_>) -> Result<HashMap<RoomId, u64>> {
+pub fn working(db: &ReadTx<'_>) -> Result<HashMap<RoomId, u64>> {
     let rooms = db.all(
         "SELECT room_id, COUNT(DISTINCT agent_author_id) FROM turns
          WHERE state IN ('running', 'waiting') GROUP BY room_id",
         [],
-        |row| Ok((rows::id(row, 0, RoomId::from_bytes)?, count(row, 1)?)),
+        |row| {
+            Ok((
+                transactions::id(row, 0, RoomId::from_bytes)?,
+                count(row, 1)?,
+            ))
+        },
     )?;
     Ok(rooms.into_iter().collect())
 }
@@ -49,7 +54,11 @@ pub fn working(db: &Rx<'_>) -> Result<HashMap<RoomId, u64>> {
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn taken(db: &Rx<'_>, room: Option<RoomId>, since: Moment) -> Result<(u32, Option<Moment>)> {
+pub fn started_since(
+    db: &ReadTx<'_>,
+    room: Option<RoomId>,
+    since: Timestamp,
+) -> Result<(u32, Option<Timestamp>)> {
     let read = |row: &Row<'_>| Ok((row.get(0)?, maybe_moment(row, 1)?));
     match room {
         None => db.one(
@@ -71,7 +80,7 @@ pub fn taken(db: &Rx<'_>, room: Option<RoomId>, since: Moment) -> Result<(u32, O
 /// # Errors
 /// A fault when the engine cannot read.
 pub fn in_cascade(
-    db: &Rx<'_>,
+    db: &ReadTx<'_>,
     cascade: EntryId,
     room: RoomId,
     agent: AuthorId,
@@ -97,7 +106,7 @@ pub fn in_cascade(
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn was_stopped(db: &Rx<'_>, cascade: EntryId, room: RoomId, except: u64) -> Result<bool> {
+pub fn was_stopped(db: &ReadTx<'_>, cascade: EntryId, room: RoomId, except: u64) -> Result<bool> {
     let found = db.first(
         "SELECT 1 FROM turns WHERE cascade_root_id = $1 AND room_id = $2
            AND rule IN ('depth', 'repeat') AND number <> $3 LIMIT 1",
@@ -112,7 +121,12 @@ pub fn was_stopped(db: &Rx<'_>, cascade: EntryId, room: RoomId, except: u64) -> 
 ///
 /// # Errors
 /// A fault when the engine cannot read.
-pub fn was_over_budget(db: &Rx<'_>, room: RoomId, since: Moment, except: u64) -> Result<bool> {
+pub fn was_over_budget(
+    db: &ReadTx<'_>,
+    room: RoomId,
+    since: Timestamp,
+    except: u64,
+) -> Result<bool> {
     let found = db.first(
         "SELECT 1 FROM turns WHERE room_id = $1 AND rule IN ('hour_room', 'hour_global')
            AND created_at > $2 AND number <> $3 LIMIT 1",

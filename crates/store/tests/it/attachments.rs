@@ -1,10 +1,10 @@
 //! Attachments: which blobs are free once rows are gone, and how many bytes they take.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     attachments::{Attachment, Digest},
     authors::{Author, AuthorKind},
-    entries::{EntriesAsk, Entry},
+    entries::{EntriesQuery, Entry},
     ids::{AttachmentId, AuthorId, EntryId, RoomId},
     limits,
     rooms::{LimitOverrides, Room, RoomKind, TURN_LIMITS_DEFAULT},
@@ -20,7 +20,7 @@ use guildhall_world::scratch::Scratch;
 
 const ROOM: RoomId = RoomId::from_bytes([1; 16]);
 const AUTHOR: AuthorId = AuthorId::from_bytes([2; 16]);
-const NOW: Moment = Moment::from_millis(1_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000);
 
 fn found(tx: &mut Tx<'_>) -> Result<()> {
     let author = Author::new(AUTHOR, AuthorKind::Human, "Ada".to_owned());
@@ -100,9 +100,9 @@ async fn an_entrys_files_are_forgotten_and_only_blobs_that_nobody_needs_are_free
         let second = post(tx, 2, &[11, 12])?;
         upload(tx, [3, 0], 13)?;
         assert_eq!(attachments::bytes_stored(tx)?, 40);
-        let ask = EntriesAsk {
+        let ask = EntriesQuery {
             limit: 9,
-            ..EntriesAsk::default()
+            ..EntriesQuery::default()
         };
         let page = entries::page(tx, ROOM, 0, ask)?;
         assert_eq!(

@@ -1,12 +1,12 @@
 //! Copies of a store: one snapshot, made while the store is written, checked before they count.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
+    errors::FaultKind,
     events::Event,
-    ids::{AgentId, LogId, TokenId},
-    outcome::FaultKind,
+    ids::{AgentId, AgentTokenId, LogId},
 };
-use guildhall_store::{Check, Store, Tx, backups, events, installation};
+use guildhall_store::{CheckDepth, Store, Tx, backups, events, installation};
 use guildhall_world::scratch::Scratch;
 use rusqlite::Connection;
 
@@ -17,9 +17,9 @@ fn append(tx: &mut Tx<'_>, n: u64) -> Result<u64> {
     bytes[..8].copy_from_slice(&n.to_be_bytes());
     let event = Event::AgentTokenRevoked {
         agent_id: AgentId::from_bytes([1; 16]),
-        token_id: TokenId::from_bytes(bytes),
+        token_id: AgentTokenId::from_bytes(bytes),
     };
-    tx.append(Moment::from_millis(1_000), None, &event)
+    tx.append(Timestamp::from_millis(1_000), None, &event)
 }
 
 async fn filled(scratch: &Scratch, count: u64) -> Store {
@@ -58,7 +58,7 @@ async fn a_copy_holds_one_moment_while_the_store_is_written() {
     assert!((20_000..=newest).contains(&held), "{held} of {newest}");
     assert_eq!(copy.holds.log_id, Some(LOG));
     let opened = Store::open(&to).unwrap();
-    opened.check(Check::Whole).await.unwrap();
+    opened.check(CheckDepth::Whole).await.unwrap();
     assert_eq!(opened.read(events::newest).await.unwrap().value, held);
 }
 

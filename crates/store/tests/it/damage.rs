@@ -8,17 +8,17 @@ use std::{
 };
 
 use guildhall_domain::{
-    Error, Fault, Moment, Result,
+    Error, Fault, Result, Timestamp,
+    errors::FaultKind,
     events::Event,
-    ids::{AgentId, LogId, TokenId},
-    outcome::FaultKind,
+    ids::{AgentId, AgentTokenId, LogId},
 };
-use guildhall_store::{Check, Store, events, installation};
+use guildhall_store::{CheckDepth, Store, events, installation};
 use guildhall_world::scratch::Scratch;
 use rusqlite::Connection;
 
 const PAGE: usize = 4_096;
-const NOW: Moment = Moment::from_millis(1_000);
+const NOW: Timestamp = Timestamp::from_millis(1_000);
 const EVENTS: u64 = 3_000;
 
 /// What becomes of pages.
@@ -111,7 +111,7 @@ fn append(tx: &mut guildhall_store::Tx<'_>, n: u64) -> Result<()> {
     bytes[..8].copy_from_slice(&n.to_be_bytes());
     let event = Event::AgentTokenRevoked {
         agent_id: AgentId::from_bytes([1; 16]),
-        token_id: TokenId::from_bytes(bytes),
+        token_id: AgentTokenId::from_bytes(bytes),
     };
     tx.append(NOW, None, &event).map(|_| ())
 }
@@ -152,7 +152,7 @@ async fn every_damage_is_noticed_and_nothing_is_acknowledged_after() {
                 continue;
             }
         };
-        let checked = store.check(Check::Quick).await;
+        let checked = store.check(CheckDepth::Quick).await;
         let fault = checked.expect_err(&format!("{seed} {kind:?} is noticed"));
         assert!(is_damage(&fault), "{seed} {kind:?}: {fault:?}");
         by_check += 1;
@@ -221,7 +221,7 @@ async fn a_whole_file_passes_both_checks() {
     let scratch = Scratch::new("damage");
     let path = whole_store(&scratch).await;
     let store = Store::open(&path).unwrap();
-    for check in [Check::Quick, Check::Whole] {
+    for check in [CheckDepth::Quick, CheckDepth::Whole] {
         store.check(check).await.unwrap();
     }
     store.notice_damage("an earlier run noticed it");

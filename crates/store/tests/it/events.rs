@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use guildhall_domain::{
-    Moment,
-    events::{Event, Scope},
-    ids::{AgentId, AuthorId, RoomId, TokenId},
+    Timestamp,
+    events::{Event, EventScope},
+    ids::{AgentId, AgentTokenId, AuthorId, RoomId},
 };
 use guildhall_store::{
     Store,
@@ -28,7 +28,7 @@ fn left(n: u8) -> Event {
 fn token(n: u8) -> Event {
     Event::AgentTokenCreated {
         agent_id: AgentId::from_bytes([n; 16]),
-        token_id: TokenId::from_bytes([7; 16]),
+        token_id: AgentTokenId::from_bytes([7; 16]),
     }
 }
 
@@ -36,7 +36,7 @@ async fn store_of(scratch: &Scratch, events: Vec<(i64, Event)>) -> Arc<Store> {
     let store = Arc::new(Store::open(&scratch.path().join("events.sqlite")).unwrap());
     let append = store.write(move |tx| {
         for (at, event) in &events {
-            tx.append(Moment::from_millis(*at), None, event)?;
+            tx.append(Timestamp::from_millis(*at), None, event)?;
         }
         Ok(())
     });
@@ -52,7 +52,7 @@ fn size(events: usize) -> PageSize {
     }
 }
 
-async fn in_scopes(store: &Store, scopes: Vec<Scope>, after: u64, limit: usize) -> Vec<u64> {
+async fn in_scopes(store: &Store, scopes: Vec<EventScope>, after: u64, limit: usize) -> Vec<u64> {
     let read = store.read(move |db| events::after_in(db, &scopes, after, size(limit)));
     read.await
         .unwrap()
@@ -72,19 +72,19 @@ async fn an_event_stands_in_each_of_its_scopes_and_comes_once() {
         script.into_iter().map(|event| (0, event)).collect(),
     )
     .await;
-    let agent = Scope::Agent(AgentId::from_bytes([5; 16]));
+    let agent = EventScope::Agent(AgentId::from_bytes([5; 16]));
     for (scopes, after, limit, expected) in [
-        (vec![Scope::Room(room(1))], 0, 10, vec![1, 4]),
-        (vec![Scope::Room(room(1))], 1, 10, vec![4]),
-        (vec![Scope::Hall], 0, 10, vec![2, 5]),
-        (vec![Scope::Hall, agent], 0, 10, vec![2, 5]),
+        (vec![EventScope::Room(room(1))], 0, 10, vec![1, 4]),
+        (vec![EventScope::Room(room(1))], 1, 10, vec![4]),
+        (vec![EventScope::Hall], 0, 10, vec![2, 5]),
+        (vec![EventScope::Hall, agent], 0, 10, vec![2, 5]),
         (
-            vec![Scope::Room(room(2)), Scope::Room(room(1))],
+            vec![EventScope::Room(room(2)), EventScope::Room(room(1))],
             0,
             2,
             vec![1, 3],
         ),
-        (vec![Scope::Room(room(3))], 0, 10, vec![]),
+        (vec![EventScope::Room(room(3))], 0, 10, vec![]),
     ] {
         assert_eq!(
             in_scopes(&store, scopes.clone(), after, limit).await,
@@ -102,7 +102,7 @@ async fn an_event_stands_in_each_of_its_scopes_and_comes_once() {
     assert_eq!(first.event().unwrap(), token(5));
     assert_eq!(
         (first.scope, first.also.as_slice()),
-        (Scope::Hall, [agent].as_slice())
+        (EventScope::Hall, [agent].as_slice())
     );
 }
 
@@ -113,7 +113,7 @@ async fn retention_drops_what_is_old_and_not_among_the_newest() {
     let store = store_of(&scratch, script).await;
     let drop_due = |before: i64, newest: u64, bytes: u64, batch: u32| {
         store.write(move |tx| {
-            events::drop_oldest(tx, Moment::from_millis(before), newest, bytes, batch)
+            events::drop_oldest(tx, Timestamp::from_millis(before), newest, bytes, batch)
         })
     };
     assert_eq!(
@@ -135,10 +135,10 @@ async fn retention_drops_what_is_old_and_not_among_the_newest() {
     let retained = store.read(events::retained_from).await.unwrap();
     assert_eq!((retained.value, retained.seq), (4, 10));
     assert_eq!(
-        in_scopes(&store, vec![Scope::Hall], 0, 100).await,
+        in_scopes(&store, vec![EventScope::Hall], 0, 100).await,
         [4, 5, 6, 7, 8, 9, 10]
     );
-    let one = Scope::Agent(AgentId::from_bytes([0; 16]));
+    let one = EventScope::Agent(AgentId::from_bytes([0; 16]));
     assert_eq!(
         in_scopes(&store, vec![one], 0, 100).await,
         [0_u64; 0],
@@ -171,7 +171,7 @@ proptest! {
             let scratch = Scratch::new("events");
             let script = rooms.iter().map(|n| (0, left(*n))).collect();
             let store = store_of(&scratch, script).await;
-            let scopes = vec![Scope::Room(room(1)), Scope::Room(room(2))];
+            let scopes = vec![EventScope::Room(room(1)), EventScope::Room(room(2))];
             let mut found = Vec::new();
             loop {
                 let after = found.last().copied().unwrap_or(0);
@@ -198,7 +198,7 @@ async fn a_page_ends_at_its_bytes_and_the_next_one_goes_on_behind_it() {
         .map(|n| (0, if n % 3 == 0 { left(1) } else { left(2) }))
         .collect();
     let store = store_of(&scratch, script).await;
-    let both = [Scope::Room(room(1)), Scope::Room(room(2))];
+    let both = [EventScope::Room(room(1)), EventScope::Room(room(2))];
     for bytes in [0, 1, 300, 5_000, usize::MAX] {
         for events in [1, 7, 500] {
             for scopes in [None, Some(both)] {

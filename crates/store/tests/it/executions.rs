@@ -1,21 +1,23 @@
 //! Executions of connectors' operations.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     approvals::Requester,
-    connectors::{classification::Classification, results::Outcome, told::Surface},
+    connectors::{
+        classification::Classification, event_payloads::ExecutionSurface, results::ExecutionOutcome,
+    },
     ids::{AgentId, AuthorId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
 };
 use guildhall_store::{Store, connectors::executions};
 use guildhall_world::scratch::Scratch;
 
-fn execution(byte: u8) -> executions::New {
-    executions::New {
+fn execution(byte: u8) -> executions::NewExecution {
+    executions::NewExecution {
         id: LogicalOperationId::from_bytes([byte; 16]),
         agent_id: AgentId::from_bytes([1; 16]),
         connection_id: ConnectorConnectionId::from_bytes([2; 16]),
         revision_id: OperationRevisionId::from_bytes([3; 16]),
-        surface: Surface::Cli,
+        surface: ExecutionSurface::Cli,
         classification: Classification::Read,
         author_id: AuthorId::from_bytes([4; 16]),
         requester: Requester::of_agent(AuthorId::from_bytes([4; 16])),
@@ -27,7 +29,7 @@ fn execution(byte: u8) -> executions::New {
 async fn executions_are_dropped_with_their_attempts_a_while_after_their_end() {
     let scratch = Scratch::new("executions");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let at = Moment::from_millis;
+    let at = Timestamp::from_millis;
     let open = store
         .write(move |tx| {
             for (byte, ended_at) in [(1, None), (2, Some(10)), (3, Some(20)), (4, Some(100))] {
@@ -35,7 +37,7 @@ async fn executions_are_dropped_with_their_attempts_a_while_after_their_end() {
                 executions::insert(tx, &new, at(0))?;
                 executions::begin(tx, &new, 1, at(0))?;
                 if let Some(ended_at) = ended_at {
-                    let outcome = Outcome::Success { data: None };
+                    let outcome = ExecutionOutcome::Success { data: None };
                     executions::end_attempt(tx, new.id, 1, &outcome, at(ended_at))?;
                     executions::end(tx, new.id, &outcome, at(ended_at))?;
                 }

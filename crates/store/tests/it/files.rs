@@ -1,26 +1,26 @@
 //! What is kept of saves.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     files::{
-        Identity, LastSave, Via, digest,
-        recovery::{Inode, Meant},
+        FileIdentity, LastSave, SaveRoute, digest,
+        recovery::{PersistentInode, SaveIntent},
     },
     ids::{AuthorId, DocumentId},
     limits,
 };
 use guildhall_store::{
     Store,
-    files::{self, Intent},
+    files::{self, SaveIntentRow},
 };
 use guildhall_world::scratch::Scratch;
 
-fn id(name: &str) -> Identity {
-    Identity::new(name)
+fn id(name: &str) -> FileIdentity {
+    FileIdentity::new(name)
 }
 
-fn at(day: i64) -> Moment {
-    Moment::from_millis(0).plus_seconds(day * 86_400)
+fn at(day: i64) -> Timestamp {
+    Timestamp::from_millis(0).plus_seconds(day * 86_400)
 }
 
 #[tokio::test]
@@ -40,8 +40,9 @@ async fn an_identity_is_known_as_the_files_for_seven_days_after_it_was_left() {
         }
     };
     for (from, to, day) in [("a", "b", 0), ("b", "c", 3), ("x", "y", 3), ("c", "c", 4)] {
-        let step =
-            move |tx: &mut guildhall_store::Tx<'_>| files::descend(tx, &id(from), &id(to), at(day));
+        let step = move |tx: &mut guildhall_store::Tx<'_>| {
+            files::add_identity(tx, &id(from), &id(to), at(day))
+        };
         store.write(step).await.unwrap();
     }
     assert_eq!(
@@ -69,19 +70,19 @@ async fn an_identity_is_known_as_the_files_for_seven_days_after_it_was_left() {
 async fn what_is_noted_of_a_save_reads_back_until_it_is_over() {
     let scratch = Scratch::new("intents");
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
-    let intent = |mark: &str, document| Intent {
+    let intent = |mark: &str, document| SaveIntentRow {
         mark: mark.to_owned(),
         path: "/desk/a.md".to_owned(),
-        meant: Meant {
+        meant: SaveIntent {
             identity: id("a"),
-            inode: Inode::new("7:1"),
-            folder: Inode::new("8:"),
+            inode: PersistentInode::new("7:1"),
+            folder: PersistentInode::new("8:"),
             old: digest(b"old"),
             new: digest(b"new"),
         },
         size: 3,
         request: digest(b"request"),
-        via: Via::Checkbox,
+        via: SaveRoute::Checkbox,
         author: AuthorId::from_bytes([1; 16]),
         document,
         is_undone: false,
@@ -114,7 +115,7 @@ async fn what_is_noted_of_a_save_reads_back_until_it_is_over() {
         .await
         .unwrap();
     let both = vec![one, two.clone()];
-    let undone = Intent {
+    let undone = SaveIntentRow {
         is_undone: true,
         ..two
     };

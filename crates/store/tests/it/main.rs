@@ -6,13 +6,13 @@
     reason = "a test says what went wrong by failing"
 )]
 
+mod agent_tokens;
 mod attachments;
 mod backups;
 mod damage;
 mod events;
 mod executions;
 mod files;
-mod repeats;
+mod idempotency;
 mod sign_ins;
-mod tokens;
 mod usage;

@@ -1,7 +1,7 @@
 //! Sign-ins of an account.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     accounts::{Account, Email, Role},
     authors::{Author, AuthorKind},
     ids::{AccountId, AuthorId, SignInId},
@@ -21,7 +21,7 @@ async fn a_sign_in_too_many_ends_the_one_that_rested_longest() {
         bytes[8..].copy_from_slice(&n.to_be_bytes());
         SignInId::from_bytes(bytes)
     };
-    let at = |n: u64| Moment::from_millis(i64::try_from(n).unwrap() * 1_000);
+    let at = |n: u64| Timestamp::from_millis(i64::try_from(n).unwrap() * 1_000);
     let account = Account {
         id: AccountId::from_bytes([1; 16]),
         email: Email::stored("ada@example.org".to_owned()),

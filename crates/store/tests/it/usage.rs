@@ -1,16 +1,16 @@
 //! Sums over turns, by every key.
 
 use guildhall_domain::{
-    Moment, Result,
+    Result, Timestamp,
     agents::{Agent, AgentState, ResponseMode},
     authors::{Author, AuthorKind},
     ids::{AgentId, AuthorId, MessageId, SessionId, SessionTurnId},
-    sessions::{Origin, Session, SessionState, TurnOutcome},
-    usage::{Cost, Figures, GroupBy, Span, Sum, Tokens, Usage, rows},
+    sessions::{Session, SessionOrigin, SessionState, TurnOutcome},
+    usage::{Cost, GroupBy, TimeRange, TokenCounts, TurnUsage, Usage, UsageTotal, rows},
 };
 use guildhall_store::{
     Store, Tx, agents, authors,
-    sessions::{self, NewTurn, TurnEnd},
+    sessions::{self, NewSessionTurn, SessionTurnEnd},
     usage,
 };
 use guildhall_world::scratch::Scratch;
@@ -29,8 +29,8 @@ const TURNS: [Turn; 6] = [
     (2, 3, Some(40), None),
 ];
 
-fn at(days: i64) -> Moment {
-    Moment::from_millis(days * DAY_MS)
+fn at(days: i64) -> Timestamp {
+    Timestamp::from_millis(days * DAY_MS)
 }
 
 fn session(n: u8) -> Session {
@@ -46,7 +46,7 @@ fn session(n: u8) -> Session {
         effort: String::new(),
         state: SessionState::Idle,
         state_reason: String::new(),
-        origin: Origin::Person,
+        origin: SessionOrigin::Person,
         room_id: None,
         read_only: false,
         queued_count: 0,
@@ -58,11 +58,11 @@ fn session(n: u8) -> Session {
     }
 }
 
-fn figures(input: Option<u64>, cost: Option<(i64, &str)>) -> Figures {
-    Figures {
-        tokens: input.map(|input| Tokens {
+fn figures(input: Option<u64>, cost: Option<(i64, &str)>) -> TurnUsage {
+    TurnUsage {
+        tokens: input.map(|input| TokenCounts {
             input,
-            ..Tokens::default()
+            ..TokenCounts::default()
         }),
         cost: cost.map(|(nanos, currency)| Cost {
             nanos,
@@ -101,12 +101,12 @@ fn fill(tx: &mut Tx<'_>) -> Result<()> {
         sessions::insert(tx, &session(n), None, None)?;
     }
     for (number, (n, day, input, cost)) in (1..).zip(TURNS) {
-        let turn = NewTurn {
+        let turn = NewSessionTurn {
             id: SessionTurnId::from_bytes([number; 16]),
             message: MessageId::from_bytes([number; 16]),
         };
         sessions::begin_turn(tx, &session(n), &turn, at(day))?;
-        let end = TurnEnd {
+        let end = SessionTurnEnd {
             outcome: TurnOutcome::EndTurn,
             error: None,
             figures: figures(input, cost),
@@ -114,7 +114,7 @@ fn fill(tx: &mut Tx<'_>) -> Result<()> {
         sessions::end_turn(tx, turn.id, &end, at(day))?;
     }
     // One that runs counts nowhere yet.
-    let open = NewTurn {
+    let open = NewSessionTurn {
         id: SessionTurnId::from_bytes([99; 16]),
         message: MessageId::from_bytes([99; 16]),
     };
@@ -145,7 +145,7 @@ async fn turns_are_summed_under_every_key_and_only_those_that_ended_in_the_span(
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
     store.write(fill).await.unwrap();
     let read = async |from, to, by| {
-        let span = Span {
+        let span = TimeRange {
             from: at(from),
             to: at(to),
         };
@@ -201,7 +201,7 @@ async fn a_session_used_what_its_turns_used_in_all_currencies() {
             .filter(|(of, ..)| *of == n)
             .map(|(_, _, input, cost)| figures(input, cost).usage())
             .collect();
-        let expected: Sum = of_turns.iter().collect();
+        let expected: UsageTotal = of_turns.iter().collect();
         let id = SessionId::from_bytes([n; 16]);
         let found = store.read(move |db| usage::of_session(db, id)).await;
         let found = found.unwrap().value;
@@ -218,14 +218,14 @@ async fn a_sum_beyond_all_numbers_stops_at_the_greatest() {
     let store = Store::open(&scratch.path().join("store.sqlite")).unwrap();
     store.write(fill).await.unwrap();
     let most = figures(Some(u64::MAX), Some((i64::MAX, "USD")));
-    let endless = |number: u8, figures: Figures| {
+    let endless = |number: u8, figures: TurnUsage| {
         store.write(move |tx| {
-            let turn = NewTurn {
+            let turn = NewSessionTurn {
                 id: SessionTurnId::from_bytes([number; 16]),
                 message: MessageId::from_bytes([number; 16]),
             };
             sessions::begin_turn(tx, &session(2), &turn, at(8))?;
-            let end = TurnEnd {
+            let end = SessionTurnEnd {
                 outcome: TurnOutcome::EndTurn,
                 error: None,
                 figures,
@@ -237,7 +237,7 @@ async fn a_sum_beyond_all_numbers_stops_at_the_greatest() {
         endless(number, most.clone()).await.unwrap();
     }
     let greatest = i64::MAX;
-    let span = Span {
+    let span = TimeRange {
         from: at(8),
         to: at(9),
     };

@@ -3,12 +3,12 @@
 use guildhall_domain::{browser as rules, ids::TabId, limits};
 use serde::Serialize;
 
-use super::{BrowserState, steps::steps};
-use crate::fields::{Ask, Fields};
+use super::{BrowserState, input_steps::steps};
+use crate::request_fields::{Fields, FromFields};
 
 /// What a viewer says on the stream.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ViewerSays {
+pub enum StreamClientMessage {
     /// It wants pictures of a tab, or none.
     View {
         /// Of which.
@@ -30,7 +30,7 @@ pub enum ViewerSays {
         /// In which view.
         view: u32,
         /// What.
-        steps: Vec<rules::Step>,
+        steps: Vec<rules::InputStep>,
     },
     /// Nothing that could be read.
     Nonsense,
@@ -38,21 +38,21 @@ pub enum ViewerSays {
 
 /// The kinds of what a viewer says.
 #[derive(Clone, Copy)]
-enum Says {
+enum ClientMessageKind {
     View,
     Ack,
     Input,
 }
 
-impl Ask for ViewerSays {
+impl FromFields for StreamClientMessage {
     fn read(fields: &mut Fields) -> Self {
         let words = [
-            (Says::View, "view"),
-            (Says::Ack, "ack"),
-            (Says::Input, "input"),
+            (ClientMessageKind::View, "view"),
+            (ClientMessageKind::Ack, "ack"),
+            (ClientMessageKind::Input, "input"),
         ];
-        match fields.known_word("type", &words) {
-            Some(Says::View) => {
+        match fields.known_choice("type", &words) {
+            Some(ClientMessageKind::View) => {
                 let tab = fields.patch_text("tabId").flatten();
                 let mut side = |name: &str| {
                     let side: Option<u32> = fields.maybe_number(name);
@@ -69,13 +69,13 @@ impl Ask for ViewerSays {
                     max_height,
                 }
             }
-            Some(Says::Ack) => {
+            Some(ClientMessageKind::Ack) => {
                 // It must be a number as everywhere, and says nothing that the other does not.
                 let _: u32 = fields.number("viewId");
                 let sequence = fields.number("sequence");
                 Self::Ack { sequence }
             }
-            Some(Says::Input) => Self::Input {
+            Some(ClientMessageKind::Input) => Self::Input {
                 id: fields.number("id"),
                 view: fields.number("viewId"),
                 steps: steps(fields),
@@ -92,7 +92,7 @@ impl Ask for ViewerSays {
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum ViewerHears<'a> {
+pub enum StreamServerMessage<'a> {
     /// The whole state.
     State(&'a BrowserState),
     /// What pictures with this number show.

@@ -2,15 +2,15 @@
 //! 5.10.
 
 use guildhall_domain::{
-    Moment,
-    cloud::link::{self as rules, Code, Link},
+    Timestamp,
+    cloud::link::{self as rules, Link, LinkCode},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::approvals::words;
+use crate::approvals::wire_enums;
 
-words! {
+wire_enums! {
     /// Where the link to the cloud service is.
     CloudLinkState = rules::LinkState {
         /// No key is held, and nobody is asked for one.
@@ -49,7 +49,7 @@ pub struct CloudLink {
     pub account_label: Option<String>,
     /// When the service last took the key.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub last_heartbeat_at: Option<Moment>,
+    pub last_heartbeat_at: Option<Timestamp>,
     /// How the last attempt to link anew ended, where it brought no key: a note for the owner to
     /// dismiss.
     #[schema(required = true)]
@@ -92,11 +92,11 @@ pub struct CloudCode {
     pub verification_uri_complete: String,
     /// Until when the code counts.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
-impl From<Code> for CloudCode {
-    fn from(code: Code) -> Self {
+impl From<LinkCode> for CloudCode {
+    fn from(code: LinkCode) -> Self {
         Self {
             user_code: code.user_code,
             verification_uri: code.verification_uri,
@@ -117,12 +117,12 @@ pub struct CloudCheck {
     pub account_label: Option<String>,
     /// When the service last took it.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub last_heartbeat_at: Option<Moment>,
+    pub last_heartbeat_at: Option<Timestamp>,
 }
 
 /// No key is held any more.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Unlinked {
+pub struct UnlinkResult {
     /// Always true.
     #[schema(example = true)]
     pub ok: bool,
@@ -141,5 +141,5 @@ pub struct CloudStatus {
     pub account_label: Option<String>,
     /// When the service last took it.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub last_heartbeat_at: Option<Moment>,
+    pub last_heartbeat_at: Option<Timestamp>,
 }

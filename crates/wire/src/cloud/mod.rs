@@ -2,8 +2,8 @@
 //! shown of it here. Source: contract 5 parts B and C.
 
 pub mod billing;
-pub mod instances;
+pub mod billing_pages;
+pub mod heartbeats;
 pub mod link;
 pub mod offers;
-pub mod pages;
 pub mod problems;

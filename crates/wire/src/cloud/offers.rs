@@ -29,7 +29,7 @@ pub struct Offer {
     /// What people call it.
     pub display_name: String,
     /// How often it is paid.
-    pub interval: Interval,
+    pub interval: BillingInterval,
     /// What it costs each time, in millionths of the currency.
     #[schema(example = "12000000")]
     pub amount_micro: String,
@@ -40,7 +40,7 @@ pub struct Offer {
 /// How often something is paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Interval {
+pub enum BillingInterval {
     /// Each day.
     Day,
     /// Each week.

@@ -7,11 +7,11 @@ use guildhall_domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::approvals::words;
+use crate::approvals::wire_enums;
 
-words! {
+wire_enums! {
     /// How a service is shown who asks.
-    ConnectorAuthKind = toolkits::AuthKind {
+    ConnectorAuthKind = toolkits::ToolkitAuthKind {
         /// It is not.
         None,
         /// By a key that a person types.
@@ -47,8 +47,8 @@ pub struct CatalogService {
     pub reason: Option<String>,
 }
 
-impl From<rules::Service> for CatalogService {
-    fn from(service: rules::Service) -> Self {
+impl From<rules::CatalogService> for CatalogService {
+    fn from(service: rules::CatalogService) -> Self {
         Self {
             provider_instance_id: service.provider_id,
             toolkit: service.toolkit.to_string(),

@@ -1,19 +1,19 @@
 //! Connections on the wire. Source: contract 5.4.
 
 use guildhall_domain::{
-    Moment,
-    connectors::connections::{self as domain, Change},
+    Timestamp,
+    connectors::connections::{self as domain, ConnectionPatch},
     ids::{ConnectorConnectionId, ProviderId},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{
-    approvals::words,
-    fields::{Ask, Fields},
+    approvals::wire_enums,
+    request_fields::{Fields, FromFields},
 };
 
-words! {
+wire_enums! {
     /// Whether a connection can be used, in one word.
     ConnectorReadinessState = domain::ReadinessState {
         /// Now.
@@ -28,7 +28,7 @@ words! {
         Gone,
     }
     /// Where a connection is in its life.
-    ConnectorLifecycle = domain::Lifecycle {
+    ConnectorLifecycle = domain::ConnectionLifecycle {
         /// It can be used, unless something else stands against it.
         Connected,
         /// A person holds it.
@@ -46,7 +46,7 @@ words! {
         Revoked,
     }
     /// What became of the credentials at the service after they were erased here.
-    ConnectorCleanup = domain::Cleanup {
+    ConnectorExternalCleanup = domain::ExternalCleanup {
         /// There is nothing to give back.
         NotRequired,
         /// They are being given back.
@@ -109,15 +109,15 @@ pub struct Connection {
     /// Whether it can be used.
     pub readiness: Readiness,
     /// What became of its credentials at the service.
-    pub external_cleanup: ConnectorCleanup,
+    pub external_cleanup: ConnectorExternalCleanup,
     /// How many grants rest on it.
     pub grant_count: u32,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was changed last.
     #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 impl Connection {
@@ -156,7 +156,7 @@ pub struct Connections {
 /// What of a connection is to be otherwise.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({"enabled": false}))]
-pub struct ChangeConnection {
+pub struct UpdateConnection {
     /// 1 to 200 characters.
     #[schema(required = false)]
     pub label: Option<String>,
@@ -165,7 +165,7 @@ pub struct ChangeConnection {
     pub enabled: Option<bool>,
 }
 
-impl Ask for ChangeConnection {
+impl FromFields for UpdateConnection {
     fn read(fields: &mut Fields) -> Self {
         let ask = Self {
             label: fields.maybe_text("label"),
@@ -176,8 +176,8 @@ impl Ask for ChangeConnection {
     }
 }
 
-impl From<ChangeConnection> for Change {
-    fn from(ask: ChangeConnection) -> Self {
+impl From<UpdateConnection> for ConnectionPatch {
+    fn from(ask: UpdateConnection) -> Self {
         Self {
             label: ask.label,
             enabled: ask.enabled,

@@ -2,8 +2,8 @@
 //! contract 5.6.
 
 use guildhall_domain::{
-    Moment,
-    connectors::{executions as rules, results, told, usage},
+    Timestamp,
+    connectors::{event_payloads, executions as rules, results, usage},
     ids::{AgentId, ConnectorConnectionId, LogicalOperationId, OperationRevisionId},
 };
 use serde::Serialize;
@@ -12,13 +12,13 @@ use utoipa::ToSchema;
 
 use super::reviews::OperationClassification;
 use crate::{
-    approvals::words,
-    fields::{Ask, Fields},
+    approvals::wire_enums,
+    request_fields::{Fields, FromFields},
 };
 
-words! {
+wire_enums! {
     /// Where an execution was asked for.
-    ExecutionSurface = told::Surface {
+    ExecutionSurface = event_payloads::ExecutionSurface {
         /// By the command line's route.
         Cli,
         /// By the route for programs.
@@ -27,7 +27,7 @@ words! {
         Agent,
     }
     /// What came of an attempt.
-    ExecutionStatus = told::Status {
+    ExecutionStatus = event_payloads::ExecutionStatus {
         /// The service said yes.
         Success,
         /// It said no, or nothing was sent.
@@ -59,7 +59,7 @@ pub struct ExecuteOperation {
     pub arguments: Map<String, Value>,
 }
 
-impl Ask for ExecuteOperation {
+impl FromFields for ExecuteOperation {
     fn read(fields: &mut Fields) -> Self {
         let mut id = |name: &str| {
             let id = fields.text(name);
@@ -79,7 +79,7 @@ impl Ask for ExecuteOperation {
     }
 }
 
-impl From<ExecuteOperation> for rules::Ask {
+impl From<ExecuteOperation> for rules::OperationCall {
     fn from(ask: ExecuteOperation) -> Self {
         Self {
             agent_id: AgentId::named(&ask.agent_id),
@@ -157,32 +157,32 @@ pub enum ExecutionResult {
     },
 }
 
-impl From<results::Outcome> for ExecutionResult {
-    fn from(outcome: results::Outcome) -> Self {
+impl From<results::ExecutionOutcome> for ExecutionResult {
+    fn from(outcome: results::ExecutionOutcome) -> Self {
         let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let (code, message) = (text(outcome.code()), text(outcome.message()));
         let data = None;
         match outcome {
-            results::Outcome::Success { data } => Self::Success {
+            results::ExecutionOutcome::Success { data } => Self::Success {
                 data_omitted: data.is_none().then_some(DataOmitted::TooLarge),
                 data,
             },
-            results::Outcome::Error { .. } => Self::Error {
+            results::ExecutionOutcome::Error { .. } => Self::Error {
                 data,
                 code,
                 message,
             },
-            results::Outcome::Unknown { .. } => Self::OutcomeUnknown {
+            results::ExecutionOutcome::Unknown { .. } => Self::OutcomeUnknown {
                 data,
                 code,
                 message,
             },
-            results::Outcome::Cancelled => Self::Cancelled {
+            results::ExecutionOutcome::Cancelled => Self::Cancelled {
                 data,
                 code,
                 message,
             },
-            results::Outcome::Unsupported { reason } => Self::Unsupported { data, reason },
+            results::ExecutionOutcome::Unsupported { reason } => Self::Unsupported { data, reason },
         }
     }
 }
@@ -201,8 +201,8 @@ pub struct ConnectorExecution {
     pub result: ExecutionResult,
 }
 
-impl From<results::Executed> for ConnectorExecution {
-    fn from(executed: results::Executed) -> Self {
+impl From<results::ExecutionResult> for ConnectorExecution {
+    fn from(executed: results::ExecutionResult) -> Self {
         Self {
             logical_operation_id: executed.id,
             attempt_count: executed.attempt_count,
@@ -247,14 +247,14 @@ pub struct ConnectorAttempt {
     pub code: Option<String>,
     /// When it was noted, before anything was sent.
     #[schema(value_type = String, format = DateTime)]
-    pub started_at: Moment,
+    pub started_at: Timestamp,
     /// When it ended.
     #[schema(required = true, value_type = Option<String>, format = DateTime)]
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Timestamp>,
 }
 
-impl From<usage::Attempt> for ConnectorAttempt {
-    fn from(attempt: usage::Attempt) -> Self {
+impl From<usage::ExecutionAttempt> for ConnectorAttempt {
+    fn from(attempt: usage::ExecutionAttempt) -> Self {
         Self {
             logical_operation_id: attempt.logical_operation_id,
             attempt: attempt.attempt,
@@ -292,40 +292,41 @@ mod tests {
 
     #[test]
     fn every_result_has_data_and_it_is_null_unless_success() {
-        use results::Outcome;
+        use results::ExecutionOutcome;
         let message = || "why".to_owned();
-        let written = |outcome: Outcome| serde_json::to_value(ExecutionResult::from(outcome));
+        let written =
+            |outcome: ExecutionOutcome| serde_json::to_value(ExecutionResult::from(outcome));
         let code = |code: &str, status: &str, message: &str| json!({"status": status, "data": null, "code": code, "message": message});
         for (outcome, expected) in [
             (
-                Outcome::Success {
+                ExecutionOutcome::Success {
                     data: Some(json!([1])),
                 },
                 json!({"status": "success", "data": [1]}),
             ),
             (
-                Outcome::Success {
+                ExecutionOutcome::Success {
                     data: Some(Value::Null),
                 },
                 json!({"status": "success", "data": null}),
             ),
             (
-                Outcome::Success { data: None },
+                ExecutionOutcome::Success { data: None },
                 json!({"status": "success", "data": null, "dataOmitted": "too_large"}),
             ),
             (
-                Outcome::Error {
+                ExecutionOutcome::Error {
                     code: "PROVIDER_HTTP_404".to_owned(),
                     message: message(),
                 },
                 code("PROVIDER_HTTP_404", "error", "why"),
             ),
             (
-                Outcome::Unknown { message: message() },
+                ExecutionOutcome::Unknown { message: message() },
                 code("PROVIDER_OUTCOME_UNKNOWN", "outcome_unknown", "why"),
             ),
             (
-                Outcome::Cancelled,
+                ExecutionOutcome::Cancelled,
                 code(
                     "CANCELLED_BEFORE_DISPATCH",
                     "cancelled",
@@ -333,7 +334,7 @@ mod tests {
                 ),
             ),
             (
-                Outcome::Unsupported { reason: message() },
+                ExecutionOutcome::Unsupported { reason: message() },
                 json!({"status": "unsupported", "data": null, "reason": "why"}),
             ),
         ] {

@@ -1,7 +1,7 @@
 //! Provider instances on the wire. Source: contract 5.3.
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     connectors::{
         providers::{self, Provider},
         toolkits as rules,
@@ -13,11 +13,11 @@ use utoipa::ToSchema;
 
 use super::toolkits::Toolkit;
 use crate::{
-    approvals::words,
-    fields::{Ask, Fields},
+    approvals::wire_enums,
+    request_fields::{Fields, FromFields},
 };
 
-words! {
+wire_enums! {
     /// What a provider instance speaks.
     ProviderType = providers::ProviderType {
         /// HTTP services with an OpenAPI document each.
@@ -81,10 +81,10 @@ pub struct ProviderInstance {
     pub toolkits: Vec<Toolkit>,
     /// When it was made.
     #[schema(value_type = String, format = DateTime)]
-    pub created_at: Moment,
+    pub created_at: Timestamp,
     /// When it was changed last.
     #[schema(value_type = String, format = DateTime)]
-    pub updated_at: Moment,
+    pub updated_at: Timestamp,
 }
 
 impl From<(Provider, Vec<rules::Toolkit>)> for ProviderInstance {
@@ -115,7 +115,7 @@ pub struct ProviderInstances {
 
 /// Makes a provider instance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct MakeProvider {
+pub struct CreateProvider {
     /// What it speaks.
     #[serde(rename = "type")]
     pub provider_type: NewProviderType,
@@ -124,14 +124,14 @@ pub struct MakeProvider {
     pub label: String,
 }
 
-impl Ask for MakeProvider {
+impl FromFields for CreateProvider {
     fn read(fields: &mut Fields) -> Self {
         const TYPES: [(NewProviderType, &str); 2] = [
             (NewProviderType::Openapi, "openapi"),
             (NewProviderType::Mcp, "mcp"),
         ];
         Self {
-            provider_type: fields.word("type", &TYPES, NewProviderType::Openapi),
+            provider_type: fields.choice("type", &TYPES, NewProviderType::Openapi),
             label: fields.text("label"),
         }
     }
@@ -139,13 +139,13 @@ impl Ask for MakeProvider {
 
 /// Changes a provider instance.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ChangeProvider {
+pub struct UpdateProvider {
     /// 1 to 200 characters; absent to leave it.
     #[schema(required = false, example = "Pet shops")]
     pub label: Option<String>,
 }
 
-impl Ask for ChangeProvider {
+impl FromFields for UpdateProvider {
     fn read(fields: &mut Fields) -> Self {
         Self {
             label: fields.maybe_text("label"),

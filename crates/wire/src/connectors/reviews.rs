@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use guildhall_domain::{
-    Moment,
+    Timestamp,
     connectors::{
-        classification as classes, reviews::Selection, revisions as rules, toolkits::Slug,
+        classification as classes, operation_revisions as rules, reviews::GrantSelection,
+        toolkits::ToolkitSlug,
     },
     ids::{AgentId, ConnectorConnectionId, OperationRevisionId, ProviderId, ReviewId, SessionId},
 };
@@ -15,11 +16,11 @@ use utoipa::ToSchema;
 
 use super::connections::Connection;
 use crate::{
-    approvals::words,
-    fields::{Ask, Fields},
+    approvals::wire_enums,
+    request_fields::{Fields, FromFields},
 };
 
-words! {
+wire_enums! {
     /// What an operation does to its service.
     OperationClassification = classes::Classification {
         /// It reads only.
@@ -51,7 +52,7 @@ pub struct OperationRevision {
     pub provider_instance_id: ProviderId,
     /// The service.
     #[schema(value_type = String, example = "rehearsal")]
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// The operation's name inside its toolkit.
     #[schema(example = "add_note")]
     pub operation_slug: String,
@@ -72,11 +73,11 @@ pub struct OperationRevision {
     pub input_schema: Value,
     /// When it was first reviewed.
     #[schema(value_type = String, format = DateTime)]
-    pub discovered_at: Moment,
+    pub discovered_at: Timestamp,
 }
 
-impl From<rules::Revision> for OperationRevision {
-    fn from(revision: rules::Revision) -> Self {
+impl From<rules::OperationRevision> for OperationRevision {
+    fn from(revision: rules::OperationRevision) -> Self {
         let identity = revision.identity;
         Self {
             id: revision.id,
@@ -148,14 +149,14 @@ pub struct ConnectorReview {
     pub every_agent: Vec<OperationRevisionId>,
     /// Until when it can be applied.
     #[schema(value_type = String, format = DateTime)]
-    pub expires_at: Moment,
+    pub expires_at: Timestamp,
 }
 
 /// Opens a review; asks for nothing but the deed of the address.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenReview;
 
-impl Ask for OpenReview {
+impl FromFields for OpenReview {
     fn read(fields: &mut Fields) -> Self {
         fields.fail_others();
         Self
@@ -165,7 +166,7 @@ impl Ask for OpenReview {
 /// What is to be granted to one agent.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct GrantTo {
+pub struct AgentGrant {
     /// The agent.
     pub agent_id: String,
     /// What it may run, out of the review.
@@ -178,15 +179,15 @@ pub struct GrantTo {
 #[schema(example = json!({"grants": [], "everyAgent": []}))]
 pub struct ApplyReview {
     /// To single agents.
-    pub grants: Vec<GrantTo>,
+    pub grants: Vec<AgentGrant>,
     /// To every agent there is and will be; nothing when it is absent.
     #[schema(required = false)]
     pub every_agent: Vec<String>,
 }
 
-impl Ask for ApplyReview {
+impl FromFields for ApplyReview {
     fn read(fields: &mut Fields) -> Self {
-        let grants = fields.objects("grants", |fields| GrantTo {
+        let grants = fields.objects("grants", |fields| AgentGrant {
             agent_id: fields.text("agentId"),
             operation_revision_ids: fields.texts("operationRevisionIds"),
         });
@@ -197,7 +198,7 @@ impl Ask for ApplyReview {
     }
 }
 
-impl From<ApplyReview> for Selection {
+impl From<ApplyReview> for GrantSelection {
     fn from(ask: ApplyReview) -> Self {
         let named = |ids: Vec<String>| -> BTreeSet<OperationRevisionId> {
             let ids = ids.iter().map(|id| OperationRevisionId::named(id));
@@ -218,13 +219,13 @@ impl From<ApplyReview> for Selection {
 /// Says whether a session's agent may use a connection in it.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[schema(example = json!({"on": false}))]
-pub struct SwitchConnection {
+pub struct SetSessionConnection {
     /// False turns it off, true says that it stays on, null takes back what was said.
     #[schema(required = true)]
     pub on: Option<bool>,
 }
 
-impl Ask for SwitchConnection {
+impl FromFields for SetSessionConnection {
     fn read(fields: &mut Fields) -> Self {
         let on = match fields.any("on") {
             Value::Null => None,
@@ -242,7 +243,7 @@ impl Ask for SwitchConnection {
 /// What a session says of a connection.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct SwitchedConnection {
+pub struct SessionConnectionSetting {
     /// The session.
     #[schema(value_type = String)]
     pub session_id: SessionId,
@@ -263,7 +264,7 @@ pub struct SessionConnection {
     pub connection_id: ConnectorConnectionId,
     /// Its service.
     #[schema(value_type = String, example = "rehearsal")]
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// What people call it.
     pub label: String,
     /// False where the session turned it off; true or null where its agent may use it.
@@ -287,7 +288,7 @@ pub struct AccessibleConnection {
     pub connection_id: ConnectorConnectionId,
     /// Its service.
     #[schema(value_type = String, example = "rehearsal")]
-    pub toolkit: Slug,
+    pub toolkit: ToolkitSlug,
     /// What people call it.
     pub label: String,
     /// How many operations the agent may run.

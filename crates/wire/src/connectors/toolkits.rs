@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use guildhall_domain::connectors::{
     classification::Classification,
-    operations::LeftOut,
-    toolkit_bodies::ToolkitAsk,
-    toolkits::{self as rules, AuthKind, Slug},
+    operations::OmittedOperation,
+    toolkit_requests::ToolkitRequest,
+    toolkits::{self as rules, ToolkitAuthKind, ToolkitSlug},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 
 use super::reviews::OperationClassification;
 use crate::{
-    approvals::words,
-    fields::{Ask, Fields},
+    approvals::wire_enums,
+    request_fields::{Fields, FromFields},
 };
 
-words! {
+wire_enums! {
     /// Where a key stands in a request.
-    ToolkitKeyPlace = rules::KeyPlace {
+    ToolkitKeyPlace = rules::KeyLocation {
         /// In a header.
         Header,
         /// In the query; not of an MCP server.
@@ -80,16 +80,16 @@ pub enum ToolkitAuth {
     },
 }
 
-impl From<rules::Auth> for ToolkitAuth {
-    fn from(auth: rules::Auth) -> Self {
+impl From<rules::ToolkitAuth> for ToolkitAuth {
+    fn from(auth: rules::ToolkitAuth) -> Self {
         match auth {
-            rules::Auth::None => Self::None,
-            rules::Auth::ApiKey { r#in, name, prefix } => Self::ApiKey {
+            rules::ToolkitAuth::None => Self::None,
+            rules::ToolkitAuth::ApiKey { r#in, name, prefix } => Self::ApiKey {
                 r#in: r#in.into(),
                 name,
                 prefix,
             },
-            rules::Auth::Oauth2(oauth) => Self::Oauth2 {
+            rules::ToolkitAuth::Oauth2(oauth) => Self::Oauth2 {
                 flow: oauth.flow.into(),
                 issuer: oauth.issuer,
                 authorization_url: oauth.authorization_url,
@@ -104,7 +104,7 @@ impl From<rules::Auth> for ToolkitAuth {
 
 /// Where the label of an account is read.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ToolkitAccount {
+pub struct AccountProbe {
     /// A path below the base address; of an MCP server the name of a tool.
     #[schema(example = "/me")]
     pub path: String,
@@ -115,7 +115,7 @@ pub struct ToolkitAccount {
 
 /// What the owner says of one operation.
 #[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ToolkitOverride {
+pub struct OperationOverride {
     /// What it does to the service; at or above the operation's own.
     #[schema(required = false)]
     pub classification: Option<OperationClassification>,
@@ -130,8 +130,8 @@ pub struct LeftOutOperation {
     pub reason: String,
 }
 
-impl From<LeftOut> for LeftOutOperation {
-    fn from(left: LeftOut) -> Self {
+impl From<OmittedOperation> for LeftOutOperation {
+    fn from(left: OmittedOperation) -> Self {
         Self {
             operation: left.operation,
             reason: left.reason,
@@ -163,9 +163,9 @@ pub struct Toolkit {
     pub auth: ToolkitAuth,
     /// Where the label of an account is read, or null.
     #[schema(required = true)]
-    pub account: Option<ToolkitAccount>,
+    pub account: Option<AccountProbe>,
     /// What the owner says of single operations.
-    pub overrides: BTreeMap<String, ToolkitOverride>,
+    pub overrides: BTreeMap<String, OperationOverride>,
     /// The document's own, the SHA-256 of the list of tools, or `1` of the scripted one.
     pub version: String,
     /// How many operations it has.
@@ -182,7 +182,7 @@ impl From<rules::Toolkit> for Toolkit {
     fn from(toolkit: rules::Toolkit) -> Self {
         let overrides = toolkit.overrides.into_iter().map(|(operation, wanted)| {
             let classification = wanted.classification.map(Into::into);
-            (operation, ToolkitOverride { classification })
+            (operation, OperationOverride { classification })
         });
         Self {
             slug: toolkit.slug.to_string(),
@@ -192,7 +192,7 @@ impl From<rules::Toolkit> for Toolkit {
             base_url: toolkit.base_url,
             url: toolkit.url,
             auth: toolkit.auth.into(),
-            account: toolkit.account.map(|account| ToolkitAccount {
+            account: toolkit.account.map(|account| AccountProbe {
                 path: account.path,
                 pointer: account.pointer,
             }),
@@ -234,13 +234,13 @@ pub struct PutToolkit {
     pub auth: Option<ToolkitAuth>,
     /// Where the label of an account is read.
     #[schema(required = false)]
-    pub account: Option<ToolkitAccount>,
+    pub account: Option<AccountProbe>,
     /// What the owner says of single operations.
     #[schema(required = false)]
-    pub overrides: BTreeMap<String, ToolkitOverride>,
+    pub overrides: BTreeMap<String, OperationOverride>,
 }
 
-impl Ask for PutToolkit {
+impl FromFields for PutToolkit {
     fn read(fields: &mut Fields) -> Self {
         let document = fields.is_set("document");
         Self {
@@ -251,7 +251,7 @@ impl Ask for PutToolkit {
             base_url: filled(fields, "baseUrl"),
             url: filled(fields, "url"),
             auth: optional(fields, "auth", auth).flatten(),
-            account: optional(fields, "account", |fields| ToolkitAccount {
+            account: optional(fields, "account", |fields| AccountProbe {
                 path: fields.text("path"),
                 pointer: fields.text("pointer"),
             }),
@@ -280,26 +280,28 @@ fn auth(fields: &mut Fields) -> Option<ToolkitAuth> {
         (Flow::AuthorizationCode, "authorization_code"),
         (Flow::DeviceCode, "device_code"),
     ];
-    Some(match fields.known_word("kind", &AuthKind::WORDS)? {
-        AuthKind::None => ToolkitAuth::None,
-        AuthKind::ApiKey => ToolkitAuth::ApiKey {
-            r#in: fields.word("in", &PLACES, Place::Header),
-            name: fields.text("name"),
-            prefix: fields.maybe_text("prefix").unwrap_or_default(),
+    Some(
+        match fields.known_choice("kind", &ToolkitAuthKind::WORDS)? {
+            ToolkitAuthKind::None => ToolkitAuth::None,
+            ToolkitAuthKind::ApiKey => ToolkitAuth::ApiKey {
+                r#in: fields.choice("in", &PLACES, Place::Header),
+                name: fields.text("name"),
+                prefix: fields.maybe_text("prefix").unwrap_or_default(),
+            },
+            ToolkitAuthKind::Oauth2 => ToolkitAuth::Oauth2 {
+                flow: fields.choice("flow", &FLOWS, Flow::AuthorizationCode),
+                issuer: filled(fields, "issuer"),
+                authorization_url: filled(fields, "authorizationUrl"),
+                token_url: filled(fields, "tokenUrl"),
+                device_url: filled(fields, "deviceUrl"),
+                client_id: filled(fields, "clientId"),
+                scopes: fields.texts("scopes"),
+            },
         },
-        AuthKind::Oauth2 => ToolkitAuth::Oauth2 {
-            flow: fields.word("flow", &FLOWS, Flow::AuthorizationCode),
-            issuer: filled(fields, "issuer"),
-            authorization_url: filled(fields, "authorizationUrl"),
-            token_url: filled(fields, "tokenUrl"),
-            device_url: filled(fields, "deviceUrl"),
-            client_id: filled(fields, "clientId"),
-            scopes: fields.texts("scopes"),
-        },
-    })
+    )
 }
 
-fn overrides(fields: &mut Fields) -> BTreeMap<String, ToolkitOverride> {
+fn overrides(fields: &mut Fields) -> BTreeMap<String, OperationOverride> {
     let read = fields.drain(|fields, operation, value| {
         let known = |word: &Value| {
             let word = word.as_str()?;
@@ -323,19 +325,19 @@ fn overrides(fields: &mut Fields) -> BTreeMap<String, ToolkitOverride> {
             fields.fail_field(operation, "must be an object");
         }
         let classification = classification.map(Into::into);
-        (operation.to_owned(), ToolkitOverride { classification })
+        (operation.to_owned(), OperationOverride { classification })
     });
     read.into_iter().collect()
 }
 
 impl PutToolkit {
     /// It as the toolkit of this name.
-    pub fn named(self, slug: Slug) -> ToolkitAsk {
+    pub fn named(self, slug: ToolkitSlug) -> ToolkitRequest {
         let overrides = self.overrides.into_iter().map(|(operation, wanted)| {
             let classification = wanted.classification.map(Into::into);
-            (operation, rules::Override { classification })
+            (operation, rules::OperationOverride { classification })
         });
-        ToolkitAsk {
+        ToolkitRequest {
             slug,
             display_name: self.display_name,
             description: self.description,
@@ -343,7 +345,7 @@ impl PutToolkit {
             document_url: self.document_url,
             base_url: self.base_url,
             url: self.url,
-            auth: self.auth.map_or(rules::Auth::None, Into::into),
+            auth: self.auth.map_or(rules::ToolkitAuth::None, Into::into),
             account: self.account.map(|account| rules::AccountProbe {
                 path: account.path,
                 pointer: account.pointer,
@@ -353,7 +355,7 @@ impl PutToolkit {
     }
 }
 
-impl From<ToolkitAuth> for rules::Auth {
+impl From<ToolkitAuth> for rules::ToolkitAuth {
     fn from(auth: ToolkitAuth) -> Self {
         match auth {
             ToolkitAuth::None => Self::None,
@@ -370,7 +372,7 @@ impl From<ToolkitAuth> for rules::Auth {
                 device_url,
                 client_id,
                 scopes,
-            } => Self::Oauth2(rules::Oauth2 {
+            } => Self::Oauth2(rules::OauthConfig {
                 flow: flow.into(),
                 issuer,
                 authorization_url,
@@ -391,7 +393,7 @@ pub struct SetToolkitCredential {
     pub secret: String,
 }
 
-impl Ask for SetToolkitCredential {
+impl FromFields for SetToolkitCredential {
     fn read(fields: &mut Fields) -> Self {
         Self {
             secret: fields.text("secret"),

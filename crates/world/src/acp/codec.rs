@@ -19,7 +19,7 @@ use guildhall_domain::limits::{ACP_GARBAGE_LINES_MAX, ACP_LINE_MAX};
 use serde::{Deserialize, Deserializer, Serialize, de::IgnoredAny};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::reading;
+use super::from_acp;
 
 /// Lines handed over before the marker behind them must be reached.
 const LINES_ON_THE_WAY_MAX: usize = 32;
@@ -36,7 +36,7 @@ const CHUNK_BYTES: usize = 64 * 1_024;
 /// reader puts this line behind each few and waits until it was reached.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcNotification)]
 #[notification(method = "_guildhall/marker")]
-pub(super) struct Marker {}
+pub(super) struct DispatchMarker {}
 
 const MARKER_LINE: &str = r#"{"jsonrpc":"2.0","method":"_guildhall/marker","params":{}}"#;
 /// No agent may write a marker, or anything else of ours.
@@ -44,14 +44,14 @@ const OUR_METHODS: &str = "_guildhall/";
 
 /// How an agent broke the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum ProtocolViolation {
     /// A line above [`ACP_LINE_MAX`].
     LineTooLong,
     /// [`ACP_GARBAGE_LINES_MAX`] lines in a row that are not the protocol.
     Garbage,
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for ProtocolViolation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::LineTooLong => write!(f, "a line longer than {ACP_LINE_MAX} bytes"),
@@ -62,23 +62,23 @@ impl std::fmt::Display for Fault {
 
 /// What reader, writer and dispatch share.
 #[derive(Debug, Default)]
-pub(super) struct Flow {
+pub(super) struct FlowControl {
     /// A marker is on the way.
     is_marked: AtomicBool,
     /// Requests of the agent without an answer on its standard input.
     owed: AtomicUsize,
     reader: AtomicWaker,
-    fault: OnceLock<Fault>,
+    fault: OnceLock<ProtocolViolation>,
 }
 
-impl Flow {
+impl FlowControl {
     /// The marker was reached: the reader may go on.
     pub(super) fn reached(&self) {
         self.is_marked.store(false, Ordering::Release);
         self.reader.wake();
     }
 
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<ProtocolViolation> {
         self.fault.get().copied()
     }
 
@@ -104,7 +104,7 @@ impl Flow {
         }
     }
 
-    fn broken(&self, fault: Fault) -> io::Error {
+    fn broken(&self, fault: ProtocolViolation) -> io::Error {
         // The first one counts.
         let _ = self.fault.set(fault);
         io::Error::new(io::ErrorKind::InvalidData, fault.to_string())
@@ -114,7 +114,7 @@ impl Flow {
 /// What an agent writes, line by line.
 pub(super) struct LineStream<R> {
     source: R,
-    flow: Arc<Flow>,
+    flow: Arc<FlowControl>,
     chunk: Box<[u8]>,
     /// What of `chunk` was read and not looked at yet.
     fresh: std::ops::Range<usize>,
@@ -127,7 +127,7 @@ pub(super) struct LineStream<R> {
 }
 
 impl<R> LineStream<R> {
-    pub(super) fn new(source: R, flow: Arc<Flow>) -> Self {
+    pub(super) fn new(source: R, flow: Arc<FlowControl>) -> Self {
         Self {
             source,
             flow,
@@ -141,12 +141,12 @@ impl<R> LineStream<R> {
     }
 
     /// A whole line out of what was read; `None` when more must be read.
-    fn next_line(&mut self) -> Result<Option<Vec<u8>>, Fault> {
+    fn next_line(&mut self) -> Result<Option<Vec<u8>>, ProtocolViolation> {
         let fresh = self.chunk.get(self.fresh.clone()).unwrap_or_default();
         let end = fresh.iter().position(|byte| *byte == b'\n');
         let taken = end.unwrap_or(fresh.len());
         if self.line.len() + taken > ACP_LINE_MAX {
-            return Err(Fault::LineTooLong);
+            return Err(ProtocolViolation::LineTooLong);
         }
         self.line
             .extend_from_slice(fresh.get(..taken).unwrap_or_default());
@@ -155,7 +155,7 @@ impl<R> LineStream<R> {
     }
 
     /// The line as text when it is the protocol.
-    fn accept(&mut self, line: Vec<u8>) -> Result<Option<String>, Fault> {
+    fn accept(&mut self, line: Vec<u8>) -> Result<Option<String>, ProtocolViolation> {
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
         }
@@ -164,13 +164,13 @@ impl<R> LineStream<R> {
         let (Some(text), Some(kind)) = (text, kind) else {
             self.garbage += 1;
             return if self.garbage >= ACP_GARBAGE_LINES_MAX {
-                Err(Fault::Garbage)
+                Err(ProtocolViolation::Garbage)
             } else {
                 Ok(None)
             };
         };
         self.garbage = 0;
-        if kind == Kind::Request {
+        if kind == LineKind::Request {
             self.flow.owed.fetch_add(1, Ordering::AcqRel);
         }
         self.lines += 1;
@@ -223,7 +223,7 @@ impl<R: AsyncRead + Unpin> Stream for LineStream<R> {
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum LineKind {
     Request,
     Notification,
     Response,
@@ -232,22 +232,22 @@ enum Kind {
 /// What `line` is, by the crate's own parser: what that one does not take is answered with all of
 /// the line, in a queue without a bound. `None` for what is not the protocol, for names that are
 /// too long to be repeated in answers, and for updates of calls that nobody can name.
-fn kind(line: &str) -> Option<Kind> {
+fn kind(line: &str) -> Option<LineKind> {
     let TransportFrame::Single(message) = TransportFrame::parse_json(line) else {
         return None;
     };
     let (kind, method, id) = match &message {
         RawJsonRpcMessage::Request(request) => {
-            (Kind::Request, Some(&request.method), Some(&request.id))
+            (LineKind::Request, Some(&request.method), Some(&request.id))
         }
         RawJsonRpcMessage::Notification(notification) => {
             let call = notification.params.as_ref().and_then(updated_call);
-            if call.is_some_and(|id| !reading::is_call_id(id)) {
+            if call.is_some_and(|id| !from_acp::is_call_id(id)) {
                 return None;
             }
-            (Kind::Notification, Some(&notification.method), None)
+            (LineKind::Notification, Some(&notification.method), None)
         }
-        RawJsonRpcMessage::Response(response) => (Kind::Response, None, Some(response.id())),
+        RawJsonRpcMessage::Response(response) => (LineKind::Response, None, Some(response.id())),
     };
     let is_short = |name: &str| name.len() <= NAME_BYTES_MAX;
     let is_fit = match id {
@@ -268,7 +268,7 @@ fn updated_call(params: &RawJsonRpcParams) -> Option<&str> {
 
 /// As much of a line of ours as says whether it is an answer.
 #[derive(Deserialize)]
-struct Ours {
+struct OutgoingLine {
     #[serde(default, deserialize_with = "is_there")]
     method: bool,
 }
@@ -278,19 +278,19 @@ fn is_there<'de, D: Deserializer<'de>>(source: D) -> Result<bool, D::Error> {
 }
 
 fn is_answer(line: &str) -> bool {
-    serde_json::from_str::<Ours>(line).is_ok_and(|line| !line.method)
+    serde_json::from_str::<OutgoingLine>(line).is_ok_and(|line| !line.method)
 }
 
 /// What we write, line by line.
 pub(super) struct LineSink<W> {
     target: W,
-    flow: Arc<Flow>,
+    flow: Arc<FlowControl>,
     bytes: Vec<u8>,
     written: usize,
 }
 
 impl<W> LineSink<W> {
-    pub(super) fn new(target: W, flow: Arc<Flow>) -> Self {
+    pub(super) fn new(target: W, flow: Arc<FlowControl>) -> Self {
         Self {
             target,
             flow,

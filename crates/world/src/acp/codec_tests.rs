@@ -11,7 +11,7 @@ fn stream(bytes: &[u8]) -> LineStream<&[u8]> {
     LineStream::new(bytes, Arc::default())
 }
 
-async fn all(bytes: &[u8]) -> Vec<Result<String, Option<Fault>>> {
+async fn all(bytes: &[u8]) -> Vec<Result<String, Option<ProtocolViolation>>> {
     let mut stream = stream(bytes);
     let mut found = Vec::new();
     while let Some(line) = stream.next().await {
@@ -31,27 +31,27 @@ async fn all(bytes: &[u8]) -> Vec<Result<String, Option<Fault>>> {
 #[test]
 fn only_the_protocol_is_a_message() {
     for (line, expected) in [
-        (UPDATE, Some(Kind::Notification)),
-        (REQUEST, Some(Kind::Request)),
+        (UPDATE, Some(LineKind::Notification)),
+        (REQUEST, Some(LineKind::Request)),
         (
             r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#,
-            Some(Kind::Request),
+            Some(LineKind::Request),
         ),
         (
             r#"{"jsonrpc":"2.0","id":"a","result":null}"#,
-            Some(Kind::Response),
+            Some(LineKind::Response),
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}"#,
-            Some(Kind::Response),
+            Some(LineKind::Response),
         ),
         (
             r#"{"jsonrpc":"2.0","method":"x","params":null}"#,
-            Some(Kind::Notification),
+            Some(LineKind::Notification),
         ),
         (
             r#"{"jsonrpc":"2.0","method":"x","params":[]}"#,
-            Some(Kind::Notification),
+            Some(LineKind::Notification),
         ),
         (r#"{"jsonrpc":"2.0","id":1,"error":{}}"#, None),
         (r#"{"jsonrpc":"2.0","id":1,"error":{},"result":1}"#, None),
@@ -99,7 +99,10 @@ fn what_the_crate_would_answer_unasked_never_reaches_it() {
 async fn nearly_the_protocol_is_garbage_and_ends_the_link() {
     for line in nearly_the_protocol() {
         let text = format!("{line}\n").repeat(ACP_GARBAGE_LINES_MAX);
-        assert_eq!(all(text.as_bytes()).await, [Err(Some(Fault::Garbage))]);
+        assert_eq!(
+            all(text.as_bytes()).await,
+            [Err(Some(ProtocolViolation::Garbage))]
+        );
     }
 }
 
@@ -108,8 +111,8 @@ fn an_update_of_a_call_that_cannot_be_named_is_garbage() {
     let longest = "é".repeat(256);
     for (id, expected) in [
         ("", None),
-        ("t", Some(Kind::Notification)),
-        (&longest, Some(Kind::Notification)),
+        ("t", Some(LineKind::Notification)),
+        (&longest, Some(LineKind::Notification)),
         (&format!("{longest}é"), None),
     ] {
         for update in ["tool_call", "tool_call_update"] {
@@ -134,7 +137,10 @@ async fn garbage_in_a_row_ends_the_link() {
     let spared = format!("{garbage}{UPDATE}\n{garbage}{UPDATE}\n");
     assert_eq!(all(spared.as_bytes()).await.len(), 2);
     let broken = format!("{garbage}x\n{UPDATE}\n");
-    assert_eq!(all(broken.as_bytes()).await, [Err(Some(Fault::Garbage))]);
+    assert_eq!(
+        all(broken.as_bytes()).await,
+        [Err(Some(ProtocolViolation::Garbage))]
+    );
 }
 
 #[tokio::test]
@@ -142,7 +148,7 @@ async fn an_endless_line_ends_the_link() {
     let endless = tokio::io::repeat(b'x');
     let mut stream = LineStream::new(endless, Arc::default());
     assert!(stream.next().await.unwrap().is_err());
-    assert_eq!(stream.flow.fault(), Some(Fault::LineTooLong));
+    assert_eq!(stream.flow.fault(), Some(ProtocolViolation::LineTooLong));
     assert!(stream.line.len() <= ACP_LINE_MAX);
 }
 

@@ -6,7 +6,7 @@ use agent_client_protocol as acp;
 
 /// Why something asked of an agent did not happen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LinkError {
+pub enum AgentCallError {
     /// The process could not be started.
     #[error("{program} could not be started: {why}")]
     NotStarted {
@@ -34,7 +34,7 @@ pub enum LinkError {
     Protocol(String),
 }
 
-impl LinkError {
+impl AgentCallError {
     pub(super) fn not_started(program: &std::path::Path, error: &io::Error) -> Self {
         Self::NotStarted {
             program: program.display().to_string(),
@@ -64,7 +64,7 @@ impl LinkError {
     }
 }
 
-/// What stands between the reason and the last words in [`Ended::why`].
+/// What stands between the reason and the last words in [`AgentExit::why`].
 pub(super) const BEFORE_LAST_WORDS: &str = ":\n";
 
 /// A reason without the agent's last words, which may hold anything: for readers that are not
@@ -79,7 +79,7 @@ const MESSAGE_BYTES_MAX: usize = 2_048;
 
 /// What ended an agent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndKind {
+pub enum ExitCause {
     /// It was asked to, by [`super::AgentLink::stop`].
     Asked,
     /// It ended by itself, or somebody else ended it.
@@ -92,9 +92,9 @@ pub enum EndKind {
 
 /// How an agent's process ended; nothing of its tree lives any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct AgentExit {
     /// What ended it.
-    pub kind: EndKind,
+    pub kind: ExitCause,
     /// The same in a sentence, with the last words it wrote to its standard error; see
     /// [`in_short`].
     pub why: String,

@@ -1,47 +1,47 @@
 //! Speaking with a coding agent over the Agent Client Protocol, version 1 (JSON-RPC over stdio).
 //! Starts the process under its keeper, bounds what it may send, and turns what it says into the
-//! words of `domain`. What is done about what it says is `hall::sessions`.
+//! words of `domain`. What is done about what it says is `hall::session_registry`.
 //!
 //! The protocol itself is crate `agent-client-protocol`; nothing outside this module names it.
 
-mod answers;
+mod agent_connection;
 mod codec;
+mod elicitation_forms;
 mod errors;
-mod link;
+mod from_acp;
 mod process;
-mod reading;
 mod reply;
-mod sessions;
+mod session_registry;
 
 use std::{fmt, path::PathBuf};
 
 use guildhall_domain::{
     ids::AgentId,
-    interactions::Asked,
+    interactions::InteractionRequest,
     sessions::TurnOutcome,
     transcript::{PlanEntry, ToolCallPatch},
-    usage::{Cost, Tokens},
+    usage::{Cost, TokenCounts},
 };
 
 pub use guildhall_domain::commands::AgentCommand;
 
 /// The questions of a form by its JSON Schema, which tool servers write alike.
-pub(crate) use self::answers::questions_of as questions;
+pub(crate) use self::elicitation_forms::questions_of as questions;
 use self::errors::BEFORE_LAST_WORDS;
 pub use self::{
-    errors::{EndKind, Ended, LinkError, in_short},
-    link::AgentLink,
-    process::{Running, launch},
-    reply::Reply,
+    agent_connection::AgentConnection,
+    errors::{AgentCallError, AgentExit, ExitCause, in_short},
+    process::{AgentDriver, launch},
+    reply::ResponseSlot,
 };
-use crate::{enclosure::Enclosure, keeper::KeeperCommand, process_tree::ProcessTrees};
+use crate::{enclosure::Enclosure, process_guard::GuardCommand, process_tree::ProcessTrees};
 
 /// How many things an agent said may wait for whoever listens; then it waits itself.
 pub const SAID_MAX: usize = 16;
 
 /// How to start one agent process.
 #[derive(Clone)]
-pub struct Launch {
+pub struct AgentLaunch {
     /// The program, a path or a name looked for in `PATH` of `env`.
     pub program: PathBuf,
     /// Its arguments.
@@ -51,7 +51,7 @@ pub struct Launch {
     /// Its complete environment, see [`crate::environment`].
     pub env: Vec<(String, String)>,
     /// The program it is kept by.
-    pub keeper: KeeperCommand,
+    pub keeper: GuardCommand,
     /// What it is kept from.
     pub enclosure: Enclosure,
     /// The agent everything below the keeper counts as; `None` for a check of a runtime, whose
@@ -61,7 +61,7 @@ pub struct Launch {
     pub trees: ProcessTrees,
 }
 
-impl fmt::Debug for Launch {
+impl fmt::Debug for AgentLaunch {
     /// Without the values of the environment and without arguments: both may be secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launch")
@@ -79,7 +79,7 @@ fn names(pairs: &[(String, String)]) -> Vec<&str> {
 
 /// What an agent said of itself when it was greeted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Initialized {
+pub struct AgentCapabilities {
     /// The program's name; `""` when it told none.
     pub name: String,
     /// Its version; `""` when it told none.
@@ -102,7 +102,7 @@ pub struct Initialized {
 
 /// Which session to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum OpenMode {
     /// A new one.
     New,
     /// An old one by the agent's id, without its history: taken up where the agent offers that,
@@ -114,7 +114,7 @@ pub enum How {
 
 /// A tool server a session connects to.
 #[derive(Clone, PartialEq, Eq)]
-pub enum McpServer {
+pub enum SessionMcpServer {
     /// A program that speaks over its standard streams.
     Stdio {
         /// Its name for the agent.
@@ -137,7 +137,7 @@ pub enum McpServer {
     },
 }
 
-impl fmt::Debug for McpServer {
+impl fmt::Debug for SessionMcpServer {
     /// Without values, arguments and the address: each may hold a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -160,18 +160,18 @@ impl fmt::Debug for McpServer {
 
 /// A request for a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenSession {
+pub struct OpenSessionRequest {
     /// Its folder; absolute.
     pub cwd: PathBuf,
     /// Which one.
-    pub how: How,
+    pub how: OpenMode,
     /// The tool servers it connects to.
-    pub mcp_servers: Vec<McpServer>,
+    pub mcp_servers: Vec<SessionMcpServer>,
 }
 
 /// A session the agent opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opened {
+pub struct OpenedSession {
     /// The agent's id of it.
     pub session: String,
     /// The modes it offers; empty when it has none, or has them as a config option.
@@ -251,7 +251,7 @@ fn mode_of(options: &[ConfigOption]) -> Option<String> {
 
 /// A piece of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum PromptPart {
     /// What frames the message: where it comes from and who is there.
     Context(String),
     /// The message.
@@ -260,11 +260,11 @@ pub enum Piece {
 
 /// How a prompt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PromptEnd {
+pub struct PromptResult {
     /// Why.
     pub stop: TurnOutcome,
     /// What it used, as the agent reported; what the figures cover is the profile's to say.
-    pub tokens: Option<Tokens>,
+    pub tokens: Option<TokenCounts>,
 }
 
 /// Something the agent said unasked.
@@ -273,24 +273,24 @@ pub struct PromptEnd {
     clippy::large_enum_variant,
     reason = "a handful wait in a channel, and most are updates"
 )]
-pub enum Said {
+pub enum AgentMessage {
     /// What happens in a session.
     Update {
         /// The agent's id of the session.
         session: String,
         /// What happens.
-        update: Update,
+        update: AgentUpdate,
     },
     /// A question to a person.
     Ask {
         /// The agent's id of the session.
         session: String,
         /// What is asked.
-        asked: Asked,
+        asked: InteractionRequest,
         /// What is told of the call it is about.
         call: Option<ToolCallPatch>,
         /// Where the answer goes; dropped, it answers "cancelled".
-        reply: Reply,
+        reply: ResponseSlot,
     },
 }
 
@@ -300,7 +300,7 @@ pub enum Said {
     clippy::large_enum_variant,
     reason = "each is taken apart as soon as it is heard"
 )]
-pub enum Update {
+pub enum AgentUpdate {
     /// More words.
     Text(String),
     /// More thoughts.
@@ -330,7 +330,7 @@ pub enum Update {
     Notice(String),
 }
 
-impl Update {
+impl AgentUpdate {
     /// The mode that is in force from now on, where it says so.
     pub fn mode(&self) -> Option<String> {
         match self {
@@ -351,23 +351,23 @@ mod tests {
 
     #[test]
     fn what_is_printed_of_a_launch_holds_no_secret() {
-        let launch = Launch {
+        let launch = AgentLaunch {
             program: "agent".into(),
             args: vec!["--key=hush".to_owned()],
             cwd: "/work".into(),
             env: secret("API_KEY"),
-            keeper: KeeperCommand::own(),
-            enclosure: Enclosure::off(),
+            keeper: GuardCommand::own(),
+            enclosure: Enclosure::disabled(),
             agent: None,
             trees: ProcessTrees::default(),
         };
-        let stdio = McpServer::Stdio {
+        let stdio = SessionMcpServer::Stdio {
             name: "files".to_owned(),
             command: "server".into(),
             args: vec!["hush".to_owned()],
             env: secret("TOKEN"),
         };
-        let http = McpServer::Http {
+        let http = SessionMcpServer::Http {
             name: "web".to_owned(),
             url: "https://example.org/?key=hush".to_owned(),
             headers: secret("Authorization"),

@@ -17,7 +17,7 @@ use agent_client_protocol::{
     },
 };
 use guildhall_domain::{
-    interactions::{Answer, Asked},
+    interactions::{InteractionRequest, InteractionResponse},
     limits::STOP_GRACE_S,
 };
 use serde::{Deserialize, Serialize};
@@ -29,15 +29,15 @@ use tokio::{
 };
 
 use super::{
-    AgentLink, BEFORE_LAST_WORDS, EndKind, Ended, Launch, LinkError, Reply, SAID_MAX, Said,
-    answers,
-    codec::{Flow, LineSink, LineStream, Marker},
-    link::Shared,
-    reading,
+    AgentCallError, AgentConnection, AgentExit, AgentLaunch, AgentMessage, BEFORE_LAST_WORDS,
+    ExitCause, ResponseSlot, SAID_MAX,
+    agent_connection::SharedConnection,
+    codec::{DispatchMarker, FlowControl, LineSink, LineStream},
+    elicitation_forms, from_acp,
 };
 use crate::{
-    environment::AGENT_TOKEN,
-    kept::{KeptProcess, Pipes, Start},
+    guarded_process::{GuardedLaunch, GuardedProcess, StdioPipes},
+    process_environment::AGENT_TOKEN,
 };
 
 /// How long what waits for the agent may take to be written once it shall end.
@@ -48,18 +48,18 @@ const UNREADABLE_BYTES_MAX: usize = 200;
 /// Drives an agent's process until it has ended and nothing of its tree lives any more.
 /// Must be polled for anything to happen; dropped, it lets the keeper end the process.
 #[must_use = "nothing happens unless it is driven"]
-pub struct Running(Pin<Box<dyn Future<Output = Ended> + Send>>);
+pub struct AgentDriver(Pin<Box<dyn Future<Output = AgentExit> + Send>>);
 
-impl fmt::Debug for Running {
+impl fmt::Debug for AgentDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Running")
     }
 }
 
-impl Future for Running {
-    type Output = Ended;
+impl Future for AgentDriver {
+    type Output = AgentExit;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<AgentExit> {
         self.0.as_mut().poll(cx)
     }
 }
@@ -67,15 +67,15 @@ impl Future for Running {
 /// Starts an agent's process below a keeper.
 ///
 /// The agent takes its first step when its keeper stands in `launch.trees`. A program that does
-/// not exist shows as [`Ended`] with exit code 127, and as the error of the first question.
+/// not exist shows as [`AgentExit`] with exit code 127, and as the error of the first question.
 ///
 /// # Errors
-/// [`LinkError::NotStarted`] when the keeper cannot be started, such as for a folder that is gone.
+/// [`AgentCallError::NotStarted`] when the keeper cannot be started, such as for a folder that is gone.
 pub async fn launch(
-    launch: Launch,
-) -> Result<(AgentLink, mpsc::Receiver<Said>, Running), LinkError> {
+    launch: AgentLaunch,
+) -> Result<(AgentConnection, mpsc::Receiver<AgentMessage>, AgentDriver), AgentCallError> {
     let token = launch.env.iter().find(|(name, _)| name == AGENT_TOKEN);
-    let start = Start {
+    let start = GuardedLaunch {
         program: &launch.program,
         name: None,
         args: &launch.args,
@@ -89,24 +89,24 @@ pub async fn launch(
         grace: Duration::from_secs(STOP_GRACE_S),
         is_at_pipes: false,
     };
-    let (keeper, pipes) = KeptProcess::start(&start)
+    let (keeper, pipes) = GuardedProcess::start(&start)
         .await
-        .map_err(|error| LinkError::not_started(&launch.program, &error))?;
-    let shared = Arc::new(Shared::new(keeper.pid()));
+        .map_err(|error| AgentCallError::not_started(&launch.program, &error))?;
+    let shared = Arc::new(SharedConnection::new(keeper.pid()));
     let (said, heard) = mpsc::channel(SAID_MAX);
-    let end = TellEnd(Arc::clone(&shared));
-    let link = AgentLink {
+    let end = ExitNotifier(Arc::clone(&shared));
+    let link = AgentConnection {
         shared: Arc::clone(&shared),
     };
-    let running = Running(Box::pin(run(shared, end, keeper, pipes, said)));
+    let running = AgentDriver(Box::pin(run(shared, end, keeper, pipes, said)));
     Ok((link, heard, running))
 }
 
 /// Tells everybody who waits that the process ended, also when nobody drives it any more.
-struct TellEnd(Arc<Shared>);
+struct ExitNotifier(Arc<SharedConnection>);
 
-impl TellEnd {
-    fn tell(&self, ended: Ended) {
+impl ExitNotifier {
+    fn tell(&self, ended: AgentExit) {
         self.0.ended.send_if_modified(|known| {
             let is_news = known.is_none();
             if is_news {
@@ -117,10 +117,10 @@ impl TellEnd {
     }
 }
 
-impl Drop for TellEnd {
+impl Drop for ExitNotifier {
     fn drop(&mut self) {
-        self.tell(Ended {
-            kind: EndKind::Asked,
+        self.tell(AgentExit {
+            kind: ExitCause::Asked,
             why: "the agent's process was given up".to_owned(),
             code: None,
         });
@@ -128,21 +128,21 @@ impl Drop for TellEnd {
 }
 
 async fn run(
-    shared: Arc<Shared>,
-    end: TellEnd,
-    keeper: KeptProcess,
-    pipes: Pipes,
-    said: mpsc::Sender<Said>,
-) -> Ended {
-    let flow = Arc::new(Flow::default());
+    shared: Arc<SharedConnection>,
+    end: ExitNotifier,
+    keeper: GuardedProcess,
+    pipes: StdioPipes,
+    said: mpsc::Sender<AgentMessage>,
+) -> AgentExit {
+    let flow = Arc::new(FlowControl::default());
     let talk = talk(&shared, Arc::clone(&flow), pipes.stdin, pipes.stdout, said);
     let is_over = || shared.is_over.store(true, Ordering::Release);
-    let over = keeper.see_out(talk, is_over, &shared.tail, pipes.stderr);
+    let over = keeper.wait_until_ended(talk, is_over, &shared.tail, pipes.stderr);
     let over = over.await;
     let ended = ended(&shared, &flow, over.code);
-    let ended = Ended {
+    let ended = AgentExit {
         kind: if over.is_lost {
-            EndKind::Lost
+            ExitCause::Lost
         } else {
             ended.kind
         },
@@ -152,8 +152,8 @@ async fn run(
     ended
 }
 
-fn ended(shared: &Shared, flow: &Flow, code: Option<i32>) -> Ended {
-    let last_words = shared.tail.shown();
+fn ended(shared: &SharedConnection, flow: &FlowControl, code: Option<i32>) -> AgentExit {
+    let last_words = shared.tail.plain_text();
     let told = |what: String| {
         if last_words.is_empty() {
             what
@@ -162,15 +162,15 @@ fn ended(shared: &Shared, flow: &Flow, code: Option<i32>) -> Ended {
         }
     };
     if let Some(fault) = flow.fault() {
-        return Ended {
-            kind: EndKind::Protocol,
+        return AgentExit {
+            kind: ExitCause::Protocol,
             why: format!("PROTOCOL_ERROR: the agent wrote {fault}"),
             code,
         };
     }
     if *shared.stop.borrow() {
-        return Ended {
-            kind: EndKind::Asked,
+        return AgentExit {
+            kind: ExitCause::Asked,
             why: "the agent's process was stopped".to_owned(),
             code,
         };
@@ -179,8 +179,8 @@ fn ended(shared: &Shared, flow: &Flow, code: Option<i32>) -> Ended {
         Some(code) => format!("the agent's process ended with exit code {code}"),
         None => "the agent's process ended".to_owned(),
     };
-    Ended {
-        kind: EndKind::Exited,
+    AgentExit {
+        kind: ExitCause::Exited,
         why: told(what),
         code,
     }
@@ -190,7 +190,7 @@ fn ended(shared: &Shared, flow: &Flow, code: Option<i32>) -> Ended {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcNotification)]
 #[notification(method = "session/update")]
 #[serde(rename_all = "camelCase")]
-struct AnyUpdate {
+struct RawSessionUpdate {
     session_id: String,
     update: Value,
 }
@@ -200,13 +200,13 @@ struct AnyUpdate {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "session/request_permission", response = RequestPermissionResponse)]
 #[serde(transparent)]
-struct AnyPermission(Value);
+struct RawPermissionRequest(Value);
 
 /// Any form, for the same reason.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonRpcRequest)]
 #[request(method = "elicitation/create", response = CreateElicitationResponse)]
 #[serde(transparent)]
-struct AnyForm(Value);
+struct RawElicitation(Value);
 
 /// The answer to a request that cannot be read.
 fn unreadable(error: &serde_json::Error) -> acp::Error {
@@ -217,11 +217,11 @@ fn unreadable(error: &serde_json::Error) -> acp::Error {
 
 /// Drives the connection until either side ends it.
 async fn talk(
-    shared: &Arc<Shared>,
-    flow: Arc<Flow>,
+    shared: &Arc<SharedConnection>,
+    flow: Arc<FlowControl>,
     stdin: impl AsyncWrite + Unpin + Send + 'static,
     stdout: impl AsyncRead + Unpin + Send + 'static,
-    said: mpsc::Sender<Said>,
+    said: mpsc::Sender<AgentMessage>,
 ) {
     let transport = Lines::new(
         LineSink::new(stdin, Arc::clone(&flow)),
@@ -229,7 +229,7 @@ async fn talk(
     );
     let mut stop = shared.stop.subscribe();
     let mut stopped = shared.stop.subscribe();
-    let ear = Ear {
+    let ear = MessageHandler {
         shared: Arc::clone(shared),
         said,
     };
@@ -237,27 +237,27 @@ async fn talk(
     let conversation = Client
         .v1()
         .on_receive_notification(
-            async move |any: AnyUpdate, _| {
+            async move |any: RawSessionUpdate, _| {
                 updates.update(any).await;
                 Ok(())
             },
             acp::on_receive_notification!(),
         )
         .on_receive_notification(
-            async move |_: Marker, _| {
+            async move |_: DispatchMarker, _| {
                 flow.reached();
                 Ok(())
             },
             acp::on_receive_notification!(),
         )
         .on_receive_request(
-            async move |AnyPermission(raw), responder, _| match serde_json::from_value::<
+            async move |RawPermissionRequest(raw), responder, _| match serde_json::from_value::<
                 RequestPermissionRequest,
             >(raw)
             {
                 Ok(request) => {
-                    let (session, asked, call) = reading::permission(request);
-                    let reply = Reply::permission(responder);
+                    let (session, asked, call) = from_acp::permission(request);
+                    let reply = ResponseSlot::permission(responder);
                     permissions.ask(session, asked, call, reply).await;
                     Ok(())
                 }
@@ -266,12 +266,12 @@ async fn talk(
             acp::on_receive_request!(),
         )
         .on_receive_request(
-            async move |AnyForm(raw), responder, _| match serde_json::from_value::<
+            async move |RawElicitation(raw), responder, _| match serde_json::from_value::<
                 CreateElicitationRequest,
             >(raw)
             {
                 Ok(request) => {
-                    forms.form(&request, Reply::form(responder)).await;
+                    forms.form(&request, ResponseSlot::form(responder)).await;
                     Ok(())
                 }
                 Err(error) => responder.respond_with_error(unreadable(&error)),
@@ -308,18 +308,18 @@ async fn talk(
 /// Hands on what an agent says. It runs within the dispatch of messages, and waits for nothing
 /// but room: that is what slows an agent down that says more than is listened to.
 #[derive(Clone)]
-struct Ear {
-    shared: Arc<Shared>,
-    said: mpsc::Sender<Said>,
+struct MessageHandler {
+    shared: Arc<SharedConnection>,
+    said: mpsc::Sender<AgentMessage>,
 }
 
-impl Ear {
-    async fn update(&self, any: AnyUpdate) {
+impl MessageHandler {
+    async fn update(&self, any: RawSessionUpdate) {
         let session = any.session_id;
-        for update in reading::updates(any.update) {
-            if self.shared.sessions.passes(&session, &update) {
+        for update in from_acp::updates(any.update) {
+            if self.shared.sessions.observe_update(&session, &update) {
                 let session = session.clone();
-                self.hand_on(Said::Update { session, update }).await;
+                self.hand_on(AgentMessage::Update { session, update }).await;
             }
         }
     }
@@ -327,18 +327,18 @@ impl Ear {
     async fn ask(
         &self,
         session: String,
-        asked: Asked,
+        asked: InteractionRequest,
         call: Option<guildhall_domain::transcript::ToolCallPatch>,
-        reply: Reply,
+        reply: ResponseSlot,
     ) {
         let id = match &asked {
-            Asked::Permission { tool_call_id, .. } => Some(tool_call_id),
-            Asked::Form { tool_call_id, .. } => tool_call_id.as_ref(),
+            InteractionRequest::Permission { tool_call_id, .. } => Some(tool_call_id),
+            InteractionRequest::Form { tool_call_id, .. } => tool_call_id.as_ref(),
         };
-        if id.is_some_and(|id| !reading::is_call_id(id)) {
-            return reply.send(Answer::Cancelled);
+        if id.is_some_and(|id| !from_acp::is_call_id(id)) {
+            return reply.send(InteractionResponse::Cancelled);
         }
-        self.hand_on(Said::Ask {
+        self.hand_on(AgentMessage::Ask {
             session,
             asked,
             call,
@@ -347,19 +347,22 @@ impl Ear {
         .await;
     }
 
-    async fn form(&self, request: &CreateElicitationRequest, reply: Reply) {
+    async fn form(&self, request: &CreateElicitationRequest, reply: ResponseSlot) {
         let (scope, questions) = match &request.mode {
-            ElicitationMode::Form(form) => (&form.scope, answers::questions(form)),
-            ElicitationMode::Url(url) => (&url.scope, vec![answers::link(url, &request.message)]),
+            ElicitationMode::Form(form) => (&form.scope, elicitation_forms::questions(form)),
+            ElicitationMode::Url(url) => (
+                &url.scope,
+                vec![elicitation_forms::link(url, &request.message)],
+            ),
             // A form of a later protocol that nobody here can fill in.
-            _ => return reply.send(Answer::Cancelled),
+            _ => return reply.send(InteractionResponse::Cancelled),
         };
-        let named = answers::scope(scope);
+        let named = elicitation_forms::scope(scope);
         let only = || Some((self.shared.sessions.only()?, None));
         let Some((session, tool_call_id)) = named.or_else(only) else {
-            return reply.send(Answer::Cancelled);
+            return reply.send(InteractionResponse::Cancelled);
         };
-        let asked = Asked::Form {
+        let asked = InteractionRequest::Form {
             tool_call_id,
             message: request.message.clone(),
             questions,
@@ -367,7 +370,7 @@ impl Ear {
         self.ask(session, asked, None, reply).await;
     }
 
-    async fn hand_on(&self, said: Said) {
+    async fn hand_on(&self, said: AgentMessage) {
         // Nobody listens any more: a question dropped here is answered "cancelled".
         let _ = self.said.send(said).await;
     }

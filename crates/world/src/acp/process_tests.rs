@@ -15,14 +15,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PIPE_BYTES: usize = 64 * 1_024;
 
 /// An agent's side of a connection that was greeted.
-struct Side {
-    shared: Arc<Shared>,
+struct AgentEndOfPipes {
+    shared: Arc<SharedConnection>,
     heard: BufReader<DuplexStream>,
     voice: DuplexStream,
-    said: mpsc::Receiver<Said>,
+    said: mpsc::Receiver<AgentMessage>,
 }
 
-impl Side {
+impl AgentEndOfPipes {
     async fn write(&mut self, line: &str) {
         self.voice.write_all(line.as_bytes()).await.unwrap();
         self.voice.write_all(b"\n").await.unwrap();
@@ -48,17 +48,17 @@ impl Side {
 }
 
 /// Drives a connection while `script` is the agent.
-async fn with_agent(script: impl AsyncFnOnce(Side)) {
-    let shared = Arc::new(Shared::new(0));
+async fn with_agent(script: impl AsyncFnOnce(AgentEndOfPipes)) {
+    let shared = Arc::new(SharedConnection::new(0));
     let (voice, stdout) = duplex(PIPE_BYTES);
     let (stdin, heard) = duplex(PIPE_BYTES);
     let (tell, said) = mpsc::channel(SAID_MAX);
     let talk = talk(&shared, Arc::default(), stdin, stdout, tell);
-    let link = AgentLink {
+    let link = AgentConnection {
         shared: Arc::clone(&shared),
     };
     let script = async {
-        let mut side = Side {
+        let mut side = AgentEndOfPipes {
             shared: Arc::clone(&shared),
             heard: BufReader::new(heard),
             voice,
@@ -96,9 +96,9 @@ async fn what_is_nearly_the_protocol_is_not_answered() {
 
 /// Remembers the notifications that nobody claimed.
 #[derive(Clone, Default)]
-struct Unclaimed(Arc<Mutex<Vec<String>>>);
+struct UnhandledNotifications(Arc<Mutex<Vec<String>>>);
 
-impl HandleDispatchFrom<Agent> for Unclaimed {
+impl HandleDispatchFrom<Agent> for UnhandledNotifications {
     fn handle_dispatch_from(
         &mut self,
         message: Dispatch,
@@ -124,7 +124,7 @@ async fn a_notification_nobody_knows_is_not_kept() {
         side.write(&line.to_string()).await;
         side.fence().await;
         // What was put by is offered to each handler that comes later.
-        let unclaimed = Unclaimed::default();
+        let unclaimed = UnhandledNotifications::default();
         let connection = side.shared.connection.borrow().clone().unwrap();
         let guard = connection.add_dynamic_handler(unclaimed.clone()).unwrap();
         for _ in 0..3 {

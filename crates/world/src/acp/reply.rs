@@ -7,59 +7,61 @@ use agent_client_protocol::v1::{
         RequestPermissionOutcome, RequestPermissionResponse, SelectedPermissionOutcome,
     },
 };
-use guildhall_domain::interactions::Answer;
+use guildhall_domain::interactions::InteractionResponse;
 
-use super::answers;
+use super::elicitation_forms;
 
 /// Where the answer to one question of an agent goes. Dropped, it answers "cancelled".
 #[derive(Debug)]
-pub struct Reply(Option<Waiting>);
+pub struct ResponseSlot(Option<PendingResponder>);
 
 #[derive(Debug)]
-enum Waiting {
+enum PendingResponder {
     Permission(Responder<RequestPermissionResponse>),
     Form(Responder<CreateElicitationResponse>),
 }
 
-impl Reply {
+impl ResponseSlot {
     pub(super) fn permission(responder: Responder<RequestPermissionResponse>) -> Self {
-        Self(Some(Waiting::Permission(responder)))
+        Self(Some(PendingResponder::Permission(responder)))
     }
 
     pub(super) fn form(responder: Responder<CreateElicitationResponse>) -> Self {
-        Self(Some(Waiting::Form(responder)))
+        Self(Some(PendingResponder::Form(responder)))
     }
 
     /// Answers the agent. An answer of the other kind counts as "cancelled".
     ///
     /// Never waits; an agent that is gone is told nothing.
-    pub fn send(mut self, answer: Answer) {
+    pub fn send(mut self, answer: InteractionResponse) {
         self.answer(answer);
     }
 
-    fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: InteractionResponse) {
         let sent = match self.0.take() {
             None => Ok(()),
-            Some(Waiting::Permission(responder)) => {
+            Some(PendingResponder::Permission(responder)) => {
                 responder.respond(RequestPermissionResponse::new(match answer {
-                    Answer::Selected(option) => {
+                    InteractionResponse::Selected(option) => {
                         RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option))
                     }
-                    Answer::Accepted(_) | Answer::Declined | Answer::Cancelled => {
-                        RequestPermissionOutcome::Cancelled
-                    }
+                    InteractionResponse::Accepted(_)
+                    | InteractionResponse::Declined
+                    | InteractionResponse::Cancelled => RequestPermissionOutcome::Cancelled,
                 }))
             }
-            Some(Waiting::Form(responder)) => {
+            Some(PendingResponder::Form(responder)) => {
                 responder.respond(CreateElicitationResponse::new(match answer {
-                    Answer::Accepted(values) if values.is_empty() => {
+                    InteractionResponse::Accepted(values) if values.is_empty() => {
                         ElicitationAction::Accept(ElicitationAcceptAction::new())
                     }
-                    Answer::Accepted(values) => ElicitationAction::Accept(
-                        ElicitationAcceptAction::new().content(answers::content(values)),
+                    InteractionResponse::Accepted(values) => ElicitationAction::Accept(
+                        ElicitationAcceptAction::new().content(elicitation_forms::content(values)),
                     ),
-                    Answer::Declined => ElicitationAction::Decline,
-                    Answer::Selected(_) | Answer::Cancelled => ElicitationAction::Cancel,
+                    InteractionResponse::Declined => ElicitationAction::Decline,
+                    InteractionResponse::Selected(_) | InteractionResponse::Cancelled => {
+                        ElicitationAction::Cancel
+                    }
                 }))
             }
         };
@@ -68,8 +70,8 @@ impl Reply {
     }
 }
 
-impl Drop for Reply {
+impl Drop for ResponseSlot {
     fn drop(&mut self) {
-        self.answer(Answer::Cancelled);
+        self.answer(InteractionResponse::Cancelled);
     }
 }

@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use guildhall_domain::{Fault, attachments::Digest, backups::Backup, outcome::FaultKind};
+use guildhall_domain::{Fault, attachments::Digest, backups::Backup, errors::FaultKind};
 
-use super::{BackupFiles, Counted, PART, fault, private, remove_if_there, sync_folder};
+use super::{BackupFiles, DigestingStream, PART, fault, private, remove_if_there, sync_folder};
 
 /// Asked behind each part of a copy, with how long the part took; the copy ends early when it
 /// returns false.
@@ -106,7 +106,7 @@ fn copy_file(from: &Path, to: &Path, digest: Digest, go_on: GoOn<'_>) -> io::Res
     };
     let draft = PathBuf::from(format!("{}.draft", to.display()));
     let mut copy = || -> io::Result<Copied> {
-        let mut written = Counted::new(private(&draft)?);
+        let mut written = DigestingStream::new(private(&draft)?);
         let mut part = vec![0; PART];
         loop {
             let began = Instant::now();

@@ -3,7 +3,7 @@
 
 /// What is told of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct KeyDefinition {
     /// Its Windows number, or 0.
     pub(super) number: u32,
     /// What it writes, if it is none of its own name.
@@ -52,10 +52,10 @@ const NAMED: [(&str, u32, Option<&str>); 37] = [
 ];
 
 /// What is known of a key by its `key` value.
-pub(super) fn key(name: &str) -> Key {
+pub(super) fn key(name: &str) -> KeyDefinition {
     let named = NAMED.iter().find(|(known, ..)| *known == name);
     if let Some(&(_, number, writes)) = named {
-        return Key { number, writes };
+        return KeyDefinition { number, writes };
     }
     let mut chars = name.chars();
     let number = match (chars.next(), chars.next()) {
@@ -63,14 +63,14 @@ pub(super) fn key(name: &str) -> Key {
         (Some(' '), None) => 32,
         _ => 0,
     };
-    Key {
+    KeyDefinition {
         number,
         writes: None,
     }
 }
 
 /// What a key writes: one character writes itself, unless Ctrl or Meta makes it a command.
-pub(super) fn written(name: &str, modifiers: u8) -> Option<&str> {
+pub(super) fn typed_text(name: &str, modifiers: u8) -> Option<&str> {
     const CTRL_AND_META: u8 = 2 | 4;
     if modifiers & CTRL_AND_META != 0 {
         return None;
@@ -98,7 +98,7 @@ mod tests {
             ("Dead", 0, 0, None),
         ] {
             assert_eq!(key(name).number, number, "{name}");
-            assert_eq!(written(name, modifiers), writes, "{name}");
+            assert_eq!(typed_text(name, modifiers), writes, "{name}");
         }
     }
 }

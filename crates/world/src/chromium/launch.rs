@@ -8,17 +8,17 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::browser::{Mode, Viewport};
+use guildhall_domain::browser::{DisplayMode, Viewport};
 use tokio::time::timeout;
 
-use super::{Chromium, Ended, Happenings, Running, connect, talk};
+use super::{Chromium, ChromiumDriver, ChromiumExit, EventReceiver, connect, talk};
 use crate::{
     enclosure::Enclosure,
+    guarded_process::{GuardedLaunch, GuardedProcess, StdioPipes},
     ids,
-    keeper::KeeperCommand,
-    kept::{KeptProcess, Pipes, Start},
-    process_tree::{ProcessTrees, Whose},
-    tail::Tail,
+    process_guard::GuardCommand,
+    process_tree::{ProcessTrees, TreeOwner},
+    stderr_tail::StderrTail,
 };
 
 /// Bytes of its standard error that are kept.
@@ -30,13 +30,13 @@ const MARK: &str = "LOCAL_BROWSER_MARK";
 
 /// What is started, and how.
 #[derive(Clone, Debug)]
-pub struct Launch {
+pub struct ChromiumLaunch {
     /// The executable, see [`super::executable`].
     pub program: PathBuf,
     /// The folder of its profile, see [`super::profile`]; both modes share it.
     pub profile: PathBuf,
     /// Where it is shown.
-    pub mode: Mode,
+    pub mode: DisplayMode,
     /// The size of an embedded page, or of a window.
     pub viewport: Viewport,
     /// Its complete environment, see [`crate::environment::of_browser`].
@@ -48,24 +48,26 @@ pub struct Launch {
     /// What it is kept from, see [`Enclosure::of_browser`].
     pub enclosure: Enclosure,
     /// What keeps it.
-    pub keeper: KeeperCommand,
+    pub keeper: GuardCommand,
     /// Where its connections are known by.
     pub trees: ProcessTrees,
 }
 
 /// Starts Chromium below a keeper. It has a tab when [`super::Happening::Ready`] is told.
 ///
-/// It is killed with all it started as soon as the server is gone, [`Running`] is dropped or
-/// [`Chromium::kill`] is called. A program that does not exist shows as [`Ended`] with code 127.
+/// It is killed with all it started as soon as the server is gone, [`ChromiumDriver`] is dropped or
+/// [`Chromium::kill`] is called. A program that does not exist shows as [`ChromiumExit`] with code 127.
 ///
 /// # Errors
 /// When the keeper cannot be started.
-pub async fn launch(launch: &Launch) -> io::Result<(Chromium, Happenings, Running)> {
+pub async fn launch(
+    launch: &ChromiumLaunch,
+) -> io::Result<(Chromium, EventReceiver, ChromiumDriver)> {
     let secret = ids::new();
     let mut env = launch.env.clone();
     env.push((MARK.to_owned(), secret.to_string()));
     let args = arguments(launch);
-    let start = Start {
+    let start = GuardedLaunch {
         program: &launch.program,
         name: None,
         args: &args,
@@ -73,26 +75,26 @@ pub async fn launch(launch: &Launch) -> io::Result<(Chromium, Happenings, Runnin
         env: &env,
         keeper: &launch.keeper,
         enclosure: &launch.enclosure,
-        whose: Whose::Browser,
+        whose: TreeOwner::Browser,
         trees: &launch.trees,
         mark: Some(format!("{MARK}={secret}")),
         // It was asked to close before; who is asked no more is killed at once.
         grace: Duration::ZERO,
         is_at_pipes: true,
     };
-    let (process, pipes) = KeptProcess::start(&start).await?;
+    let (process, pipes) = GuardedProcess::start(&start).await?;
     let (chromium, happenings, written) = connect(launch.mode);
     let shared = Arc::clone(&chromium.shared);
-    if launch.mode == Mode::Embedded {
+    if launch.mode == DisplayMode::Embedded {
         shared.book.open().viewport = Some(launch.viewport);
     }
-    let running = Running(Box::pin(async move {
-        let Pipes {
+    let running = ChromiumDriver(Box::pin(async move {
+        let StdioPipes {
             mut stdin,
             stdout,
             stderr,
         } = pipes;
-        let tail = Tail::keeping(TAIL_BYTES_MAX);
+        let tail = StderrTail::keeping(TAIL_BYTES_MAX);
         let mut is_garbage = false;
         let talk = async {
             let mut stop = shared.stop.subscribe();
@@ -104,17 +106,17 @@ pub async fn launch(launch: &Launch) -> io::Result<(Chromium, Happenings, Runnin
             }
             drop(stdin);
         };
-        let over = process.see_out(talk, || {}, &tail, stderr).await;
-        Ended {
+        let over = process.wait_until_ended(talk, || {}, &tail, stderr).await;
+        ChromiumExit {
             code: over.code,
             is_garbage,
-            last_words: tail.shown(),
+            last_words: tail.plain_text(),
         }
     }));
     Ok((chromium, happenings, running))
 }
 
-fn arguments(launch: &Launch) -> Vec<String> {
+fn arguments(launch: &ChromiumLaunch) -> Vec<String> {
     let mut args: Vec<String> = [
         "--remote-debugging-pipe",
         "--no-first-run",
@@ -133,7 +135,7 @@ fn arguments(launch: &Launch) -> Vec<String> {
     args.push(format!("--user-data-dir={}", launch.profile.display()));
     let Viewport { width, height, .. } = launch.viewport;
     args.push(format!("--window-size={width},{height}"));
-    if launch.mode == Mode::Embedded {
+    if launch.mode == DisplayMode::Embedded {
         args.push("--headless=new".to_owned());
     }
     if launch.is_unsandboxed {

@@ -4,21 +4,21 @@
 //! No TCP port is ever opened for it: any user of the computer could attach there.
 //! What is to be done, when, and for whom is `hall::browser`. Source: contract chapter 7.
 
-mod agent;
-mod book;
-mod commands;
-mod elements;
-mod events;
-mod found;
-mod happenings;
-mod input;
+mod accessibility_tree;
+mod agent_tools;
+mod browser_commands;
+mod click_count;
+mod devtools_pipe;
+mod element_location;
+mod event_inbox;
+mod executable_search;
+mod input_events;
+mod isolated_scripts;
 mod keys;
 mod launch;
-mod outline;
-mod pipe;
-mod presses;
-mod reports;
-mod scripts;
+mod page_events;
+mod protocol_events;
+mod target_registry;
 
 use std::{
     fmt,
@@ -29,7 +29,7 @@ use std::{
 };
 
 use guildhall_domain::{
-    browser::{Denied, Mode},
+    browser::{DisplayMode, ToolDenial},
     limits::CDP_GARBAGE_MESSAGES_MAX,
 };
 use tokio::{
@@ -37,17 +37,21 @@ use tokio::{
     sync::{mpsc, watch},
 };
 
-pub use agent::{ConsoleLine, Outcome, Snapshot, Visited, Wanted};
-pub use commands::{Shot, Way};
-pub use found::{Places, ProfileError, can_be_sandboxed, executable, has_display, profile};
-pub use happenings::{Frame, Happening, Happenings};
-pub use launch::{Launch, launch};
+pub use agent_tools::{
+    ConsoleLine, DispatchOutcome, NavigationResult, PageSnapshot, TextCondition,
+};
+pub use browser_commands::{HistoryNavigation, ScreenshotOptions};
+pub use event_inbox::{BrowserEvent, EventReceiver, ScreencastFrame};
+pub use executable_search::{
+    ProfileError, SearchPaths, can_be_sandboxed, executable, has_display, profile,
+};
+pub use launch::{ChromiumLaunch, launch};
 
 use self::{
-    book::Book,
-    events::Listener,
-    happenings::Mailbox,
-    pipe::{Heard, Message, Messages, Wire},
+    devtools_pipe::{DevtoolsClient, DevtoolsMessage, MessageReader, PipeRead},
+    event_inbox::EventInbox,
+    protocol_events::ProtocolEventHandler,
+    target_registry::TargetRegistry,
 };
 
 /// Why the browser did not do what it was asked for.
@@ -70,11 +74,11 @@ pub enum BrowserError {
     Refused(String),
     /// It is not for agents.
     #[error("{}", .0.code())]
-    Denied(Denied),
+    Denied(ToolDenial),
 }
 
-impl From<Denied> for BrowserError {
-    fn from(denied: Denied) -> Self {
+impl From<ToolDenial> for BrowserError {
+    fn from(denied: ToolDenial) -> Self {
         Self::Denied(denied)
     }
 }
@@ -84,23 +88,23 @@ impl From<Denied> for BrowserError {
 /// Every question waits at most [`guildhall_domain::limits::CDP_CALL_MAX_S`] seconds.
 #[derive(Clone, Debug)]
 pub struct Chromium {
-    shared: Arc<Shared>,
+    shared: Arc<ChromiumState>,
 }
 
 /// What all clones and the listener share.
 #[derive(Debug)]
-struct Shared {
-    wire: Wire,
-    book: Book,
-    mailbox: Arc<Mailbox>,
-    mode: Mode,
+struct ChromiumState {
+    wire: DevtoolsClient,
+    book: TargetRegistry,
+    mailbox: Arc<EventInbox>,
+    mode: DisplayMode,
     /// Turns true when the process shall end at once.
     stop: watch::Sender<bool>,
 }
 
 /// How a browser ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct ChromiumExit {
     /// Its exit code, 128 and the signal when one ended it; `None` when nobody knows.
     pub code: Option<i32>,
     /// Whether it wrote what is not the protocol, and was ended for it.
@@ -112,18 +116,18 @@ pub struct Ended {
 /// Drives the browser until it has ended and nothing of its tree lives any more.
 /// Must be polled for anything to happen; dropped, it lets the keeper end the process.
 #[must_use = "nothing happens unless it is driven"]
-pub struct Running(Pin<Box<dyn Future<Output = Ended> + Send>>);
+pub struct ChromiumDriver(Pin<Box<dyn Future<Output = ChromiumExit> + Send>>);
 
-impl fmt::Debug for Running {
+impl fmt::Debug for ChromiumDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Running")
     }
 }
 
-impl Future for Running {
-    type Output = Ended;
+impl Future for ChromiumDriver {
+    type Output = ChromiumExit;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<ChromiumExit> {
         self.0.as_mut().poll(cx)
     }
 }
@@ -131,15 +135,15 @@ impl Future for Running {
 /// Speaks with a browser at the other end of two pipes, whoever started it: what [`launch`] does
 /// with a process, and tests with a script.
 pub fn over(
-    mode: Mode,
+    mode: DisplayMode,
     from: impl AsyncRead + Unpin + Send + 'static,
     to: impl AsyncWrite + Unpin + Send + 'static,
-) -> (Chromium, Happenings, Running) {
+) -> (Chromium, EventReceiver, ChromiumDriver) {
     let (chromium, happenings, written) = connect(mode);
     let shared = Arc::clone(&chromium.shared);
-    let running = Running(Box::pin(async move {
+    let running = ChromiumDriver(Box::pin(async move {
         let is_garbage = talk(&shared, written, from, to).await;
-        Ended {
+        ChromiumExit {
             code: None,
             is_garbage,
             last_words: String::new(),
@@ -148,23 +152,23 @@ pub fn over(
     (chromium, happenings, running)
 }
 
-fn connect(mode: Mode) -> (Chromium, Happenings, mpsc::Receiver<Vec<u8>>) {
-    let (wire, written) = Wire::new();
-    let mailbox = Arc::new(Mailbox::default());
-    let shared = Arc::new(Shared {
+fn connect(mode: DisplayMode) -> (Chromium, EventReceiver, mpsc::Receiver<Vec<u8>>) {
+    let (wire, written) = DevtoolsClient::new();
+    let mailbox = Arc::new(EventInbox::default());
+    let shared = Arc::new(ChromiumState {
         wire,
-        book: Book::default(),
+        book: TargetRegistry::default(),
         mailbox: Arc::clone(&mailbox),
         mode,
         stop: watch::Sender::new(false),
     });
-    (Chromium { shared }, Happenings(mailbox), written)
+    (Chromium { shared }, EventReceiver(mailbox), written)
 }
 
 /// Ends everybody's waiting, also when nobody drives the browser any more.
-struct Over<'a>(&'a Shared);
+struct BrowserEndNotifier<'a>(&'a ChromiumState);
 
-impl Drop for Over<'_> {
+impl Drop for BrowserEndNotifier<'_> {
     fn drop(&mut self) {
         self.0.wire.close();
         self.0.mailbox.close();
@@ -173,19 +177,19 @@ impl Drop for Over<'_> {
 
 /// Talks until either side ends it; answers whether it was ended for garbage.
 async fn talk(
-    shared: &Arc<Shared>,
+    shared: &Arc<ChromiumState>,
     written: mpsc::Receiver<Vec<u8>>,
     from: impl AsyncRead + Unpin,
     to: impl AsyncWrite + Unpin,
 ) -> bool {
-    let _over = Over(shared);
+    let _over = BrowserEndNotifier(shared);
     let mut stop = shared.stop.subscribe();
     tokio::select! {
         is_garbage = listen(shared, from) => is_garbage,
         // Nobody reads what is said, so it is over as soon as nothing is heard either; but what
         // ended it may still be in the other pipe.
         () = async {
-            pipe::write_all(to, written).await;
+            devtools_pipe::write_all(to, written).await;
             std::future::pending::<()>().await;
         } => false,
         // An error means that every handle is gone, which is a stop as well.
@@ -194,9 +198,9 @@ async fn talk(
 }
 
 /// Hears everything, and does what each message asks for.
-async fn listen(shared: &Arc<Shared>, from: impl AsyncRead + Unpin) -> bool {
-    let mut messages = Messages::new(from);
-    let mut listener = Listener::new(Arc::clone(shared));
+async fn listen(shared: &Arc<ChromiumState>, from: impl AsyncRead + Unpin) -> bool {
+    let mut messages = MessageReader::new(from);
+    let mut listener = ProtocolEventHandler::new(Arc::clone(shared));
     let mut garbage = 0;
     loop {
         let heard = tokio::select! {
@@ -207,10 +211,10 @@ async fn listen(shared: &Arc<Shared>, from: impl AsyncRead + Unpin) -> bool {
             return false;
         };
         let bytes = match heard {
-            Heard::Message(bytes) => bytes,
-            Heard::TooLong => Vec::new(),
+            PipeRead::Message(bytes) => bytes,
+            PipeRead::TooLong => Vec::new(),
         };
-        let Some(message) = Message::parse(&bytes) else {
+        let Some(message) = DevtoolsMessage::parse(&bytes) else {
             garbage += 1;
             if garbage == CDP_GARBAGE_MESSAGES_MAX {
                 return true;
@@ -218,8 +222,8 @@ async fn listen(shared: &Arc<Shared>, from: impl AsyncRead + Unpin) -> bool {
             continue;
         };
         garbage = 0;
-        if !shared.wire.answered(&message) {
-            listener.hear(&message).await;
+        if !shared.wire.resolve(&message) {
+            listener.handle(&message).await;
         }
     }
 }

@@ -3,10 +3,10 @@
 //! and what comes back says as precisely as it can be known whether anything was sent.
 //! Which services there are, and who may use them, is `hall::connectors`.
 
-pub mod arguments;
-mod documents;
-mod http_talk;
-mod tools;
+pub mod argument_validation;
+mod http_execution;
+mod mcp_tools;
+mod openapi_documents;
 
 use std::{
     cmp::Reverse,
@@ -17,34 +17,37 @@ use std::{
 };
 
 use guildhall_domain::{
-    connectors::{operations::Binding, rehearsal, requests, sent::Sent, toolkits::Toolkit},
-    mcp_signin::{Reach, addresses::is_loopback_host},
+    connectors::{
+        http_requests, operations::OperationBinding, scripted_toolkit, send_result::SendResult,
+        toolkits::Toolkit,
+    },
+    mcp_signins::{AddressReach, address_policy::is_loopback_host},
 };
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use url::{Host, Url, form_urlencoded};
 
-pub use self::{documents::Unread, tools::Unlisted};
-use crate::outgoing::Outgoing;
+pub use self::{mcp_tools::ToolListError, openapi_documents::DocumentError};
+use crate::http_client::HttpClient;
 
 /// What is said of us.
 const AGENT: &str = concat!("guildhall/", env!("CARGO_PKG_VERSION"));
 
 /// The ways to services, one for each distance. Cheap to clone; all clones share connections.
 #[derive(Clone, Debug)]
-pub struct Services {
-    public: Outgoing,
-    private: Outgoing,
-    loopback: Outgoing,
+pub struct ServiceClients {
+    public: HttpClient,
+    private: HttpClient,
+    loopback: HttpClient,
     /// How MCP servers were spoken with before, by their addresses. Held for a look at a time.
-    spoken: Arc<Mutex<HashMap<String, tools::Spoken>>>,
+    spoken: Arc<Mutex<HashMap<String, mcp_tools::KnownTransport>>>,
     /// The turns in which documents are parsed.
     parsing: Arc<Semaphore>,
 }
 
 /// What an account is shown by. Without `Debug`, because it is secret.
 #[derive(Clone)]
-pub enum Credentials {
+pub enum AccountCredentials {
     /// Nothing.
     None,
     /// A key that a person typed.
@@ -53,7 +56,7 @@ pub enum Credentials {
     Token(String),
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for AccountCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "None",
@@ -63,7 +66,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-impl Credentials {
+impl AccountCredentials {
     fn secret(&self) -> Option<&str> {
         match self {
             Self::None => None,
@@ -74,68 +77,68 @@ impl Credentials {
 
 /// One operation on its way.
 #[derive(Debug)]
-pub struct Sending<'a> {
+pub struct OutgoingOperation<'a> {
     /// The toolkit it belongs to.
     pub toolkit: &'a Toolkit,
     /// How it is sent.
-    pub binding: &'a Binding,
+    pub binding: &'a OperationBinding,
     /// What it is sent with; they fit its schema.
     pub arguments: &'a Map<String, Value>,
     /// Whose account it is.
-    pub credentials: &'a Credentials,
+    pub credentials: &'a AccountCredentials,
     /// The key by which the service knows a repeat; sent where the operation takes one.
     pub key: Option<&'a str>,
     /// How long it may take.
     pub within: Duration,
 }
 
-impl Services {
+impl ServiceClients {
     /// The ways to services by this way out.
-    pub fn new(outgoing: &Outgoing) -> Self {
+    pub fn new(outgoing: &HttpClient) -> Self {
         Self {
-            public: outgoing.within_reach(Reach::Public),
-            private: outgoing.within_reach(Reach::Private),
-            loopback: outgoing.within_reach(Reach::Loopback),
+            public: outgoing.within_reach(AddressReach::Public),
+            private: outgoing.within_reach(AddressReach::Private),
+            loopback: outgoing.within_reach(AddressReach::Loopback),
             spoken: Arc::default(),
-            parsing: Arc::new(Semaphore::new(documents::PARSED_AT_ONCE_MAX)),
+            parsing: Arc::new(Semaphore::new(openapi_documents::PARSED_AT_ONCE_MAX)),
         }
     }
 
     /// Sends an operation once.
     ///
     /// Cancel-safe in that nothing is sent after it is dropped; what was sent before stays sent.
-    pub async fn send(&self, sending: Sending<'_>) -> Sent {
+    pub async fn send(&self, sending: OutgoingOperation<'_>) -> SendResult {
         match sending.binding {
-            Binding::Http(binding) => self.request(binding, &sending).await,
-            Binding::Mcp { tool } => self.call(tool, &sending).await,
-            Binding::Rehearsal { deed } => rehearsal::play(*deed, sending.arguments),
+            OperationBinding::Http(binding) => self.request(binding, &sending).await,
+            OperationBinding::Mcp { tool } => self.call(tool, &sending).await,
+            OperationBinding::Rehearsal { deed } => scripted_toolkit::run(*deed, sending.arguments),
         }
     }
 
-    fn spoken(&self) -> MutexGuard<'_, HashMap<String, tools::Spoken>> {
+    fn spoken(&self) -> MutexGuard<'_, HashMap<String, mcp_tools::KnownTransport>> {
         self.spoken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The way to an address: no further than that address itself is away, which is told from
     /// its text. A name that is not of this computer leads to the internet and nowhere else.
-    fn way(&self, url: &Url) -> Option<&Outgoing> {
+    fn way(&self, url: &Url) -> Option<&HttpClient> {
         let reach = match url.host()? {
-            Host::Ipv4(ip) => Reach::of(&[ip.into()])?,
-            Host::Ipv6(ip) => Reach::of(&[ip.into()])?,
-            Host::Domain(_) if is_loopback_host(url) => Reach::Loopback,
-            Host::Domain(_) => Reach::Public,
+            Host::Ipv4(ip) => AddressReach::of(&[ip.into()])?,
+            Host::Ipv6(ip) => AddressReach::of(&[ip.into()])?,
+            Host::Domain(_) if is_loopback_host(url) => AddressReach::Loopback,
+            Host::Domain(_) => AddressReach::Public,
         };
         reach.check(url).ok()?;
         Some(match reach {
-            Reach::Public => &self.public,
-            Reach::Private => &self.private,
-            Reach::Loopback => &self.loopback,
+            AddressReach::Public => &self.public,
+            AddressReach::Private => &self.private,
+            AddressReach::Loopback => &self.loopback,
         })
     }
 }
 
 /// Takes a secret out of what a service said, which may well repeat what it was shown.
-fn hidden(text: Vec<u8>, credentials: &Credentials) -> Vec<u8> {
+fn hidden(text: Vec<u8>, credentials: &AccountCredentials) -> Vec<u8> {
     /// Shorter ones would take words out of answers that hold no secret.
     const SECRET_BYTES_MIN: usize = 8;
     match credentials.secret() {
@@ -153,7 +156,12 @@ fn shapes(secret: &str) -> Vec<String> {
     // Without the quotation marks around it.
     let json = json.get(1..json.len() - 1).unwrap_or_default().to_owned();
     let form = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-    let mut shapes = vec![secret.to_owned(), json, requests::encoded(secret), form];
+    let mut shapes = vec![
+        secret.to_owned(),
+        json,
+        http_requests::encoded(secret),
+        form,
+    ];
     shapes.sort_by_key(|shape| Reverse(shape.len()));
     shapes.dedup();
     shapes
@@ -182,8 +190,9 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_further_than_the_address_itself_is_away() {
-        let services =
-            Services::new(&Outgoing::open(crate::outgoing::OwnPorts::default()).unwrap());
+        let services = ServiceClients::new(
+            &HttpClient::open(crate::http_client::ListenerPorts::default()).unwrap(),
+        );
         let cases = [
             ("https://a.example/v1", true),
             ("https://10.0.0.1/v1", true),
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn a_secret_is_taken_out_of_what_a_service_says() {
         let hidden = |text: &str, secret: &str| {
-            let credentials = Credentials::Key(secret.to_owned());
+            let credentials = AccountCredentials::Key(secret.to_owned());
             String::from_utf8(hidden(text.as_bytes().to_vec(), &credentials)).unwrap()
         };
         assert_eq!(

@@ -10,9 +10,9 @@
 //! keeper does to itself before it starts anything. So everything below a keeper is enclosed, and
 //! so is the keeper.
 
-#[cfg_attr(not(target_os = "linux"), path = "elsewhere.rs")]
-mod kernel;
-mod starters;
+#[cfg_attr(not(target_os = "linux"), path = "unsupported.rs")]
+mod linux;
+mod process_launchers;
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ use std::{
     time::Duration,
 };
 
-use guildhall_domain::ports::{PortRange, Reserved};
+use guildhall_domain::port_ranges::{PortRange, ReservedPorts};
 use tokio::{
     process::{Child, Command},
     sync::{OnceCell, oneshot},
@@ -38,15 +38,17 @@ use tokio::{
     time::timeout,
 };
 
-use self::kernel::Rules;
-pub use self::starters::Starter;
-use crate::{data_dir, keeper::KeeperCommand, peers::own_uid, reserved::overlapping_range};
+use self::linux::LandlockRules;
+pub use self::process_launchers::ProcessLauncher;
+use crate::{
+    data_dir, peer_lookup::own_uid, process_guard::GuardCommand, reserved_ports::overlapping_range,
+};
 
 /// The hidden subcommand that tries what a keeper would do, see [`check`].
 pub const CHECK: &str = "enclosure-check";
 /// The last line of what it says.
 const CHECKED: &str = "checked";
-/// The argument of a keeper that names the data folder to hide, see [`KnownFolder`].
+/// The argument of a keeper that names the data folder to hide, see [`FolderIdentity`].
 pub const DATA_ARGUMENT: &str = "--hide-data";
 /// The argument of a keeper that names something else to hide; it may stand more than once.
 pub const HIDE_ARGUMENT: &str = "--hide";
@@ -63,7 +65,7 @@ const CHECK_MAX: Duration = Duration::from_secs(10);
 
 /// One of the mechanisms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Mechanism {
     /// Agents cannot reach reserved ports: Linux 6.7.
     Ports,
     /// Agents cannot see what is hidden: user namespaces are allowed.
@@ -74,7 +76,7 @@ pub enum Part {
     Calls,
 }
 
-impl Part {
+impl Mechanism {
     /// All of them, the one that matters most first.
     pub const ALL: [Self; 4] = [Self::Ports, Self::Files, Self::Scopes, Self::Calls];
 
@@ -93,7 +95,7 @@ impl Part {
     }
 
     /// What it takes.
-    pub fn takes(self) -> &'static str {
+    pub fn requirement(self) -> &'static str {
         match self {
             Self::Ports => "Keeping them from its ports takes Linux 6.7 with Landlock.",
             Self::Files => {
@@ -107,14 +109,14 @@ impl Part {
 
 /// Which mechanisms this system has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Parts {
+pub struct AvailableMechanisms {
     ports: bool,
     scopes: bool,
     files: bool,
     calls: bool,
 }
 
-impl Parts {
+impl AvailableMechanisms {
     /// None of them.
     pub const NONE: Self = Self {
         ports: false,
@@ -124,42 +126,44 @@ impl Parts {
     };
 
     /// Those of this system, and why others fail; the keeper's program tries some of them.
-    pub async fn of_this_system(keeper: &KeeperCommand) -> (Self, Vec<String>) {
+    pub async fn of_this_system(keeper: &GuardCommand) -> (Self, Vec<String>) {
         let (tried, failures) = checked(&keeper.program).await;
         let parts = Self {
-            ports: Rules::know_ports(),
-            scopes: Rules::know_scopes(),
+            ports: LandlockRules::know_ports(),
+            scopes: LandlockRules::know_scopes(),
             ..tried
         };
         (parts, failures)
     }
 
     /// Whether one is there.
-    pub fn has(self, part: Part) -> bool {
+    pub fn has_mechanism(self, part: Mechanism) -> bool {
         match part {
-            Part::Ports => self.ports,
-            Part::Files => self.files,
-            Part::Scopes => self.scopes,
-            Part::Calls => self.calls,
+            Mechanism::Ports => self.ports,
+            Mechanism::Files => self.files,
+            Mechanism::Scopes => self.scopes,
+            Mechanism::Calls => self.calls,
         }
     }
 
     /// Those that are not there.
-    pub fn missing(self) -> impl Iterator<Item = Part> {
-        Part::ALL.into_iter().filter(move |part| !self.has(*part))
+    pub fn missing(self) -> impl Iterator<Item = Mechanism> {
+        Mechanism::ALL
+            .into_iter()
+            .filter(move |part| !self.has_mechanism(*part))
     }
 }
 
 /// A folder that is known again where another one has its path. As an argument it is
 /// `DEVICE:INODE:PATH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnownFolder {
+pub struct FolderIdentity {
     path: PathBuf,
     device: u64,
     inode: u64,
 }
 
-impl KnownFolder {
+impl FolderIdentity {
     /// The folder that is at a path now.
     ///
     /// # Errors
@@ -180,7 +184,7 @@ impl KnownFolder {
     }
 }
 
-impl TryFrom<OsString> for KnownFolder {
+impl TryFrom<OsString> for FolderIdentity {
     type Error = &'static str;
 
     fn try_from(argument: OsString) -> Result<Self, Self::Error> {
@@ -201,23 +205,23 @@ impl TryFrom<OsString> for KnownFolder {
 
 /// What a keeper does to itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnWalls {
+pub struct GuardRestrictions {
     /// The data folder, which is seen as empty from then on.
-    pub data: Option<KnownFolder>,
+    pub data: Option<FolderIdentity>,
     /// Other folders and sockets that are, if they are there.
     pub hidden: Vec<PathBuf>,
     /// Whether calls are filtered.
     pub filters_calls: bool,
 }
 
-impl OwnWalls {
+impl GuardRestrictions {
     /// Hides files. The process must have one thread.
     ///
     /// # Errors
     /// What the kernel says, with what was being done.
     pub fn hide(&self) -> io::Result<()> {
         match &self.data {
-            Some(data) => kernel::hide(data, &self.hidden),
+            Some(data) => linux::hide(data, &self.hidden),
             None => Ok(()),
         }
     }
@@ -228,7 +232,7 @@ impl OwnWalls {
     /// What the kernel says.
     pub fn filter(&self) -> io::Result<()> {
         match self.filters_calls {
-            true => kernel::filter(),
+            true => linux::filter(),
             false => Ok(()),
         }
     }
@@ -240,9 +244,9 @@ pub fn check() -> String {
     // Any folder but the one we are in.
     let hides = || {
         std::env::set_current_dir("/")?;
-        kernel::hide(&KnownFolder::at(std::env::temp_dir())?, &[])
+        linux::hide(&FolderIdentity::at(std::env::temp_dir())?, &[])
     };
-    let tried = [("files", hides()), ("calls", kernel::filter())];
+    let tried = [("files", hides()), ("calls", linux::filter())];
     let failed = tried.into_iter().filter_map(|(word, outcome)| {
         let why = outcome.err()?;
         Some(format!("{word}: {why}\n"))
@@ -253,39 +257,39 @@ pub fn check() -> String {
 /// The enclosure of one server's agents. Cheap to clone.
 #[derive(Clone)]
 pub struct Enclosure {
-    walls: Option<Arc<Walls>>,
+    walls: Option<Arc<EnclosureState>>,
     /// Further folders that are hidden.
     hidden: Vec<PathBuf>,
     /// Whose sockets are not hidden.
-    reached: Vec<Starter>,
+    reached: Vec<ProcessLauncher>,
     /// Whether nothing starts without all parts.
     is_required: bool,
 }
 
-struct Walls {
-    around: Around,
+struct EnclosureState {
+    around: ProtectedServer,
     /// The data folder itself, wherever it is moved; none where it cannot be opened.
     data: Option<File>,
     /// Ports that are reached although they are reserved.
     reached: Vec<u16>,
     /// Where another guildhall of this user has its data, unless it was told otherwise.
     usual: Option<PathBuf>,
-    sockets: Vec<(Starter, PathBuf)>,
-    parts: Parts,
+    sockets: Vec<(ProcessLauncher, PathBuf)>,
+    parts: AvailableMechanisms,
     /// Why other parts fail.
     failures: Vec<String>,
     /// Built once, because they name each of 61,000 ports.
-    rules: OnceCell<Rules>,
+    rules: OnceCell<LandlockRules>,
 }
 
-impl Walls {
+impl EnclosureState {
     /// The data folder where it is now: programs outside can rename the folders that hold it.
-    fn data_folder(&self) -> io::Result<KnownFolder> {
+    fn data_folder(&self) -> io::Result<FolderIdentity> {
         let gone = || io::Error::other("the server's data folder cannot be opened");
         let data = self.data.as_ref().ok_or_else(gone)?;
         let link = format!("/proc/self/fd/{}", data.as_raw_fd());
         let found = data.metadata()?;
-        Ok(KnownFolder {
+        Ok(FolderIdentity {
             path: fs::read_link(link)?,
             device: found.dev(),
             inode: found.ino(),
@@ -300,13 +304,13 @@ fn usual_data_folder(environment: &BTreeMap<String, String>) -> Option<PathBuf> 
 
 /// What an enclosure lies around: one server.
 #[derive(Clone, Debug)]
-pub struct Around {
+pub struct ProtectedServer {
     /// Its data folder.
     pub data_dir: PathBuf,
     /// Its port, which need not be a reserved one.
     pub port: u16,
     /// The ports that are reserved on this computer.
-    pub reserved: Reserved,
+    pub reserved: ReservedPorts,
 }
 
 impl fmt::Debug for Enclosure {
@@ -317,7 +321,7 @@ impl fmt::Debug for Enclosure {
 
 impl Enclosure {
     /// No enclosure.
-    pub fn off() -> Self {
+    pub fn disabled() -> Self {
         Self {
             walls: None,
             hidden: Vec::new(),
@@ -343,31 +347,31 @@ impl Enclosure {
 
     /// The same, for agents that may ask these to start programs.
     #[must_use]
-    pub fn reaching(self, reached: Vec<Starter>) -> Self {
+    pub fn reaching(self, reached: Vec<ProcessLauncher>) -> Self {
         Self { reached, ..self }
     }
 
     /// With whatever of it this system has; `environment` says where the sockets of programs are
     /// that start others.
     pub async fn new(
-        keeper: &KeeperCommand,
-        around: Around,
+        keeper: &GuardCommand,
+        around: ProtectedServer,
         environment: &BTreeMap<String, String>,
     ) -> Self {
         let own = around.data_dir.clone();
-        let (parts, failures) = Parts::of_this_system(keeper).await;
+        let (parts, failures) = AvailableMechanisms::of_this_system(keeper).await;
         Self {
-            walls: Some(Arc::new(Walls {
+            walls: Some(Arc::new(EnclosureState {
                 data: File::open(&own).ok(),
                 around,
                 reached: Vec::new(),
                 usual: usual_data_folder(environment).filter(|usual| *usual != own),
-                sockets: starters::sockets(environment, own_uid()),
+                sockets: process_launchers::sockets(environment, own_uid()),
                 parts,
                 failures,
                 rules: OnceCell::new(),
             })),
-            ..Self::off()
+            ..Self::disabled()
         }
     }
 
@@ -380,24 +384,24 @@ impl Enclosure {
             let parts = walls.parts;
             parts.ports && parts.files
         }) else {
-            return Self::off();
+            return Self::disabled();
         };
         let own = [walls.around.port];
         Self {
-            walls: Some(Arc::new(Walls {
+            walls: Some(Arc::new(EnclosureState {
                 around: walls.around.clone(),
                 data: None,
                 usual: None,
                 reached: own.into_iter().chain(previews).collect(),
                 sockets: Vec::new(),
-                parts: Parts {
+                parts: AvailableMechanisms {
                     ports: true,
-                    ..Parts::NONE
+                    ..AvailableMechanisms::NONE
                 },
                 failures: Vec::new(),
                 rules: OnceCell::new(),
             })),
-            ..Self::off()
+            ..Self::disabled()
         }
     }
 
@@ -412,12 +416,14 @@ impl Enclosure {
     }
 
     /// What of it is applied.
-    pub fn parts(&self) -> Parts {
-        self.walls.as_ref().map_or(Parts::NONE, |walls| walls.parts)
+    pub fn parts(&self) -> AvailableMechanisms {
+        self.walls
+            .as_ref()
+            .map_or(AvailableMechanisms::NONE, |walls| walls.parts)
     }
 
     /// Whether what is enclosed cannot connect to the server's own listeners, as its owner does.
-    pub(crate) fn keeps_from_ports(&self) -> bool {
+    pub(crate) fn blocks_own_ports(&self) -> bool {
         let parts = self.parts();
         // Those of the local browser are let through to it.
         let is_let_through = self
@@ -509,25 +515,26 @@ impl Enclosure {
     fn lacking(&self) -> Option<&'static str> {
         match self.parts().missing().next() {
             Some(_) if self.is_required && self.is_off() => Some("This agent's is switched off."),
-            Some(part) if self.is_required => Some(part.takes()),
+            Some(part) if self.is_required => Some(part.requirement()),
             Some(_) | None => None,
         }
     }
 
-    async fn rules(&self) -> io::Result<Option<Rules>> {
+    async fn rules(&self) -> io::Result<Option<LandlockRules>> {
         let Some(walls) = &self.walls else {
             return Ok(None);
         };
-        let Parts { ports, scopes, .. } = walls.parts;
+        let AvailableMechanisms { ports, scopes, .. } = walls.parts;
         if !ports && !scopes {
             return Ok(None);
         }
-        let Around { port, reserved, .. } = walls.around;
+        let ProtectedServer { port, reserved, .. } = walls.around;
         let reached = walls.reached.clone();
         let is_allowed =
             move |other| reached.contains(&other) || (other != port && !reserved.contains(other));
         let build = async || {
-            let built = spawn_blocking(move || Rules::build(ports, scopes, is_allowed)).await;
+            let built =
+                spawn_blocking(move || LandlockRules::build(ports, scopes, is_allowed)).await;
             built.map_err(io::Error::other)?
         };
         let rules = walls.rules.get_or_try_init(build).await?;
@@ -538,7 +545,7 @@ impl Enclosure {
 /// Runs the check in a child process; answers what works, and why the rest does not. One that
 /// cannot be run or does not end says nothing, and agents are started as if all of it worked: then
 /// either it does, or they do not start.
-async fn checked(program: &Path) -> (Parts, Vec<String>) {
+async fn checked(program: &Path) -> (AvailableMechanisms, Vec<String>) {
     let mut command = Command::new(program);
     command
         .arg(CHECK)
@@ -547,10 +554,10 @@ async fn checked(program: &Path) -> (Parts, Vec<String>) {
         .stderr(Stdio::null())
         .kill_on_drop(true);
     let untried = |why: String| {
-        let parts = Parts {
+        let parts = AvailableMechanisms {
             files: true,
             calls: true,
-            ..Parts::NONE
+            ..AvailableMechanisms::NONE
         };
         (
             parts,
@@ -566,10 +573,10 @@ async fn checked(program: &Path) -> (Parts, Vec<String>) {
     };
     let is_checked = said.lines().any(|line| line == CHECKED);
     let works = |word: &str| is_checked && !said.lines().any(|line| line.starts_with(word));
-    let parts = Parts {
+    let parts = AvailableMechanisms {
         files: works("files"),
         calls: works("calls"),
-        ..Parts::NONE
+        ..AvailableMechanisms::NONE
     };
     let failures = said.lines().filter(|line| *line != CHECKED);
     (parts, failures.map(str::to_owned).collect())

@@ -26,9 +26,10 @@ use tokio::{
 };
 
 use super::{
-    Asking, Ended, Lifecycle, Listing, McpError, ServerSaid, Waits,
-    answers::Answers,
-    ear::{self, Asked},
+    ConnectionEnd, InitializeMode, InitializedServer, McpError, RequestOptions, RequestTimeouts,
+    ToolListing,
+    raw_message_tap::{self, TrackedRequest},
+    server_requests::ServerRequestHandler,
 };
 
 /// How long a question that the end cut off waits to hear how the server ended.
@@ -41,26 +42,26 @@ const ROUNDS_MAX: usize = 10;
 /// Every answer is as the server wrote it, [`MCP_RESULT_BYTES_MAX`] bytes at most. A question that
 /// is dropped before its answer came is taken back. Errors are said once: nothing is asked twice.
 #[derive(Clone, Debug)]
-pub struct Client {
-    pub(super) inner: Arc<Inner>,
+pub struct McpClient {
+    pub(super) inner: Arc<ClientState>,
 }
 
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct ClientState {
     pub(super) peer: Peer<RoleClient>,
-    pub(super) answers: Answers,
-    pub(super) server: ServerSaid,
+    pub(super) answers: ServerRequestHandler,
+    pub(super) server: InitializedServer,
     pub(super) keeper_pid: Option<u32>,
     /// Turns true when the connection shall end.
     pub(super) stop: Arc<watch::Sender<bool>>,
     /// Whether somebody here wanted that.
     pub(super) is_asked: Arc<AtomicBool>,
-    pub(super) ended: Arc<watch::Sender<Option<Ended>>>,
+    pub(super) ended: Arc<watch::Sender<Option<ConnectionEnd>>>,
     /// Questions that nobody waits for any more.
     pub(super) taken_back: mpsc::Sender<RequestId>,
 }
 
-impl Inner {
+impl ClientState {
     fn stop(&self) {
         // What the server did before is not of our making.
         let is_asked = !*self.stop.borrow() && self.ended.borrow().is_none();
@@ -69,21 +70,21 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for ClientState {
     /// Nobody is left who could ask anything.
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-impl Client {
+impl McpClient {
     /// What it said of itself.
-    pub fn server(&self) -> &ServerSaid {
+    pub fn server(&self) -> &InitializedServer {
         &self.inner.server
     }
 
     /// The process everything of a program is below.
-    pub fn keeper_pid(&self) -> Option<u32> {
+    pub fn guard_pid(&self) -> Option<u32> {
         self.inner.keeper_pid
     }
 
@@ -115,8 +116,8 @@ impl Client {
     /// The same, also as they were written.
     ///
     /// # Errors
-    /// Those of [`Client::tools`].
-    pub async fn listing(&self, within: Duration) -> Result<Listing, McpError> {
+    /// Those of [`McpClient::tools`].
+    pub async fn listing(&self, within: Duration) -> Result<ToolListing, McpError> {
         let listing = timeout(within, self.pages(within));
         listing.await.unwrap_or(Err(McpError::Timeout))
     }
@@ -127,14 +128,14 @@ impl Client {
         self.inner.answers.tools_changes()
     }
 
-    async fn pages(&self, within: Duration) -> Result<Listing, McpError> {
-        let mut listing = Listing::default();
+    async fn pages(&self, within: Duration) -> Result<ToolListing, McpError> {
+        let mut listing = ToolListing::default();
         let mut cursor = None;
         for _ in 0..MCP_TOOL_PAGES_MAX {
             let params = cursor.map(|cursor: String| json!({"cursor": cursor}));
-            let asking = Asking {
-                waits: Waits::at_most(within),
-                ..Asking::default()
+            let asking = RequestOptions {
+                waits: RequestTimeouts::at_most(within),
+                ..RequestOptions::default()
             };
             let mut page = match self.forward("tools/list", params, asking).await {
                 Err(McpError::Refused { code, .. }) if code == ErrorCode::METHOD_NOT_FOUND.0 => {
@@ -169,7 +170,7 @@ impl Client {
         &self,
         name: &str,
         arguments: Map<String, Value>,
-        asking: Asking,
+        asking: RequestOptions,
     ) -> Result<Value, McpError> {
         let params = json!({"name": name, "arguments": arguments});
         self.forward("tools/call", Some(params), asking).await
@@ -185,13 +186,13 @@ impl Client {
         &self,
         method: &str,
         params: Option<Value>,
-        asking: Asking,
+        asking: RequestOptions,
     ) -> Result<Value, McpError> {
         let until = Instant::now() + asking.waits.total;
         let mut params = params;
         for _ in 0..ROUNDS_MAX {
             let answer = self.ask(method, params.clone(), &asking, until).await?;
-            let asks_back = self.inner.server.lifecycle == Lifecycle::Direct
+            let asks_back = self.inner.server.lifecycle == InitializeMode::Direct
                 && answer["resultType"] == "input_required";
             if !asks_back {
                 return Ok(answer);
@@ -221,7 +222,7 @@ impl Client {
     async fn answers_to(
         &self,
         answer: &Value,
-        asking: &Asking,
+        asking: &RequestOptions,
         until: Instant,
     ) -> Result<Value, McpError> {
         let requests = answer["inputRequests"].as_object();
@@ -244,12 +245,14 @@ impl Client {
         &self,
         method: &str,
         params: Option<Value>,
-        asking: &Asking,
+        asking: &RequestOptions,
         until: Instant,
     ) -> Result<Value, McpError> {
-        let asked = Asked::new(asking.tag, asking.progress.clone());
+        let asked = TrackedRequest::new(asking.tag, asking.progress.clone());
         let mut request = CustomRequest::new(method, params);
-        request.extensions.insert(ear::Asking(Arc::clone(&asked)));
+        request
+            .extensions
+            .insert(raw_message_tap::RequestExtension(Arc::clone(&asked)));
         let request = ClientRequest::CustomRequest(request);
         let options = PeerRequestOptions::no_options();
         let sent = self.inner.peer.send_request_with_option(request, options);
@@ -257,7 +260,7 @@ impl Client {
             Ok(handle) => handle,
             Err(error) => return Err(self.explained(McpError::of_question(&error)).await),
         };
-        let unanswered = Unanswered {
+        let unanswered = PendingRequest {
             id: Some(handle.id.clone()),
             taken_back: &self.inner.taken_back,
         };
@@ -298,15 +301,15 @@ impl Client {
     }
 }
 
-type Answered = Result<rmcp::model::ServerResult, rmcp::ServiceError>;
+type ReplyResult = Result<rmcp::model::ServerResult, rmcp::ServiceError>;
 
 /// Waits for an answer, each progress giving it its time anew.
 async fn wait(
     handle: &mut RequestHandle<RoleClient>,
-    asked: &Asked,
-    waits: Waits,
+    asked: &TrackedRequest,
+    waits: RequestTimeouts,
     until: Instant,
-) -> Result<Answered, McpError> {
+) -> Result<ReplyResult, McpError> {
     loop {
         let pause = until.min(Instant::now() + waits.idle);
         let heard = async {
@@ -326,18 +329,18 @@ async fn wait(
 }
 
 /// A question on its way; dropped without an answer, it is taken back.
-struct Unanswered<'a> {
+struct PendingRequest<'a> {
     id: Option<RequestId>,
     taken_back: &'a mpsc::Sender<RequestId>,
 }
 
-impl Unanswered<'_> {
+impl PendingRequest<'_> {
     fn answered(mut self) {
         self.id = None;
     }
 }
 
-impl Drop for Unanswered<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             // Without room the server works on for nothing, which harms nobody.

@@ -13,7 +13,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::outgoing::{OutgoingError, plain};
+use crate::http_client::{HttpClientError, plain};
 
 /// Why something asked of an MCP server did not happen. What servers say is cut to
 /// [`MCP_UPSTREAM_CHARS_MAX`] characters; the texts hold no header and no address.
@@ -106,7 +106,7 @@ impl McpError {
     }
 
     pub(super) fn protocol(what: impl AsRef<str>) -> Self {
-        Self::Protocol(shown(what.as_ref()))
+        Self::Protocol(plain_upstream(what.as_ref()))
     }
 
     pub(super) fn ended() -> Self {
@@ -119,7 +119,7 @@ impl McpError {
     pub(super) fn of_answer(error: &ErrorData) -> Self {
         Self::Refused {
             code: error.code.0,
-            message: shown(&error.message),
+            message: plain_upstream(&error.message),
             data: error.data.clone(),
         }
     }
@@ -175,7 +175,7 @@ impl McpError {
         if let Some(own) = error.downcast_ref::<Self>() {
             return Some(own.clone());
         }
-        if let Some(error) = error.downcast_ref::<OutgoingError>() {
+        if let Some(error) = error.downcast_ref::<HttpClientError>() {
             return Some(error.clone().into());
         }
         if let Some(error) = error.downcast_ref::<AuthRequiredError>() {
@@ -201,19 +201,19 @@ impl McpError {
     }
 }
 
-impl From<OutgoingError> for McpError {
-    fn from(error: OutgoingError) -> Self {
+impl From<HttpClientError> for McpError {
+    fn from(error: HttpClientError) -> Self {
         match error {
-            OutgoingError::TooLarge => Self::TooLarge,
-            OutgoingError::Unreachable(why) => Self::Unreachable(shown(&why)),
-            OutgoingError::Elsewhere(_) | OutgoingError::Circles => {
-                Self::Unreachable(shown(&error.to_string()))
+            HttpClientError::TooLarge => Self::TooLarge,
+            HttpClientError::Unreachable(why) => Self::Unreachable(plain_upstream(&why)),
+            HttpClientError::Elsewhere(_) | HttpClientError::Circles => {
+                Self::Unreachable(plain_upstream(&error.to_string()))
             }
         }
     }
 }
 
 /// Text of a server as a person may be shown it.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn plain_upstream(text: &str) -> String {
     plain(text, MCP_UPSTREAM_CHARS_MAX)
 }

@@ -6,20 +6,20 @@
 //! The protocol itself is crate `rmcp`; no type of it leaves this module. It runs tasks of its
 //! own, which end with the connection.
 
-mod answers;
-mod checking;
 mod client;
-mod connecting;
-mod ear;
+mod connect;
+mod elicitation_forms;
 mod errors;
-mod events;
-mod forms;
-mod http_talk;
-mod lines;
-mod pipes;
-mod site;
-mod skim;
-mod two_endpoints;
+mod http_endpoint;
+mod line_reader;
+mod message_id_scan;
+mod raw_message_tap;
+mod server_check;
+mod server_requests;
+mod sse_parser;
+mod sse_transport;
+mod stdio_transport;
+mod streamable_http;
 
 use std::{
     fmt,
@@ -35,25 +35,26 @@ use http::HeaderValue;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-pub(crate) use self::checking::during;
+pub(crate) use self::server_check::drive_while;
 pub use self::{
-    checking::{check, settled},
-    client::Client,
-    connecting::connect,
-    ear::{Notice, Notices, Progress},
+    client::McpClient,
+    connect::connect,
+    elicitation_forms::form,
     errors::McpError,
-    forms::form,
+    raw_message_tap::{ProgressUpdate, RawNotification, RawNotifications},
+    server_check::{check, list_until_settled},
 };
 use crate::{
-    enclosure::Enclosure, keeper::KeeperCommand, outgoing::Outgoing, process_tree::ProcessTrees,
+    enclosure::Enclosure, http_client::HttpClient, process_guard::GuardCommand,
+    process_tree::ProcessTrees,
 };
 
 /// What the caller knows a question by, such as a call of a session.
-pub type Tag = u64;
+pub type RequestTag = u64;
 
 /// A server and the way to it.
 #[derive(Clone)]
-pub enum Target {
+pub enum ServerTarget {
     /// A program that speaks over its standard streams.
     Stdio {
         /// The program, a path or a name looked for in `PATH` of `env`.
@@ -67,7 +68,7 @@ pub enum Target {
         /// The folder it starts in; absolute.
         cwd: PathBuf,
         /// The program it is kept by.
-        keeper: KeeperCommand,
+        keeper: GuardCommand,
         /// What it is kept from.
         enclosure: Enclosure,
         /// The agent it counts as.
@@ -76,30 +77,30 @@ pub enum Target {
         trees: ProcessTrees,
     },
     /// An address that speaks Streamable HTTP.
-    Http(Address),
+    Http(ServerAddress),
     /// An address that speaks the two-endpoint transport of revision 2024-11-05.
-    Sse(Address),
+    Sse(ServerAddress),
 }
 
 /// Where a server is.
 #[derive(Clone)]
-pub struct Address {
+pub struct ServerAddress {
     /// An absolute `http` or `https` address without user info.
     pub url: String,
     /// Headers of every request.
     pub headers: Vec<(String, String)>,
     /// A token of a sign-in; with one, an `Authorization` among the headers is dropped.
-    pub bearer: Bearer,
+    pub bearer: SharedBearerToken,
     /// The way out.
-    pub outgoing: Outgoing,
+    pub outgoing: HttpClient,
 }
 
 /// The token of a sign-in, if there is one. Clones share it: what one is given, requests of the
 /// others show from then on.
 #[derive(Clone, Default)]
-pub struct Bearer(Arc<Mutex<Option<String>>>);
+pub struct SharedBearerToken(Arc<Mutex<Option<String>>>);
 
-impl Bearer {
+impl SharedBearerToken {
     /// One that shows this token.
     pub fn of(token: Option<String>) -> Self {
         Self(Arc::new(Mutex::new(token)))
@@ -123,7 +124,7 @@ impl Bearer {
     }
 }
 
-impl fmt::Debug for Bearer {
+impl fmt::Debug for SharedBearerToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.held().is_some() {
             "shown"
@@ -133,9 +134,9 @@ impl fmt::Debug for Bearer {
     }
 }
 
-impl Target {
+impl ServerTarget {
     /// The token that its requests show; `None` for a program.
-    pub fn bearer(&self) -> Option<&Bearer> {
+    pub fn bearer(&self) -> Option<&SharedBearerToken> {
         match self {
             Self::Stdio { .. } => None,
             Self::Http(address) | Self::Sse(address) => Some(&address.bearer),
@@ -143,7 +144,7 @@ impl Target {
     }
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for ServerTarget {
     /// Without values, arguments and addresses: each may hold a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -166,7 +167,7 @@ impl fmt::Debug for Target {
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for ServerAddress {
     /// Without values and the address: each may hold a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Address")
@@ -182,16 +183,16 @@ fn names(pairs: &[(String, String)]) -> Vec<&str> {
 
 /// How a server begins; found out once and then remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifecycle {
+pub enum InitializeMode {
     /// With the `initialize` handshake, as revisions up to 2025-11-25 have it.
     Handshake,
     /// Without: each request says all there is to know, as from revision 2026-07-28.
     Direct,
 }
 
-impl Lifecycle {
+impl InitializeMode {
     /// The word it is stored under.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Handshake => "handshake",
             Self::Direct => "direct",
@@ -199,25 +200,25 @@ impl Lifecycle {
     }
 
     /// The one of this word.
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         [Self::Handshake, Self::Direct]
             .into_iter()
-            .find(|lifecycle| lifecycle.word() == word)
+            .find(|lifecycle| lifecycle.as_str() == word)
     }
 }
 
 /// A question of a server to a person.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Elicitation {
+pub struct ElicitationRequest {
     /// The params of `elicitation/create`, as far as they were understood.
     pub params: Value,
     /// The questions it may have come from, all that wait for an answer unless it is known.
-    pub tags: Vec<Tag>,
+    pub tags: Vec<RequestTag>,
 }
 
 /// What a person did about it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Elicited {
+pub enum ElicitationResult {
     /// Answered; null for an address that was opened.
     Accept(Value),
     /// Said no.
@@ -227,19 +228,22 @@ pub enum Elicited {
 }
 
 /// Puts a question to a person. Dropped when the server no longer waits.
-pub type Elicit =
-    Arc<dyn Fn(Elicitation) -> Pin<Box<dyn Future<Output = Elicited> + Send>> + Send + Sync>;
+pub type ElicitationHandler = Arc<
+    dyn Fn(ElicitationRequest) -> Pin<Box<dyn Future<Output = ElicitationResult> + Send>>
+        + Send
+        + Sync,
+>;
 
 /// What a server may ask back. Sampling is refused always.
 #[derive(Clone, Default)]
-pub struct Hooks {
+pub struct ClientCallbacks {
     /// The folder named as the only root; absolute.
     pub root: Option<PathBuf>,
     /// Whom questions go to; without, the server is told that nobody answers any.
-    pub elicit: Option<Elicit>,
+    pub elicit: Option<ElicitationHandler>,
 }
 
-impl fmt::Debug for Hooks {
+impl fmt::Debug for ClientCallbacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hooks")
             .field("root", &self.root)
@@ -250,27 +254,27 @@ impl fmt::Debug for Hooks {
 
 /// How to connect.
 #[derive(Clone, Copy, Debug)]
-pub struct Greeting {
+pub struct ConnectOptions {
     /// How the server begins, where that is known.
-    pub lifecycle: Option<Lifecycle>,
+    pub lifecycle: Option<InitializeMode>,
     /// How long it may take.
     pub within: Duration,
 }
 
 /// A connection that stands.
 #[derive(Debug)]
-pub struct Connected {
+pub struct ConnectedServer {
     /// What can be asked.
-    pub client: Client,
+    pub client: McpClient,
     /// What it says unasked.
-    pub notices: Notices,
+    pub notices: RawNotifications,
     /// To be driven until it ends.
-    pub running: Running,
+    pub running: ConnectionDriver,
 }
 
 /// What a server said of itself.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ServerSaid {
+pub struct InitializedServer {
     /// Its name; `""` when it told none.
     pub name: String,
     /// Its version; `""` when it told none.
@@ -278,7 +282,7 @@ pub struct ServerSaid {
     /// The revision of the protocol that is spoken.
     pub revision: String,
     /// How it begins, to be remembered.
-    pub lifecycle: Lifecycle,
+    pub lifecycle: InitializeMode,
     /// What it can do, as it was understood.
     pub capabilities: Value,
     /// How a model should use it; `""` when it told nothing.
@@ -287,7 +291,7 @@ pub struct ServerSaid {
 
 /// The tools of a server, of all pages.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Listing {
+pub struct ToolListing {
     /// What is compared of each.
     pub tools: Vec<ToolDefinition>,
     /// The same in the same order, as they were written.
@@ -296,7 +300,7 @@ pub struct Listing {
 
 /// How a connection ended; of a program, nothing of its tree lives any more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct ConnectionEnd {
     /// The program's exit code, 128 and the signal when one ended it.
     pub code: Option<i32>,
     /// The last it wrote to its standard error, [`limits::MCP_STDERR_KEPT_BYTES`] at most.
@@ -308,16 +312,16 @@ pub struct Ended {
 /// Drives a connection until it has ended. Must be polled for a program to be seen out and for
 /// questions to be taken back; dropped, it ends the connection.
 #[must_use = "nothing ends in order unless it is driven"]
-pub struct Running(Pin<Box<dyn Future<Output = Ended> + Send>>);
+pub struct ConnectionDriver(Pin<Box<dyn Future<Output = ConnectionEnd> + Send>>);
 
-impl fmt::Debug for Running {
+impl fmt::Debug for ConnectionDriver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Running")
     }
 }
 
-impl Future for Running {
-    type Output = Ended;
+impl Future for ConnectionDriver {
+    type Output = ConnectionEnd;
 
     fn poll(
         mut self: Pin<&mut Self>,
@@ -329,14 +333,14 @@ impl Future for Running {
 
 /// How long an answer may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct RequestTimeouts {
     /// Without any progress.
     pub idle: Duration,
     /// In all.
     pub total: Duration,
 }
 
-impl Default for Waits {
+impl Default for RequestTimeouts {
     /// Those of a call. Source: contract 4.10.
     fn default() -> Self {
         Self {
@@ -346,7 +350,7 @@ impl Default for Waits {
     }
 }
 
-impl Waits {
+impl RequestTimeouts {
     /// So long and no longer.
     pub fn at_most(total: Duration) -> Self {
         Self { idle: total, total }
@@ -355,22 +359,22 @@ impl Waits {
 
 /// How something is asked.
 #[derive(Debug, Default)]
-pub struct Asking {
+pub struct RequestOptions {
     /// What the caller knows it by.
-    pub tag: Tag,
+    pub tag: RequestTag,
     /// How long the answer may take.
-    pub waits: Waits,
+    pub waits: RequestTimeouts,
     /// Where progress goes; what finds no room is dropped.
-    pub progress: Option<mpsc::Sender<Progress>>,
+    pub progress: Option<mpsc::Sender<ProgressUpdate>>,
 }
 
 /// What a check of a server showed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Checked {
+pub struct CheckResult {
     /// Its tools, or why there are none.
     pub tools: Result<Vec<ToolDefinition>, McpError>,
     /// What it said of itself, where it came to that.
-    pub server: Option<ServerSaid>,
+    pub server: Option<InitializedServer>,
     /// How long it took.
     pub duration: Duration,
 }
@@ -382,27 +386,27 @@ mod tests {
     #[tokio::test]
     async fn what_is_printed_of_a_target_holds_no_secret() {
         let secret = |name: &str| vec![(name.to_owned(), "hush".to_owned())];
-        let stdio = Target::Stdio {
+        let stdio = ServerTarget::Stdio {
             program: "server".into(),
             name: None,
             args: vec!["hush".to_owned()],
             env: secret("API_KEY"),
             cwd: "/work".into(),
-            keeper: KeeperCommand::own(),
-            enclosure: Enclosure::off(),
+            keeper: GuardCommand::own(),
+            enclosure: Enclosure::disabled(),
             agent: None,
             trees: ProcessTrees::default(),
         };
-        let address = Address {
+        let address = ServerAddress {
             url: "https://example.org/?key=hush".to_owned(),
             headers: secret("X-Key"),
-            bearer: Bearer::of(Some("hush".to_owned())),
-            outgoing: Outgoing::open(crate::outgoing::OwnPorts::default()).unwrap(),
+            bearer: SharedBearerToken::of(Some("hush".to_owned())),
+            outgoing: HttpClient::open(crate::http_client::ListenerPorts::default()).unwrap(),
         };
         let printed = format!(
             "{stdio:?} {:?} {:?}",
-            Target::Http(address.clone()),
-            Target::Sse(address)
+            ServerTarget::Http(address.clone()),
+            ServerTarget::Sse(address)
         );
         assert!(!printed.contains("hush"), "{printed}");
         assert!(printed.contains("API_KEY") && printed.contains("X-Key"));
@@ -410,9 +414,9 @@ mod tests {
 
     #[test]
     fn a_lifecycle_is_found_by_its_word() {
-        for lifecycle in [Lifecycle::Handshake, Lifecycle::Direct] {
-            assert_eq!(Lifecycle::of_word(lifecycle.word()), Some(lifecycle));
+        for lifecycle in [InitializeMode::Handshake, InitializeMode::Direct] {
+            assert_eq!(InitializeMode::parse(lifecycle.as_str()), Some(lifecycle));
         }
-        assert_eq!(Lifecycle::of_word("other"), None);
+        assert_eq!(InitializeMode::parse("other"), None);
     }
 }

@@ -2,11 +2,11 @@
 //! 7591; the 2025-03-26 revision of MCP, "Fallbacks for Servers without Metadata Discovery".
 
 use bytes::Bytes;
-use guildhall_domain::mcp_signin::{
-    Failure,
+use guildhall_domain::mcp_signins::{
+    SigninFailure,
     metadata::{
-        AuthMethod, Challenge, ResourceMetadata, ServerMetadata, is_at_origin, is_of,
-        is_same_issuer, issuer_places, resource_places,
+        AuthChallenge, AuthorizationServerMetadata, ProtectedResourceMetadata, TokenAuthMethod,
+        is_at_origin, is_of, is_same_issuer, issuer_metadata_urls, resource_metadata_urls,
     },
 };
 use http::{HeaderValue, Method, StatusCode, header::ACCEPT, header::WWW_AUTHENTICATE};
@@ -14,36 +14,40 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::{Client, Talk, device::DEVICE_GRANT, request};
+use super::{OauthClient, OauthHttpClient, device_grant::DEVICE_GRANT, request};
 
 /// What was found out about signing in with a server.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct DiscoveryResult {
     /// Who gives the tokens.
-    pub metadata: ServerMetadata,
+    pub metadata: AuthorizationServerMetadata,
     /// What the tokens are for.
     pub resource: String,
     /// Which scope to ask for.
     pub scope: Option<String>,
 }
 
-impl Talk {
+impl OauthHttpClient {
     /// Finds out where to sign in with `server`; `scope` is what a challenge of before wanted.
     ///
     /// # Errors
-    /// [`Failure::Unreachable`], [`Failure::NoSigninSupport`], [`Failure::PkceUnsupported`],
-    /// [`Failure::InsecureAddress`].
-    pub async fn discover(&self, server: &Url, scope: Option<String>) -> Result<Found, Failure> {
+    /// [`SigninFailure::Unreachable`], [`SigninFailure::NoSigninSupport`], [`SigninFailure::PkceUnsupported`],
+    /// [`SigninFailure::InsecureAddress`].
+    pub async fn discover(
+        &self,
+        server: &Url,
+        scope: Option<String>,
+    ) -> Result<DiscoveryResult, SigninFailure> {
         let challenge = self.challenge(server).await?;
         let own = self.resource(server, challenge.as_ref()).await?;
         let metadata = match &own {
             Some(own) => {
                 let issuer = own.authorization_servers.first();
-                let issuer = issuer.ok_or(Failure::NoSigninSupport)?;
+                let issuer = issuer.ok_or(SigninFailure::NoSigninSupport)?;
                 let url = self.checked(issuer)?;
                 let is_theirs = |told: &str| is_same_issuer(told, issuer);
                 let found = self.issuer(&url, is_theirs).await?;
-                found.ok_or(Failure::NoSigninSupport)?
+                found.ok_or(SigninFailure::NoSigninSupport)?
             }
             None => self.of_origin(server, challenge.is_some()).await?,
         };
@@ -56,7 +60,7 @@ impl Talk {
             .or_else(|| supported(&own.as_ref()?.scopes_supported));
         let mut plain = server.clone();
         plain.set_fragment(None);
-        Ok(Found {
+        Ok(DiscoveryResult {
             metadata,
             resource: own.map_or_else(|| plain.to_string(), |own| own.resource),
             scope,
@@ -64,7 +68,7 @@ impl Talk {
     }
 
     /// What the server answers to a request without a token; `None` when it asks for none.
-    async fn challenge(&self, server: &Url) -> Result<Option<Challenge>, Failure> {
+    async fn challenge(&self, server: &Url) -> Result<Option<AuthChallenge>, SigninFailure> {
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
         let mut asked = request(Method::POST, server, Bytes::from(ping.to_string()))?;
         let accepted = HeaderValue::from_static("application/json, text/event-stream");
@@ -73,9 +77,9 @@ impl Talk {
         if answer.status() != StatusCode::UNAUTHORIZED {
             return Ok(None);
         }
-        let mut read = Challenge::default();
+        let mut read = AuthChallenge::default();
         for header in answer.headers().get_all(WWW_AUTHENTICATE) {
-            let one = Challenge::read(header.to_str().unwrap_or_default());
+            let one = AuthChallenge::read(header.to_str().unwrap_or_default());
             read.resource_metadata = read.resource_metadata.or(one.resource_metadata);
             read.scope = read.scope.or(one.scope);
         }
@@ -86,23 +90,23 @@ impl Talk {
     async fn resource(
         &self,
         server: &Url,
-        challenge: Option<&Challenge>,
-    ) -> Result<Option<ResourceMetadata>, Failure> {
+        challenge: Option<&AuthChallenge>,
+    ) -> Result<Option<ProtectedResourceMetadata>, SigninFailure> {
         let told = challenge.and_then(|challenge| challenge.resource_metadata.as_deref());
         let places = match told {
             Some(told) => vec![self.checked(told)?],
-            None => resource_places(server),
+            None => resource_metadata_urls(server),
         };
         for place in &places {
             let Some(body) = self.json(place).await? else {
                 continue;
             };
-            let Ok(own) = serde_json::from_slice::<ResourceMetadata>(&body) else {
+            let Ok(own) = serde_json::from_slice::<ProtectedResourceMetadata>(&body) else {
                 continue;
             };
             return match is_of(&own.resource, server) {
                 true => Ok(Some(own)),
-                false => Err(Failure::NoSigninSupport),
+                false => Err(SigninFailure::NoSigninSupport),
             };
         }
         Ok(None)
@@ -114,17 +118,17 @@ impl Talk {
         &self,
         url: &Url,
         is_theirs: impl Fn(&str) -> bool,
-    ) -> Result<Option<ServerMetadata>, Failure> {
-        for place in issuer_places(url) {
+    ) -> Result<Option<AuthorizationServerMetadata>, SigninFailure> {
+        for place in issuer_metadata_urls(url) {
             let Some(body) = self.json(&place).await? else {
                 continue;
             };
-            let Ok(metadata) = serde_json::from_slice::<ServerMetadata>(&body) else {
+            let Ok(metadata) = serde_json::from_slice::<AuthorizationServerMetadata>(&body) else {
                 continue;
             };
             return match is_theirs(&metadata.issuer) {
                 true => Ok(Some(metadata)),
-                false => Err(Failure::NoSigninSupport),
+                false => Err(SigninFailure::NoSigninSupport),
             };
         }
         Ok(None)
@@ -132,7 +136,11 @@ impl Talk {
 
     /// The authorization server at the origin of the server, as revisions of old had it: by its
     /// metadata, else at the places that were usual.
-    async fn of_origin(&self, server: &Url, is_wanted: bool) -> Result<ServerMetadata, Failure> {
+    async fn of_origin(
+        &self,
+        server: &Url,
+        is_wanted: bool,
+    ) -> Result<AuthorizationServerMetadata, SigninFailure> {
         let mut origin = server.clone();
         origin.set_path("/");
         origin.set_query(None);
@@ -143,26 +151,26 @@ impl Talk {
             return Ok(metadata);
         }
         // Whoever asks for no token has no such places either.
-        let usual = ServerMetadata::fallback(&origin).filter(|_| is_wanted);
-        usual.ok_or(Failure::NoSigninSupport)
+        let usual = AuthorizationServerMetadata::fallback(&origin).filter(|_| is_wanted);
+        usual.ok_or(SigninFailure::NoSigninSupport)
     }
 
     /// Registers a client that comes back to `redirect_uri`, or, without one, that shows codes
     /// to be typed elsewhere.
     ///
     /// # Errors
-    /// [`Failure::NoAppRegistration`] where nobody may register or the answer is none;
-    /// [`Failure::Unreachable`], [`Failure::InsecureAddress`].
+    /// [`SigninFailure::NoAppRegistration`] where nobody may register or the answer is none;
+    /// [`SigninFailure::Unreachable`], [`SigninFailure::InsecureAddress`].
     ///
     /// Source: RFC 7591.
     pub async fn register(
         &self,
-        metadata: &ServerMetadata,
+        metadata: &AuthorizationServerMetadata,
         redirect_uri: Option<&str>,
         scope: Option<&str>,
-    ) -> Result<Client, Failure> {
+    ) -> Result<OauthClient, SigninFailure> {
         let endpoint = metadata.registration_endpoint.as_deref();
-        let endpoint = self.checked(endpoint.ok_or(Failure::NoAppRegistration)?)?;
+        let endpoint = self.checked(endpoint.ok_or(SigninFailure::NoAppRegistration)?)?;
         let is_native = redirect_uri.is_none_or(|uri| uri.starts_with("http:"));
         let (grant, responses) = match redirect_uri {
             Some(_) => ("authorization_code", vec!["code"]),
@@ -173,7 +181,7 @@ impl Talk {
             "redirect_uris": Vec::from_iter(redirect_uri),
             "grant_types": [grant, "refresh_token"],
             "response_types": responses,
-            "token_endpoint_auth_method": metadata.wished_method().word(),
+            "token_endpoint_auth_method": metadata.registration_auth_method().as_str(),
             "application_type": if is_native { "native" } else { "web" },
         });
         if let Some(scope) = scope {
@@ -182,13 +190,13 @@ impl Talk {
         let asked = request(Method::POST, &endpoint, Bytes::from(ask.to_string()))?;
         let answer = self.ask(asked).await?;
         if !answer.status().is_success() {
-            return Err(Failure::NoAppRegistration);
+            return Err(SigninFailure::NoAppRegistration);
         }
-        let told: Registered =
-            serde_json::from_slice(answer.body()).map_err(|_| Failure::NoAppRegistration)?;
+        let told: RegistrationResponse =
+            serde_json::from_slice(answer.body()).map_err(|_| SigninFailure::NoAppRegistration)?;
         let method = told.token_endpoint_auth_method;
         let method = method.unwrap_or_else(|| metadata.auth_method(told.client_secret.is_some()));
-        Ok(Client {
+        Ok(OauthClient {
             id: told.client_id,
             secret: told.client_secret,
             method,
@@ -198,10 +206,10 @@ impl Talk {
 
 /// The part of an answer to a registration that matters.
 #[derive(Deserialize)]
-struct Registered {
+struct RegistrationResponse {
     client_id: String,
     #[serde(default)]
     client_secret: Option<String>,
     #[serde(default)]
-    token_endpoint_auth_method: Option<AuthMethod>,
+    token_endpoint_auth_method: Option<TokenAuthMethod>,
 }

@@ -8,10 +8,10 @@
 //! Costs next to nothing while no process runs below the server. Otherwise one search of `/proc`
 //! answers for all connections that wait; it runs on a thread of its own, within a budget.
 
-mod killing;
-mod lost;
+mod kill;
+mod lost_guards;
 mod processes;
-mod search;
+mod socket_search;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -25,11 +25,11 @@ use std::{
 use guildhall_domain::ids::AgentId;
 use tokio::sync::oneshot;
 
-pub(crate) use self::killing::{Left, kill_below};
+pub(crate) use self::kill::{LeftoverProcesses, kill_below};
 use self::{
-    lost::{Entered, Lost, RecordFile},
-    processes::{Process, State, Table},
-    search::{Found, search},
+    lost_guards::{GuardRecordFile, LostGuard, StartedGuard},
+    processes::{Process, ProcessState, ProcessTable},
+    socket_search::{SearchResult, search},
 };
 
 /// How many processes are remembered that held sockets of people.
@@ -46,7 +46,7 @@ const LOST_CHECK_PAUSE: Duration = Duration::from_secs(1);
 
 /// What everything below a keeper counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum TreeOwner {
     /// This agent.
     Agent(AgentId),
     /// Nobody.
@@ -55,7 +55,7 @@ pub enum Whose {
     Browser,
 }
 
-impl From<Option<AgentId>> for Whose {
+impl From<Option<AgentId>> for TreeOwner {
     fn from(agent: Option<AgentId>) -> Self {
         agent.map_or(Self::Nobody, Self::Agent)
     }
@@ -63,7 +63,7 @@ impl From<Option<AgentId>> for Whose {
 
 /// Whose a socket is, as far as the trees of agents go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holder {
+pub enum SocketHolder {
     /// A process below the keeper of this agent.
     Agent(AgentId),
     /// A process of the local browser.
@@ -85,7 +85,7 @@ pub enum Holder {
     Nobody,
 }
 
-impl Holder {
+impl SocketHolder {
     /// Nobody could look.
     const LOST: Self = Self::InDoubt {
         can_be_settled: false,
@@ -94,25 +94,25 @@ impl Holder {
 
 /// A keeper that was entered.
 #[derive(Clone, Debug)]
-struct Keeper {
-    entered: Entered,
-    whose: Whose,
+struct RegisteredGuard {
+    entered: StartedGuard,
+    whose: TreeOwner,
     /// By what all that it keeps is found, where that never hides.
-    left: Option<Left>,
+    left: Option<LeftoverProcesses>,
     /// Whether what it keeps cannot connect to the server.
     is_enclosed: bool,
     /// Whether nobody waits for it any more.
     is_given_up: bool,
 }
 
-impl Keeper {
+impl RegisteredGuard {
     /// Whether it is recorded: an agent's that is not enclosed.
     fn is_recorded(&self) -> bool {
-        !self.is_enclosed && self.whose != Whose::Browser
+        !self.is_enclosed && self.whose != TreeOwner::Browser
     }
 
-    fn lost(&self) -> Lost {
-        Lost {
+    fn lost(&self) -> LostGuard {
+        LostGuard {
             keeper: self.entered.clone(),
             left: self.left.clone(),
         }
@@ -122,26 +122,26 @@ impl Keeper {
 /// The keepers that run now. Cheap to clone; all clones share the list.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessTrees {
-    shared: Arc<Shared>,
+    shared: Arc<ProcessTreesState>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct ProcessTreesState {
     // A std mutex: held for a few instructions and never over an await.
-    known: Mutex<Known>,
+    known: Mutex<GuardRegistry>,
     // The same.
-    questions: Mutex<Questions>,
+    questions: Mutex<PendingLookups>,
     /// When the last look began at whether anything lives that a lost keeper kept.
     // The same.
     lost_checked: Mutex<Option<Instant>>,
     /// Held while the record is written, so that the last one written is the newest.
-    record: Mutex<Option<RecordFile>>,
+    record: Mutex<Option<GuardRecordFile>>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
-    keepers: BTreeMap<u32, Keeper>,
-    lost: Vec<Lost>,
+struct GuardRegistry {
+    keepers: BTreeMap<u32, RegisteredGuard>,
+    lost: Vec<LostGuard>,
     /// Whether an agent that was not enclosed has run since the computer started.
     was_open: bool,
     likely: VecDeque<Process>,
@@ -150,20 +150,20 @@ struct Known {
 
 /// Connections that wait to be known.
 #[derive(Debug, Default)]
-struct Questions {
-    waiting: Vec<(u64, oneshot::Sender<Holder>)>,
+struct PendingLookups {
+    waiting: Vec<(u64, oneshot::Sender<SocketHolder>)>,
     is_searching: bool,
 }
 
 /// A keeper's place in the list; dropped, it ends as soon as the keeper has ended.
 #[derive(Debug)]
 #[must_use = "the keeper leaves the list when this is dropped"]
-pub struct Kept {
+pub struct GuardRegistration {
     trees: ProcessTrees,
     keeper: u32,
 }
 
-impl Kept {
+impl GuardRegistration {
     /// Says that the keeper was killed by somebody else. Where what it kept is not enclosed, all
     /// that it may have kept is in doubt from now on, until none of it lives.
     pub(crate) fn is_lost(&self) {
@@ -184,7 +184,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for GuardRegistration {
     fn drop(&mut self) {
         self.has_ended();
     }
@@ -194,38 +194,38 @@ impl ProcessTrees {
     /// Trees with what is recorded in the data folder of agents that ran before, and where agents
     /// will be recorded.
     pub fn recorded_in(data_dir: &Path) -> Self {
-        let file = RecordFile::in_folder(data_dir);
+        let file = GuardRecordFile::in_folder(data_dir);
         let (was_open, keepers) = match file.read() {
             Ok(None) => (false, Vec::new()),
             Ok(Some(record)) => (true, record.keepers),
             Err(error) => {
                 tracing::warn!(%error, "which agents ran without an enclosure cannot be read");
-                (true, vec![Entered::unknown()])
+                (true, vec![StartedGuard::unknown()])
             }
         };
         let lost = keepers
             .into_iter()
-            .map(|keeper| Lost { keeper, left: None });
-        let known = Known {
+            .map(|keeper| LostGuard { keeper, left: None });
+        let known = GuardRegistry {
             lost: lost.collect(),
             was_open,
-            ..Known::default()
+            ..GuardRegistry::default()
         };
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ProcessTreesState {
                 known: Mutex::new(known),
                 record: Mutex::new(Some(file)),
-                ..Shared::default()
+                ..ProcessTreesState::default()
             }),
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, GuardRegistry> {
         let known = self.shared.known.lock();
         known.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn questions(&self) -> MutexGuard<'_, Questions> {
+    fn questions(&self) -> MutexGuard<'_, PendingLookups> {
         let questions = self.shared.questions.lock();
         questions.unwrap_or_else(PoisonError::into_inner)
     }
@@ -237,20 +237,20 @@ impl ProcessTrees {
     ///
     /// # Errors
     /// Where that cannot be recorded.
-    pub fn enter(
+    pub fn register(
         &self,
         keeper: u32,
-        whose: impl Into<Whose>,
+        whose: impl Into<TreeOwner>,
         is_enclosed: bool,
         mark: Option<&str>,
-    ) -> io::Result<Kept> {
+    ) -> io::Result<GuardRegistration> {
         let whose = whose.into();
         // An agent may hide, so what is found of it says nothing.
-        let mark = mark.filter(|_| whose == Whose::Browser);
-        let entry = Keeper {
-            entered: Entered::now(keeper),
+        let mark = mark.filter(|_| whose == TreeOwner::Browser);
+        let entry = RegisteredGuard {
+            entered: StartedGuard::now(keeper),
             whose,
-            left: mark.map(|mark| Left {
+            left: mark.map(|mark| LeftoverProcesses {
                 group: keeper,
                 mark: mark.to_owned(),
             }),
@@ -264,7 +264,7 @@ impl ProcessTrees {
             // One that had this number before has ended.
             known.keepers.insert(keeper, entry);
         }
-        let kept = Kept {
+        let kept = GuardRegistration {
             trees: self.clone(),
             keeper,
         };
@@ -286,7 +286,7 @@ impl ProcessTrees {
             let running = known.keepers.values().filter(|keeper| keeper.is_recorded());
             let running = running.map(|keeper| keeper.entered.clone());
             let lost = known.lost.iter().filter(|lost| lost.left.is_none());
-            let mut all: Vec<Entered> = running.collect();
+            let mut all: Vec<StartedGuard> = running.collect();
             all.extend(lost.map(|lost| lost.keeper.clone()));
             all
         };
@@ -353,11 +353,11 @@ impl ProcessTrees {
             return;
         }
         // What forks all the time may be missed by every reading of the table.
-        let Some(table) = Table::read(|| true).filter(Table::is_settled) else {
+        let Some(table) = ProcessTable::read(|| true).filter(ProcessTable::is_settled) else {
             return;
         };
         let root = std::process::id();
-        let below = search::below(&table, root, &keepers);
+        let below = socket_search::below(&table, root, &keepers);
         let is_known = |process: Process| {
             process.pid == root
                 || keepers.contains_key(&process.pid)
@@ -385,9 +385,9 @@ impl ProcessTrees {
     /// 50 whatever agents do.
     ///
     /// Source: contract 1.4, rows 1 and 1b, "in doubt".
-    pub async fn holder(&self, inode: u64) -> Holder {
+    pub async fn holder(&self, inode: u64) -> SocketHolder {
         if self.is_quiet() {
-            return Holder::Outside;
+            return SocketHolder::Outside;
         }
         let (answer, answered) = oneshot::channel();
         let is_first = {
@@ -401,10 +401,10 @@ impl ProcessTrees {
             let thread = thread::Builder::new().name("process-trees".to_owned());
             if let Err(error) = thread.spawn(move || trees.answer_all()) {
                 tracing::warn!(%error, "nobody can be looked up");
-                *self.questions() = Questions::default();
+                *self.questions() = PendingLookups::default();
             }
         }
-        answered.await.unwrap_or(Holder::LOST)
+        answered.await.unwrap_or(SocketHolder::LOST)
     }
 
     /// Whether who holds a socket may change from one request to the next: an agent that can
@@ -425,13 +425,13 @@ impl ProcessTrees {
     /// Answers everybody who waits, until nobody does.
     fn answer_all(&self) {
         /// Lets the next question begin anew, also after a panic.
-        struct End<'a>(&'a ProcessTrees);
-        impl Drop for End<'_> {
+        struct LookupTurn<'a>(&'a ProcessTrees);
+        impl Drop for LookupTurn<'_> {
             fn drop(&mut self) {
-                *self.0.questions() = Questions::default();
+                *self.0.questions() = PendingLookups::default();
             }
         }
-        let end = End(self);
+        let end = LookupTurn(self);
         loop {
             let asked = {
                 let mut questions = self.questions();
@@ -448,14 +448,14 @@ impl ProcessTrees {
             for (inode, answer) in asked {
                 let holder = holders.get(&inode).copied();
                 // An error means that the connection ended meanwhile.
-                let _ = answer.send(holder.unwrap_or(Holder::LOST));
+                let _ = answer.send(holder.unwrap_or(SocketHolder::LOST));
             }
             self.check_the_lost();
         }
     }
 
     /// Says whose each of these sockets is.
-    fn search(&self, inodes: &BTreeSet<u64>) -> BTreeMap<u64, Holder> {
+    fn search(&self, inodes: &BTreeSet<u64>) -> BTreeMap<u64, SocketHolder> {
         self.forget_the_dead();
         let root = std::process::id();
         for _ in 0..SEARCHES_MAX {
@@ -472,8 +472,8 @@ impl ProcessTrees {
     }
 
     /// What a search has to know. Waits a moment for the word on keepers that have just ended.
-    fn settled(&self) -> search::Known {
-        let is_explained = |known: &search::Known| {
+    fn settled(&self) -> socket_search::SearchContext {
+        let is_explained = |known: &socket_search::SearchContext| {
             let mut keepers = known.keepers.values();
             keepers.all(|it| it.is_enclosed || it.entered.process.state().is_some())
         };
@@ -493,7 +493,7 @@ impl ProcessTrees {
 
     /// What is known now. Keepers that have ended or are stopped, and whose end nobody has
     /// explained yet, count as lost.
-    fn search_known(&self) -> search::Known {
+    fn search_known(&self) -> socket_search::SearchContext {
         let known = self.known();
         let mut lost = known.lost.clone();
         for keeper in known.keepers.values().filter(|keeper| !keeper.is_enclosed) {
@@ -501,7 +501,7 @@ impl ProcessTrees {
                 lost.push(keeper.lost());
             }
         }
-        search::Known {
+        socket_search::SearchContext {
             keepers: known.keepers.clone(),
             lost,
             was_open: known.was_open,
@@ -510,7 +510,7 @@ impl ProcessTrees {
     }
 
     /// Remembers who held sockets, and logs once who leaves others in doubt.
-    fn note(&self, found: &Found) {
+    fn note(&self, found: &SearchResult) {
         let mut known = self.known();
         for process in &found.people {
             known.likely.retain(|known| known != process);
@@ -542,9 +542,9 @@ impl ProcessTrees {
 /// Whether a keeper runs, or has ended by itself, with all that it kept.
 fn is_sound(keeper: Process) -> bool {
     match keeper.state() {
-        Some(State::Running) => true,
-        Some(State::Stopped) | None => false,
-        Some(State::Ended) => has_exited(keeper),
+        Some(ProcessState::Running) => true,
+        Some(ProcessState::Stopped) | None => false,
+        Some(ProcessState::Ended) => has_exited(keeper),
     }
 }
 
@@ -584,7 +584,7 @@ fn has_children() -> bool {
 
 /// Whether a process has ended, and nobody has waited for it.
 pub(crate) fn has_ended(pid: u32) -> bool {
-    Process::with_number(pid).and_then(Process::state) == Some(State::Ended)
+    Process::with_number(pid).and_then(Process::state) == Some(ProcessState::Ended)
 }
 
 #[cfg(test)]

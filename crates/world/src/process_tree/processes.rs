@@ -23,7 +23,7 @@ pub(super) struct Process {
 
 /// What a process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ProcessState {
     /// It runs, or waits for something.
     Running,
     /// A signal or a debugger has stopped it.
@@ -34,8 +34,8 @@ pub(super) enum State {
 
 /// What the file `stat` of a process or thread says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) state: State,
+pub(super) struct ProcessStat {
+    pub(super) state: ProcessState,
     pub(super) parent: u32,
     pub(super) group: u32,
     pub(super) start: u64,
@@ -44,14 +44,14 @@ pub(super) struct Stat {
 /// Bytes of the longest file `stat`: 52 numbers of at most 20 digits and a name of 64 bytes.
 const STAT_BYTES_MAX: usize = 1_280;
 
-impl Stat {
+impl ProcessStat {
     /// That of a process; `None` where there is none. One whose first thread has ended runs while
     /// another does.
     pub(super) fn of(pid: u32) -> Option<Self> {
         let stat = Self::read(Path::new(&format!("/proc/{pid}/stat")))?;
         match stat.state {
-            State::Ended if has_running_thread(pid) => Some(Self {
-                state: State::Running,
+            ProcessState::Ended if has_running_thread(pid) => Some(Self {
+                state: ProcessState::Running,
                 ..stat
             }),
             _ => Some(stat),
@@ -67,9 +67,9 @@ impl Stat {
         let fields = std::str::from_utf8(text.get(name_end + 1..length)?).ok()?;
         let mut fields = fields.split_ascii_whitespace();
         let state = match fields.next()? {
-            "Z" | "X" => State::Ended,
-            "T" | "t" => State::Stopped,
-            _ => State::Running,
+            "Z" | "X" => ProcessState::Ended,
+            "T" | "t" => ProcessState::Stopped,
+            _ => ProcessState::Running,
         };
         Some(Self {
             state,
@@ -83,19 +83,22 @@ impl Stat {
 impl Process {
     /// The process that has this number now.
     pub(super) fn with_number(pid: u32) -> Option<Self> {
-        let start = Stat::of(pid)?.start;
+        let start = ProcessStat::of(pid)?.start;
         Some(Self { pid, start })
     }
 
     /// What it does; `None` when it is gone.
-    pub(super) fn state(self) -> Option<State> {
-        let stat = Stat::of(self.pid)?;
+    pub(super) fn state(self) -> Option<ProcessState> {
+        let stat = ProcessStat::of(self.pid)?;
         (stat.start == self.start).then_some(stat.state)
     }
 
     /// Whether it has not ended.
     pub(super) fn lives(self) -> bool {
-        matches!(self.state(), Some(State::Running | State::Stopped))
+        matches!(
+            self.state(),
+            Some(ProcessState::Running | ProcessState::Stopped)
+        )
     }
 
     /// What it is called, for people.
@@ -126,7 +129,7 @@ impl Process {
 
     /// Whether it was started with exactly this entry (`NAME=value`) in its environment; one that
     /// cannot be read is not ours, or has ended.
-    pub(super) fn carries(self, entry: &str) -> bool {
+    pub(super) fn has_environment_entry(self, entry: &str) -> bool {
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
         environment
             .split(|byte| *byte == 0)
@@ -196,16 +199,16 @@ fn socket_inode(target: &[u8]) -> Option<u64> {
 
 /// Whether the thread that has these descriptors has ended and still has a number.
 pub(crate) fn has_ended(descriptors: &Path) -> bool {
-    let stat = Stat::read(&descriptors.with_file_name("stat"));
-    stat.is_some_and(|stat| stat.state == State::Ended)
+    let stat = ProcessStat::read(&descriptors.with_file_name("stat"));
+    stat.is_some_and(|stat| stat.state == ProcessState::Ended)
 }
 
 /// Whether a thread of this process has not ended.
 fn has_running_thread(pid: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{pid}/task"));
     threads.into_iter().flatten().flatten().any(|thread| {
-        let stat = Stat::read(&thread.path().join("stat"));
-        stat.is_some_and(|stat| stat.state != State::Ended)
+        let stat = ProcessStat::read(&thread.path().join("stat"));
+        stat.is_some_and(|stat| stat.state != ProcessState::Ended)
     })
 }
 
@@ -223,14 +226,14 @@ fn numbers() -> impl Iterator<Item = u32> {
 
 /// All processes at one moment, and who is whose child.
 #[derive(Debug, Default)]
-pub(super) struct Table {
-    stats: BTreeMap<u32, Stat>,
+pub(super) struct ProcessTable {
+    stats: BTreeMap<u32, ProcessStat>,
     children: BTreeMap<u32, Vec<u32>>,
     /// Whether no process began or ended while it was read, so that none was missed.
     is_settled: bool,
 }
 
-impl Table {
+impl ProcessTable {
     /// All processes; `None` when `may_go_on`, which is asked before each, says no.
     pub(super) fn read(mut may_go_on: impl FnMut() -> bool) -> Option<Self> {
         let before = last_number();
@@ -242,7 +245,7 @@ impl Table {
             if !may_go_on() {
                 return None;
             }
-            match Stat::of(pid) {
+            match ProcessStat::of(pid) {
                 Some(stat) => table.add(pid, stat),
                 // One that ended meanwhile is no process any more, but may have left a child.
                 None => table.is_settled = false,
@@ -252,7 +255,7 @@ impl Table {
         Some(table)
     }
 
-    pub(super) fn add(&mut self, pid: u32, stat: Stat) {
+    pub(super) fn add(&mut self, pid: u32, stat: ProcessStat) {
         self.stats.insert(pid, stat);
         self.children.entry(stat.parent).or_default().push(pid);
     }
@@ -262,7 +265,7 @@ impl Table {
     }
 
     pub(super) fn processes(&self) -> impl Iterator<Item = Process> {
-        let start = |(pid, stat): (&u32, &Stat)| (*pid, stat.start);
+        let start = |(pid, stat): (&u32, &ProcessStat)| (*pid, stat.start);
         self.stats
             .iter()
             .map(start)
@@ -279,7 +282,7 @@ impl Table {
         Some(Process { pid, start })
     }
 
-    pub(super) fn stat(&self, pid: u32) -> Option<&Stat> {
+    pub(super) fn stat(&self, pid: u32) -> Option<&ProcessStat> {
         self.stats.get(&pid)
     }
 

@@ -9,43 +9,43 @@ use std::{
 
 use guildhall_domain::{
     limits,
-    session_tasks::{Task, Transcript},
+    session_tasks::{Task, TranscriptTaskParser},
 };
 use memchr::memchr_iter;
 
-use super::Found;
-use crate::confined::beneath::Beneath;
+use super::TranscriptFile;
+use crate::confined_fs::contained_folder::ContainedFolder;
 
 /// Bytes read at once.
 const CHUNK: usize = 1 << 20;
 
 /// A transcript that was read up to some line, and what it said until there.
 #[derive(Debug)]
-pub struct Follower {
-    found: Found,
+pub struct TranscriptFollower {
+    found: TranscriptFile,
     /// Device and inode of what was read.
     identity: Option<(u64, u64)>,
     /// Where the first line begins that was not whole; within a line that is too long, where
     /// reading stopped.
     offset: u64,
     is_in_long_line: bool,
-    transcript: Transcript,
+    transcript: TranscriptTaskParser,
 }
 
 /// What reading on came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReadOn {
+pub struct ReadProgress {
     /// Bytes that were read.
     pub bytes: u64,
     /// Whether it began at the front, because the file is another or shorter than before.
     pub is_anew: bool,
 }
 
-impl Follower {
+impl TranscriptFollower {
     /// Begins in front of the transcript.
-    pub fn new(found: Found) -> Self {
+    pub fn new(found: TranscriptFile) -> Self {
         Self {
-            transcript: Transcript::new(found.dialect),
+            transcript: TranscriptTaskParser::new(found.dialect),
             found,
             identity: None,
             offset: 0,
@@ -65,8 +65,8 @@ impl Follower {
     ///
     /// # Errors
     /// Those of the file system; `NotFound` when the file is gone.
-    pub fn read_on(&mut self) -> io::Result<ReadOn> {
-        let file = Beneath::open(&self.found.root)?.file(&self.found.path)?;
+    pub fn read_new_lines(&mut self) -> io::Result<ReadProgress> {
+        let file = ContainedFolder::open(&self.found.root)?.file(&self.found.path)?;
         let metadata = file.metadata()?;
         let is_anew = !self.goes_on_in(&file, &metadata)?;
         if is_anew {
@@ -74,7 +74,7 @@ impl Follower {
             self.identity = Some(identity(&metadata));
         }
         let bytes = self.read_to(&file, metadata.len())?;
-        Ok(ReadOn { bytes, is_anew })
+        Ok(ReadProgress { bytes, is_anew })
     }
 
     /// What was said until here.

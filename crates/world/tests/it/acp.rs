@@ -1,22 +1,23 @@
 //! Speaking with an agent, well behaved or not. Source: contract 3.3, 3.12 (9, 10, 16).
 
 use guildhall_domain::{
-    interactions::{Answer, Asked, OptionKind, QuestionType},
+    interactions::{InteractionRequest, InteractionResponse, PermissionChoiceKind, QuestionType},
     sessions::TurnOutcome,
-    usage::Tokens,
+    usage::TokenCounts,
 };
 use guildhall_world::acp::{
-    EndKind, How, LinkError, NativeMode, OptionCategory, Reply, Said, Update,
+    AgentCallError, AgentMessage, AgentUpdate, ExitCause, NativeMode, OpenMode, OptionCategory,
+    ResponseSlot,
 };
 use serde_json::json;
 
-use crate::puppets::{Puppet, launch_of, puppet, soon};
+use crate::fake_agents::{FakeAgentProcess, launch_of, puppet, soon};
 
-impl Puppet {
+impl FakeAgentProcess {
     /// What it asks next, past everything else.
-    async fn asked(&mut self) -> (Asked, Reply) {
+    async fn asked(&mut self) -> (InteractionRequest, ResponseSlot) {
         loop {
-            if let Said::Ask { asked, reply, .. } = self.hear().await {
+            if let AgentMessage::Ask { asked, reply, .. } = self.receive().await {
                 return (asked, reply);
             }
         }
@@ -25,7 +26,7 @@ impl Puppet {
 
 #[tokio::test]
 async fn an_agent_says_what_it_is_and_what_a_session_offers() {
-    let puppet = Puppet::agent().await;
+    let puppet = FakeAgentProcess::agent().await;
     let greeted = puppet.greet().await;
     assert_eq!(
         (greeted.name.as_str(), greeted.version.as_str()),
@@ -47,37 +48,37 @@ async fn an_agent_says_what_it_is_and_what_a_session_offers() {
 
 #[tokio::test]
 async fn a_prompt_ends_with_its_outcome_after_everything_it_said() {
-    let mut puppet = Puppet::open().await;
+    let mut puppet = FakeAgentProcess::open().await;
     let end = puppet.prompt("say hello you").await.unwrap();
     assert_eq!(end.stop, TurnOutcome::EndTurn);
-    let tokens = Tokens {
+    let tokens = TokenCounts {
         input: 3,
         output: 4,
         total: 7,
-        ..Tokens::default()
+        ..TokenCounts::default()
     };
     assert_eq!(end.tokens, Some(tokens));
     assert!(matches!(
         puppet.heard.try_recv().unwrap(),
-        Said::Update { session, update: Update::Commands(commands) }
+        AgentMessage::Update { session, update: AgentUpdate::Commands(commands) }
             if session == "one" && commands[0].name == "web"
     ));
     assert!(matches!(
         puppet.heard.try_recv().unwrap(),
-        Said::Update { update: Update::Text(text), .. } if text == "hello you"
+        AgentMessage::Update { update: AgentUpdate::Text(text), .. } if text == "hello you"
     ));
 }
 
 #[tokio::test]
 async fn a_mode_and_a_model_are_set_as_the_session_offers() {
-    let mut puppet = Puppet::open().await;
+    let mut puppet = FakeAgentProcess::open().await;
     soon(puppet.link.set_mode("one", "plan")).await.unwrap();
     puppet.prompt("mode").await.unwrap();
-    assert_eq!(puppet.hear_text().await, "plan");
+    assert_eq!(puppet.receive_text().await, "plan");
     let refused = soon(puppet.link.set_mode("one", "broken"))
         .await
         .unwrap_err();
-    let LinkError::Refused { code, message } = refused else {
+    let AgentCallError::Refused { code, message } = refused else {
         panic!("{refused:?}");
     };
     assert_eq!((code, message.as_str()), (-32602, "no such mode: broken"));
@@ -92,7 +93,10 @@ async fn a_mode_and_a_model_are_set_as_the_session_offers() {
         let refused = soon(link.set_option("one", category, value))
             .await
             .unwrap_err();
-        assert!(matches!(refused, LinkError::NotOffered(_)), "{refused:?}");
+        assert!(
+            matches!(refused, AgentCallError::NotOffered(_)),
+            "{refused:?}"
+        );
     }
 }
 
@@ -100,24 +104,24 @@ async fn a_mode_and_a_model_are_set_as_the_session_offers() {
 async fn the_answer_to_a_permission_reaches_the_agent() {
     for (answer, heard) in [
         (
-            Some(Answer::Selected("yes".to_owned())),
+            Some(InteractionResponse::Selected("yes".to_owned())),
             json!({"outcome": {"outcome": "selected", "optionId": "yes"}}),
         ),
         (
-            Some(Answer::Cancelled),
+            Some(InteractionResponse::Cancelled),
             json!({"outcome": {"outcome": "cancelled"}}),
         ),
         (
-            Some(Answer::Declined),
+            Some(InteractionResponse::Declined),
             json!({"outcome": {"outcome": "cancelled"}}),
         ),
         (None, json!({"outcome": {"outcome": "cancelled"}})),
     ] {
-        let mut puppet = Puppet::open().await;
+        let mut puppet = FakeAgentProcess::open().await;
         let link = puppet.link.clone();
         let ask = async {
             let (asked, reply) = puppet.asked().await;
-            let Asked::Permission {
+            let InteractionRequest::Permission {
                 tool_call_id,
                 options,
             } = asked
@@ -125,16 +129,16 @@ async fn the_answer_to_a_permission_reaches_the_agent() {
                 panic!("{asked:?}");
             };
             assert_eq!(tool_call_id, "t");
-            assert_eq!(options[1].kind, OptionKind::RejectOnce);
+            assert_eq!(options[1].kind, PermissionChoiceKind::RejectOnce);
             match answer {
                 Some(answer) => reply.send(answer),
                 None => drop(reply),
             }
-            puppet.hear_text().await
+            puppet.receive_text().await
         };
         let prompt = link.prompt(
             "one",
-            vec![guildhall_world::acp::Piece::Text("permit".to_owned())],
+            vec![guildhall_world::acp::PromptPart::Text("permit".to_owned())],
         );
         let (end, text) = soon(async { tokio::join!(prompt, ask) }).await;
         assert_eq!(end.unwrap().stop, TurnOutcome::EndTurn);
@@ -147,11 +151,11 @@ async fn the_answer_to_a_permission_reaches_the_agent() {
 
 #[tokio::test]
 async fn the_values_of_a_form_reach_the_agent() {
-    let mut puppet = Puppet::open().await;
+    let mut puppet = FakeAgentProcess::open().await;
     let link = puppet.link.clone();
     let ask = async {
         let (asked, reply) = puppet.asked().await;
-        let Asked::Form {
+        let InteractionRequest::Form {
             tool_call_id: None,
             message,
             questions,
@@ -165,12 +169,12 @@ async fn the_values_of_a_form_reach_the_agent() {
         );
         let mut values = serde_json::Map::new();
         values.insert("colour".to_owned(), json!("red"));
-        reply.send(Answer::Accepted(values));
-        puppet.hear_text().await
+        reply.send(InteractionResponse::Accepted(values));
+        puppet.receive_text().await
     };
     let prompt = link.prompt(
         "one",
-        vec![guildhall_world::acp::Piece::Text("form".to_owned())],
+        vec![guildhall_world::acp::PromptPart::Text("form".to_owned())],
     );
     let (_, text) = soon(async { tokio::join!(prompt, ask) }).await;
     let heard: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -182,14 +186,14 @@ async fn the_values_of_a_form_reach_the_agent() {
 
 #[tokio::test]
 async fn what_we_did_not_offer_is_refused_to_the_agent() {
-    let mut puppet = Puppet::open().await;
+    let mut puppet = FakeAgentProcess::open().await;
     puppet.prompt("read").await.unwrap();
-    assert_eq!(puppet.hear_text().await, "-32601");
+    assert_eq!(puppet.receive_text().await, "-32601");
 }
 
 #[tokio::test]
 async fn a_cancelled_turn_ends_as_cancelled() {
-    let puppet = Puppet::open().await;
+    let puppet = FakeAgentProcess::open().await;
     let prompt = puppet.prompt("hang");
     let cancel = async { puppet.link.cancel("one") };
     // Polled in this order: the prompt is on its way before it is cancelled.
@@ -199,57 +203,57 @@ async fn a_cancelled_turn_ends_as_cancelled() {
 
 #[tokio::test]
 async fn a_replay_is_dropped_when_it_is_not_wanted() {
-    let mut puppet = Puppet::agent().await;
+    let mut puppet = FakeAgentProcess::agent().await;
     puppet.greet().await;
     puppet
-        .open_session(How::Resume("old".to_owned()))
+        .open_session(OpenMode::Resume("old".to_owned()))
         .await
         .unwrap();
-    assert_eq!(puppet.hear_text().await, "told after");
+    assert_eq!(puppet.receive_text().await, "told after");
     puppet
-        .open_session(How::Load("old".to_owned()))
+        .open_session(OpenMode::Load("old".to_owned()))
         .await
         .unwrap();
-    assert_eq!(puppet.hear_text().await, "told before");
-    assert_eq!(puppet.hear_text().await, "told after");
+    assert_eq!(puppet.receive_text().await, "told before");
+    assert_eq!(puppet.receive_text().await, "told after");
 }
 
 #[tokio::test]
 async fn an_agent_that_is_asked_to_stop_stops() {
-    let puppet = Puppet::open().await;
+    let puppet = FakeAgentProcess::open().await;
     puppet.link.stop();
     let link = puppet.link.clone();
     let ended = puppet.ended().await;
-    assert_eq!((ended.kind, ended.code), (EndKind::Asked, Some(0)));
+    assert_eq!((ended.kind, ended.code), (ExitCause::Asked, Some(0)));
     assert_eq!(link.ended(), Some(ended));
     let gone = soon(link.initialize()).await.unwrap_err();
-    assert!(matches!(gone, LinkError::Gone(_)), "{gone:?}");
+    assert!(matches!(gone, AgentCallError::Gone(_)), "{gone:?}");
 }
 
 #[tokio::test]
 async fn a_crash_ends_the_turn_and_the_process() {
-    let puppet = Puppet::open().await;
+    let puppet = FakeAgentProcess::open().await;
     let gone = puppet.prompt("crash").await.unwrap_err();
     assert_eq!(
         gone,
-        LinkError::Gone("the agent's process ended with exit code 9".to_owned())
+        AgentCallError::Gone("the agent's process ended with exit code 9".to_owned())
     );
     let ended = puppet.ended().await;
-    assert_eq!((ended.kind, ended.code), (EndKind::Exited, Some(9)));
+    assert_eq!((ended.kind, ended.code), (ExitCause::Exited, Some(9)));
 }
 
 #[tokio::test]
 async fn an_agent_that_exits_at_once_says_why() {
-    let puppet = Puppet::start(launch_of(puppet(), &["exits"])).await;
+    let puppet = FakeAgentProcess::start(launch_of(puppet(), &["exits"])).await;
     let why = "the agent's process ended with exit code 3:\nthe puppet has no strings";
     let gone = soon(puppet.link.initialize()).await.unwrap_err();
-    assert_eq!(gone, LinkError::Gone(why.to_owned()));
+    assert_eq!(gone, AgentCallError::Gone(why.to_owned()));
     assert_eq!(puppet.ended().await.why, why);
 }
 
 #[tokio::test]
 async fn a_program_that_does_not_exist_says_so() {
-    let puppet = Puppet::start(launch_of("no-such-program".into(), &[])).await;
+    let puppet = FakeAgentProcess::start(launch_of("no-such-program".into(), &[])).await;
     let ended = puppet.ended().await;
     assert_eq!(ended.code, Some(127));
     assert!(
@@ -265,7 +269,7 @@ async fn a_folder_that_does_not_exist_is_refused_at_once() {
     ask.cwd = "/no/such/folder".into();
     let refused = guildhall_world::acp::launch(ask).await.unwrap_err();
     assert!(
-        matches!(refused, LinkError::NotStarted { .. }),
+        matches!(refused, AgentCallError::NotStarted { .. }),
         "{refused:?}"
     );
 }
@@ -273,27 +277,29 @@ async fn a_folder_that_does_not_exist_is_refused_at_once() {
 #[tokio::test]
 async fn garbage_and_an_endless_line_break_the_protocol() {
     for deed in ["garbage", "longline"] {
-        let puppet = Puppet::open().await;
+        let puppet = FakeAgentProcess::open().await;
         let broken = puppet.prompt(deed).await.unwrap_err();
         let is_told =
-            matches!(&broken, LinkError::Protocol(why) if why.starts_with("PROTOCOL_ERROR"));
+            matches!(&broken, AgentCallError::Protocol(why) if why.starts_with("PROTOCOL_ERROR"));
         assert!(
-            is_told || matches!(broken, LinkError::Gone(_)),
+            is_told || matches!(broken, AgentCallError::Gone(_)),
             "{broken:?}"
         );
-        assert_eq!(puppet.ended().await.kind, EndKind::Protocol, "{deed}");
+        assert_eq!(puppet.ended().await.kind, ExitCause::Protocol, "{deed}");
     }
 }
 
 #[tokio::test]
 async fn a_flood_waits_for_whoever_listens_and_loses_nothing() {
     const COUNT: usize = 20_000;
-    let mut puppet = Puppet::open().await;
+    let mut puppet = FakeAgentProcess::open().await;
     let link = puppet.link.clone();
-    let flood = vec![guildhall_world::acp::Piece::Text(format!("flood {COUNT}"))];
+    let flood = vec![guildhall_world::acp::PromptPart::Text(format!(
+        "flood {COUNT}"
+    ))];
     let listen = async {
         for _ in 0..COUNT {
-            assert_eq!(puppet.hear_text().await.len(), 1_000);
+            assert_eq!(puppet.receive_text().await.len(), 1_000);
         }
     };
     let (end, ()) = soon(async { tokio::join!(link.prompt("one", flood), listen) }).await;
@@ -302,7 +308,7 @@ async fn a_flood_waits_for_whoever_listens_and_loses_nothing() {
 
 #[tokio::test]
 async fn a_flood_nobody_listens_to_can_be_stopped() {
-    let puppet = Puppet::open().await;
+    let puppet = FakeAgentProcess::open().await;
     let flood = puppet.prompt("flood 1000000");
     let stop = async {
         // The queue is full: the agent waits for us, and nobody else does.
@@ -315,18 +321,21 @@ async fn a_flood_nobody_listens_to_can_be_stopped() {
         puppet.link.stop();
     };
     let (end, ()) = tokio::join!(flood, stop);
-    assert!(matches!(end, Err(LinkError::Gone(_))), "{end:?}");
-    assert_eq!(puppet.ended().await.kind, EndKind::Asked);
+    assert!(matches!(end, Err(AgentCallError::Gone(_))), "{end:?}");
+    assert_eq!(puppet.ended().await.kind, ExitCause::Asked);
 }
 
 #[tokio::test]
 async fn a_silent_agent_can_be_stopped() {
-    let puppet = Puppet::start(launch_of(puppet(), &["silent"])).await;
+    let puppet = FakeAgentProcess::start(launch_of(puppet(), &["silent"])).await;
     let greet = puppet.link.initialize();
     let stop = async { puppet.link.stop() };
     let (greeted, ()) = soon(async { tokio::join!(greet, stop) }).await;
-    assert!(matches!(greeted, Err(LinkError::Gone(_))), "{greeted:?}");
-    assert_eq!(puppet.ended().await.kind, EndKind::Asked);
+    assert!(
+        matches!(greeted, Err(AgentCallError::Gone(_))),
+        "{greeted:?}"
+    );
+    assert_eq!(puppet.ended().await.kind, ExitCause::Asked);
 }
 
 #[tokio::test]
@@ -336,11 +345,11 @@ async fn the_environment_is_exactly_the_one_given() {
         ("ONE".to_owned(), "1".to_owned()),
         ("TWO".to_owned(), "2".to_owned()),
     ];
-    let mut puppet = Puppet::start(ask).await;
+    let mut puppet = FakeAgentProcess::start(ask).await;
     puppet.greet().await;
     puppet.new_session().await;
     puppet.prompt("env").await.unwrap();
-    assert_eq!(puppet.hear_text().await, "ONE TWO");
+    assert_eq!(puppet.receive_text().await, "ONE TWO");
 }
 
 #[tokio::test]
@@ -350,5 +359,5 @@ async fn a_link_that_nobody_drives_tells_who_asks() {
         .unwrap();
     drop(running);
     let gone = soon(link.initialize()).await.unwrap_err();
-    assert!(matches!(gone, LinkError::Gone(_)), "{gone:?}");
+    assert!(matches!(gone, AgentCallError::Gone(_)), "{gone:?}");
 }

@@ -10,7 +10,7 @@ use std::{
 use guildhall_world::scratch::Scratch;
 use serde_json::Value;
 
-use crate::puppets::puppet;
+use crate::fake_agents::puppet;
 
 /// The scenarios of this file.
 const RUN: [&str; 19] = [

@@ -8,12 +8,12 @@ use std::{
 use guildhall_domain::connectors::{
     openapi,
     operations::Operation,
-    sent::Sent,
-    toolkits::{Auth, KeyPlace, Slug, Toolkit},
+    send_result::SendResult,
+    toolkits::{KeyLocation, Toolkit, ToolkitAuth, ToolkitSlug},
 };
 use guildhall_world::{
-    connectors::{Credentials, Sending, Services},
-    outgoing::{Outgoing, OwnPorts},
+    connectors::{AccountCredentials, OutgoingOperation, ServiceClients},
+    http_client::{HttpClient, ListenerPorts},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -24,13 +24,13 @@ use tokio::{
 
 /// A service that answers each connection's request with the next of these texts, and goes; an
 /// empty one is no answer.
-struct Service {
+struct ScriptedHttpService {
     base: String,
     seen: Arc<Mutex<Vec<String>>>,
     _serving: JoinSet<()>,
 }
 
-impl Service {
+impl ScriptedHttpService {
     async fn that(answers: &[&str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -69,7 +69,7 @@ fn answer(status: &str, headers: &str, body: &str) -> String {
 }
 
 /// A toolkit at this address, and its operations `read` and `write`.
-fn toolkit(base: &str, auth: Auth) -> (Toolkit, Vec<Operation>) {
+fn toolkit(base: &str, auth: ToolkitAuth) -> (Toolkit, Vec<Operation>) {
     let document = json!({"openapi": "3.1.0", "info": {"version": "1"}, "paths": {"/x": {
         "get": {"operationId": "read", "parameters": [{"name": "q", "in": "query"}]},
         "post": {"operationId": "write",
@@ -80,7 +80,7 @@ fn toolkit(base: &str, auth: Auth) -> (Toolkit, Vec<Operation>) {
         .unwrap()
         .listed;
     let toolkit = Toolkit {
-        slug: Slug::parse("x").unwrap(),
+        slug: ToolkitSlug::parse("x").unwrap(),
         display_name: "X".to_owned(),
         description: String::new(),
         document_url: None,
@@ -98,21 +98,27 @@ fn toolkit(base: &str, auth: Auth) -> (Toolkit, Vec<Operation>) {
     (toolkit, listed.operations)
 }
 
-async fn send(base: &str, operation: &str, arguments: Value) -> Sent {
-    send_as(base, operation, arguments, (Auth::None, Credentials::None)).await
+async fn send(base: &str, operation: &str, arguments: Value) -> SendResult {
+    send_as(
+        base,
+        operation,
+        arguments,
+        (ToolkitAuth::None, AccountCredentials::None),
+    )
+    .await
 }
 
 async fn send_as(
     base: &str,
     operation: &str,
     arguments: Value,
-    (auth, credentials): (Auth, Credentials),
-) -> Sent {
+    (auth, credentials): (ToolkitAuth, AccountCredentials),
+) -> SendResult {
     let (toolkit, operations) = toolkit(base, auth);
     let found = operations.iter().find(|it| it.slug == operation).unwrap();
-    let services = Services::new(&Outgoing::open(OwnPorts::default()).unwrap());
+    let services = ServiceClients::new(&HttpClient::open(ListenerPorts::default()).unwrap());
     services
-        .send(Sending {
+        .send(OutgoingOperation {
             toolkit: &toolkit,
             binding: &found.binding,
             arguments: arguments.as_object().unwrap(),
@@ -131,16 +137,16 @@ async fn what_a_service_says_is_told_as_it_is() {
         "{\"id\":1}",
     );
     let no = answer("429 Too Many Requests", "retry-after: 3\r\n", "slow down");
-    let service = Service::that(&[&yes, &no]).await;
+    let service = ScriptedHttpService::that(&[&yes, &no]).await;
     assert_eq!(
         send(&service.base, "write", json!({"body": {"a": 1}})).await,
-        Sent::Done {
+        SendResult::Done {
             data: Some(json!({"id": 1}))
         }
     );
     assert_eq!(
         send(&service.base, "read", json!({"q": "a b"})).await,
-        Sent::Refused {
+        SendResult::Refused {
             status: Some(429),
             message: "slow down".to_owned(),
             retry_after_s: Some(3),
@@ -168,7 +174,7 @@ async fn a_service_that_is_not_there_was_sent_nothing() {
     let base = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let sent = send(&base, "write", json!({})).await;
-    assert!(matches!(sent, Sent::NotSent { .. }), "{sent:?}");
+    assert!(matches!(sent, SendResult::NotSent { .. }), "{sent:?}");
     for base in [
         "http://169.254.169.254",
         "http://10.0.0.1",
@@ -176,7 +182,10 @@ async fn a_service_that_is_not_there_was_sent_nothing() {
         "",
     ] {
         let sent = send(base, "write", json!({})).await;
-        assert!(matches!(sent, Sent::NotSent { .. }), "{base}: {sent:?}");
+        assert!(
+            matches!(sent, SendResult::NotSent { .. }),
+            "{base}: {sent:?}"
+        );
     }
 }
 
@@ -184,26 +193,29 @@ async fn a_service_that_is_not_there_was_sent_nothing() {
 async fn what_was_sent_and_not_answered_is_lost_and_never_sent_again() {
     let cut = "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf";
     for answer in ["", "HTTP/1.1 200", cut] {
-        let service = Service::that(&[answer, answer]).await;
+        let service = ScriptedHttpService::that(&[answer, answer]).await;
         let sent = send(&service.base, "write", json!({})).await;
-        assert!(matches!(sent, Sent::Lost { .. }), "{answer}: {sent:?}");
+        assert!(
+            matches!(sent, SendResult::Lost { .. }),
+            "{answer}: {sent:?}"
+        );
         assert_eq!(service.seen().len(), 1, "{answer}");
     }
     // One that takes the request and says nothing for as long as may be waited.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let sent = send(&base, "write", json!({})).await;
-    assert!(matches!(sent, Sent::Lost { .. }), "{sent:?}");
+    assert!(matches!(sent, SendResult::Lost { .. }), "{sent:?}");
 }
 
 #[tokio::test]
 async fn a_read_is_sent_on_within_its_origin_and_a_write_nowhere() {
     let moved = |to: &str| answer("302 Found", &format!("location: {to}\r\n"), "");
     let found = answer("200 OK", "", "there");
-    let service = Service::that(&[&moved("/y"), &moved("BASE/z"), &found]).await;
+    let service = ScriptedHttpService::that(&[&moved("/y"), &moved("BASE/z"), &found]).await;
     assert_eq!(
         send(&service.base, "read", json!({})).await,
-        Sent::Done {
+        SendResult::Done {
             data: Some(json!("there"))
         }
     );
@@ -214,11 +226,11 @@ async fn a_read_is_sent_on_within_its_origin_and_a_write_nowhere() {
         ("read", "/x", 4),
     ] {
         let moved = moved(to);
-        let service = Service::that(&[moved.as_str(); 5]).await;
+        let service = ScriptedHttpService::that(&[moved.as_str(); 5]).await;
         let sent = send(&service.base, operation, json!({})).await;
         let is_no = matches!(
             sent,
-            Sent::Refused {
+            SendResult::Refused {
                 status: Some(302),
                 ..
             }
@@ -231,7 +243,7 @@ async fn a_read_is_sent_on_within_its_origin_and_a_write_nowhere() {
 #[tokio::test]
 async fn an_account_is_shown_to_its_service_and_in_no_answer() {
     const SECRET: &str = "canary-4b1d";
-    let key = |r#in, prefix: &str| Auth::ApiKey {
+    let key = |r#in, prefix: &str| ToolkitAuth::ApiKey {
         r#in,
         name: "X-Key".to_owned(),
         prefix: prefix.to_owned(),
@@ -239,19 +251,22 @@ async fn an_account_is_shown_to_its_service_and_in_no_answer() {
     let echo = answer("200 OK", "", &format!("you are {SECRET}"));
     let no = answer("403 Forbidden", "", &format!("not {SECRET}"));
     for (auth, shown) in [
-        (key(KeyPlace::Header, "Key "), "x-key: Key canary-4b1d\r\n"),
         (
-            key(KeyPlace::Query, ""),
+            key(KeyLocation::Header, "Key "),
+            "x-key: Key canary-4b1d\r\n",
+        ),
+        (
+            key(KeyLocation::Query, ""),
             "GET /x?q=1&X-Key=canary-4b1d HTTP/1.1\r\n",
         ),
     ] {
-        let service = Service::that(&[&echo, &no]).await;
+        let service = ScriptedHttpService::that(&[&echo, &no]).await;
         for expected in ["you are [hidden]", "not [hidden]"] {
-            let account = (auth.clone(), Credentials::Key(SECRET.to_owned()));
+            let account = (auth.clone(), AccountCredentials::Key(SECRET.to_owned()));
             let sent = send_as(&service.base, "read", json!({"q": 1}), account).await;
             let said = match sent {
-                Sent::Done { data } => data.unwrap(),
-                Sent::Refused { message, .. } => json!(message),
+                SendResult::Done { data } => data.unwrap(),
+                SendResult::Refused { message, .. } => json!(message),
                 other => panic!("{other:?}"),
             };
             assert_eq!(said, json!(expected));
@@ -263,7 +278,7 @@ async fn an_account_is_shown_to_its_service_and_in_no_answer() {
 #[tokio::test]
 async fn an_answer_beyond_the_bound_is_a_yes_without_its_data() {
     let long = answer("200 OK", "", &"a".repeat((4 << 20) + 1));
-    let service = Service::that(&[&long]).await;
+    let service = ScriptedHttpService::that(&[&long]).await;
     let sent = send(&service.base, "write", json!({})).await;
-    assert_eq!(sent, Sent::Done { data: None });
+    assert_eq!(sent, SendResult::Done { data: None });
 }

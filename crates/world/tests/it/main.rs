@@ -13,13 +13,13 @@ mod chromium;
 mod conformance;
 mod connectors;
 #[cfg(feature = "real-servers")]
-mod connectors_everything;
-#[cfg(feature = "real-servers")]
-mod everything;
-mod keeper;
+mod connectors_reference_server;
+mod fake_agents;
 mod mcp;
+mod mcp_connections;
 mod mcp_http;
 #[cfg(feature = "real-servers")]
 mod prism;
-mod puppets;
-mod servers;
+mod process_guard;
+#[cfg(feature = "real-servers")]
+mod reference_server;

@@ -8,36 +8,43 @@ use std::{
 
 use guildhall_domain::{ids::AgentId, limits::MCP_RESULT_BYTES_MAX};
 use guildhall_world::{
-    mcp::{Asking, Elicited, Hooks, Lifecycle, McpError, Progress, Target, Waits, check},
-    process_tree::{Holder, ProcessTrees},
+    mcp::{
+        ClientCallbacks, ElicitationResult, InitializeMode, McpError, ProgressUpdate,
+        RequestOptions, RequestTimeouts, ServerTarget, check,
+    },
+    process_tree::{ProcessTrees, SocketHolder},
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::{
-    puppets::{PATIENCE, lives, puppet, soon},
-    servers::{Talk, at_most, hooks, map, stdio, stdio_in},
+    fake_agents::{PATIENCE, lives, puppet, soon},
+    mcp_connections::{DrivenMcpConnection, at_most, hooks, map, stdio, stdio_in},
 };
 
-fn tools(word: &str) -> Target {
+fn tools(word: &str) -> ServerTarget {
     stdio(puppet(), &["tools", word])
 }
 
-async fn talk(word: &str) -> Talk {
-    Talk::with(&tools(word), Hooks::default()).await.unwrap()
+async fn talk(word: &str) -> DrivenMcpConnection {
+    DrivenMcpConnection::with(&tools(word), ClientCallbacks::default())
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
 async fn how_a_server_begins_is_found_out_and_can_be_remembered() {
     let cases = [
-        ("greeted", Lifecycle::Handshake, "2025-06-18"),
-        ("mumbling", Lifecycle::Handshake, "2025-06-18"),
-        ("touchy", Lifecycle::Handshake, "2025-06-18"),
-        ("direct", Lifecycle::Direct, "2026-07-28"),
+        ("greeted", InitializeMode::Handshake, "2025-06-18"),
+        ("mumbling", InitializeMode::Handshake, "2025-06-18"),
+        ("touchy", InitializeMode::Handshake, "2025-06-18"),
+        ("direct", InitializeMode::Direct, "2026-07-28"),
     ];
     for (word, lifecycle, revision) in cases {
         for known in [None, Some(lifecycle)] {
-            let talk = Talk::greeted(&tools(word), Hooks::default(), known).await;
+            let talk =
+                DrivenMcpConnection::connected(&tools(word), ClientCallbacks::default(), known)
+                    .await;
             let talk = talk.unwrap();
             let said = talk.client.server();
             assert_eq!(
@@ -58,7 +65,7 @@ async fn how_a_server_begins_is_found_out_and_can_be_remembered() {
 async fn a_server_that_is_silent_to_the_question_is_greeted_long_before_ten_seconds() {
     let begun = Instant::now();
     let talk = talk("deaf").await;
-    assert_eq!(talk.client.server().lifecycle, Lifecycle::Handshake);
+    assert_eq!(talk.client.server().lifecycle, InitializeMode::Handshake);
     assert!(
         begun.elapsed() < Duration::from_secs(8),
         "{:?}",
@@ -71,19 +78,24 @@ async fn a_server_that_is_silent_to_the_question_is_greeted_long_before_ten_seco
 async fn a_server_that_answers_the_question_too_late_is_still_found_out() {
     let begun = std::env::temp_dir().join(format!("guildhall-slow-{}", std::process::id()));
     let target = stdio(puppet(), &["tools", "slow", begun.to_str().unwrap()]);
-    let talk = Talk::with(&target, Hooks::default()).await;
+    let talk = DrivenMcpConnection::with(&target, ClientCallbacks::default()).await;
     std::fs::remove_file(begun).unwrap();
-    assert_eq!(talk.unwrap().client.server().lifecycle, Lifecycle::Direct);
+    assert_eq!(
+        talk.unwrap().client.server().lifecycle,
+        InitializeMode::Direct
+    );
 }
 
 #[tokio::test]
 async fn what_was_remembered_wrongly_is_found_out_anew() {
     let cases = [
-        ("greeted", Lifecycle::Direct, Lifecycle::Handshake),
-        ("direct", Lifecycle::Handshake, Lifecycle::Direct),
+        ("greeted", InitializeMode::Direct, InitializeMode::Handshake),
+        ("direct", InitializeMode::Handshake, InitializeMode::Direct),
     ];
     for (word, known, found) in cases {
-        let talk = Talk::greeted(&tools(word), Hooks::default(), Some(known)).await;
+        let talk =
+            DrivenMcpConnection::connected(&tools(word), ClientCallbacks::default(), Some(known))
+                .await;
         assert_eq!(talk.unwrap().client.server().lifecycle, found, "{word}");
     }
 }
@@ -141,27 +153,27 @@ async fn an_answer_beyond_the_bound_costs_itself_alone() {
 async fn progress_renews_the_time_and_the_whole_time_is_bounded_all_the_same() {
     let talk = talk("greeted").await;
     let (tell, mut told) = mpsc::channel(8);
-    let asking = Asking {
+    let asking = RequestOptions {
         progress: Some(tell),
-        ..Asking::default()
+        ..RequestOptions::default()
     };
     let arguments = map(json!({"steps": 3, "ends": true}));
     let answer = soon(talk.client.call("progress", arguments, asking)).await;
     assert_eq!(answer.unwrap()["content"][0]["text"], "done");
     for step in 0..3 {
-        let expected = Progress {
+        let expected = ProgressUpdate {
             progress: step.into(),
             total: None,
             message: None,
         };
         assert_eq!(told.recv().await, Some(expected));
     }
-    let asking = Asking {
-        waits: Waits {
+    let asking = RequestOptions {
+        waits: RequestTimeouts {
             idle: PATIENCE,
             total: Duration::from_millis(200),
         },
-        ..Asking::default()
+        ..RequestOptions::default()
     };
     let arguments = map(json!({"steps": 1}));
     let late = soon(talk.client.call("progress", arguments, asking)).await;
@@ -173,15 +185,15 @@ async fn a_question_that_nobody_waits_for_is_taken_back() {
     let talk = talk("greeted").await;
     let call = talk
         .client
-        .call("silent", map(json!({})), Asking::default());
+        .call("silent", map(json!({})), RequestOptions::default());
     assert!(
         tokio::time::timeout(Duration::from_millis(50), call)
             .await
             .is_err()
     );
-    let asking = Asking {
-        waits: Waits::at_most(Duration::from_millis(50)),
-        ..Asking::default()
+    let asking = RequestOptions {
+        waits: RequestTimeouts::at_most(Duration::from_millis(50)),
+        ..RequestOptions::default()
     };
     let late = talk.client.call("silent", map(json!({})), asking).await;
     assert_eq!(late, Err(McpError::Timeout));
@@ -229,15 +241,17 @@ async fn questions_go_to_a_person_with_the_call_they_come_of() {
         let memory = Arc::clone(&asked);
         let hooks = hooks(move |elicitation| {
             memory.lock().unwrap().push(elicitation);
-            Elicited::Accept(json!({"name": "Ada"}))
+            ElicitationResult::Accept(json!({"name": "Ada"}))
         });
-        let talk = Talk::with(&tools(word), hooks).await.unwrap();
+        let talk = DrivenMcpConnection::with(&tools(word), hooks)
+            .await
+            .unwrap();
         // A schema no revision knows is asked all the same.
         let params = json!({"message": "Who?", "requestedSchema": {"type": "map"}});
         let arguments = map(json!({"method": "elicitation/create", "params": params}));
-        let asking = Asking {
+        let asking = RequestOptions {
             tag: 42,
-            ..Asking::default()
+            ..RequestOptions::default()
         };
         let answer = soon(talk.client.call("ask", arguments, asking))
             .await
@@ -255,8 +269,10 @@ async fn questions_go_to_a_person_with_the_call_they_come_of() {
 
 #[tokio::test]
 async fn a_folder_is_named_and_nothing_else_is_given() {
-    let hooks = hooks(|_| Elicited::Decline);
-    let talk = Talk::with(&tools("greeted"), hooks).await.unwrap();
+    let hooks = hooks(|_| ElicitationResult::Decline);
+    let talk = DrivenMcpConnection::with(&tools("greeted"), hooks)
+        .await
+        .unwrap();
     let root = json!({"name": "the root", "uri": "file:///tmp/the%20root"});
     let cases = [
         ("roots/list", json!({"roots": [root]})),
@@ -319,7 +335,7 @@ async fn a_program_that_is_none_fails_with_what_it_is() {
         ),
     ];
     for (target, expected) in cases {
-        let checked = check(&target, Hooks::default(), at_most(20)).await;
+        let checked = check(&target, ClientCallbacks::default(), at_most(20)).await;
         assert_eq!(checked.tools, Err(expected));
         assert_eq!(checked.server, None);
     }
@@ -328,7 +344,12 @@ async fn a_program_that_is_none_fails_with_what_it_is() {
 #[tokio::test]
 async fn a_server_that_never_speaks_takes_no_longer_than_it_may() {
     let begun = Instant::now();
-    let checked = check(&stdio(puppet(), &["silent"]), Hooks::default(), at_most(1)).await;
+    let checked = check(
+        &stdio(puppet(), &["silent"]),
+        ClientCallbacks::default(),
+        at_most(1),
+    )
+    .await;
     assert_eq!(checked.tools, Err(McpError::Timeout));
     assert!(
         begun.elapsed() < Duration::from_secs(5),
@@ -342,8 +363,10 @@ async fn a_server_counts_as_its_agent_and_ends_with_all_it_started() {
     let trees = ProcessTrees::default();
     let agent = AgentId::from_bytes([7; 16]);
     let target = stdio_in(puppet(), &["tools", "greeted"], Some(agent), trees.clone());
-    let talk = Talk::with(&target, Hooks::default()).await.unwrap();
-    let keeper = talk.client.keeper_pid().unwrap();
+    let talk = DrivenMcpConnection::with(&target, ClientCallbacks::default())
+        .await
+        .unwrap();
+    let keeper = talk.client.guard_pid().unwrap();
     assert_eq!(talk.text("token", json!({})).await, "nobody's");
     let child: u32 = talk.text("child", json!({})).await.parse().unwrap();
     assert!(lives(child) && !trees.is_empty());
@@ -351,7 +374,7 @@ async fn a_server_counts_as_its_agent_and_ends_with_all_it_started() {
     let inode = socket.trim_start_matches("socket:[").trim_end_matches(']');
     assert_eq!(
         trees.holder(inode.parse().unwrap()).await,
-        Holder::Agent(agent)
+        SocketHolder::Agent(agent)
     );
     talk.client.stop();
     let ended = talk.ended().await;
@@ -361,13 +384,13 @@ async fn a_server_counts_as_its_agent_and_ends_with_all_it_started() {
 #[tokio::test]
 async fn a_server_that_reads_nothing_any_more_is_ended_all_the_same() {
     let talk = talk("greeted").await;
-    let keeper = talk.client.keeper_pid().unwrap();
+    let keeper = talk.client.guard_pid().unwrap();
     assert_eq!(talk.text("deafen", json!({})).await, "bye");
     // More than a pipe holds, so that it waits to be written.
     let arguments = map(json!({"text": "x".repeat(1 << 20)}));
-    let asking = Asking {
-        waits: Waits::at_most(Duration::from_millis(100)),
-        ..Asking::default()
+    let asking = RequestOptions {
+        waits: RequestTimeouts::at_most(Duration::from_millis(100)),
+        ..RequestOptions::default()
     };
     let late = talk.client.call("echo", arguments, asking).await;
     assert_eq!(late, Err(McpError::Timeout));

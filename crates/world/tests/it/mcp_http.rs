@@ -10,8 +10,11 @@ use std::{
 use bytes::Bytes;
 use guildhall_domain::limits::MCP_RESULT_BYTES_MAX;
 use guildhall_world::{
-    mcp::{Address, Asking, Bearer, Hooks, Lifecycle, McpError, Target, check},
-    outgoing::{Outgoing, OwnPorts},
+    http_client::{HttpClient, ListenerPorts},
+    mcp::{
+        ClientCallbacks, InitializeMode, McpError, RequestOptions, ServerAddress, ServerTarget,
+        SharedBearerToken, check,
+    },
 };
 use http::{HeaderMap, Method, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -21,36 +24,38 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::{
-    puppets::{PATIENCE, soon},
-    servers::{Talk, at_most, map},
+    fake_agents::{PATIENCE, soon},
+    mcp_connections::{DrivenMcpConnection, at_most, map},
 };
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-struct Came {
+struct ReceivedRequest {
     method: Method,
     path: String,
     headers: HeaderMap,
     message: Value,
 }
 
-impl Came {
+impl ReceivedRequest {
     fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 }
 
 /// A server of the test, and all that came to it.
-struct Scripted {
+struct ScriptedMcpServer {
     address: SocketAddr,
-    came: Arc<Mutex<Vec<Came>>>,
+    came: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
-type Answer = Response<Full<Bytes>>;
+type ScriptedResponse = Response<Full<Bytes>>;
 
-impl Scripted {
+impl ScriptedMcpServer {
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
-    async fn start(script: impl Fn(&Came) -> Answer + Send + Sync + 'static) -> Self {
+    async fn start(
+        script: impl Fn(&ReceivedRequest) -> ScriptedResponse + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let came = Arc::new(Mutex::new(Vec::new()));
@@ -64,7 +69,7 @@ impl Scripted {
                     async move {
                         let (head, body) = request.into_parts();
                         let body = body.collect().await.unwrap().to_bytes();
-                        let came = Came {
+                        let came = ReceivedRequest {
                             method: head.method,
                             path: head.uri.to_string(),
                             headers: head.headers,
@@ -86,24 +91,24 @@ impl Scripted {
         format!("http://{}{path}", self.address)
     }
 
-    fn came(&self) -> Vec<Came> {
+    fn came(&self) -> Vec<ReceivedRequest> {
         self.came.lock().unwrap().clone()
     }
 }
 
-fn at(url: String) -> Address {
-    Address {
+fn at(url: String) -> ServerAddress {
+    ServerAddress {
         url,
         headers: vec![
             ("X-Key".to_owned(), "ours".to_owned()),
             ("Authorization".to_owned(), "Basic declared".to_owned()),
         ],
-        bearer: Bearer::default(),
-        outgoing: Outgoing::open(OwnPorts::default()).unwrap(),
+        bearer: SharedBearerToken::default(),
+        outgoing: HttpClient::open(ListenerPorts::default()).unwrap(),
     }
 }
 
-fn answer(status: u16, kind: &str, body: impl Into<Bytes>) -> Answer {
+fn answer(status: u16, kind: &str, body: impl Into<Bytes>) -> ScriptedResponse {
     Response::builder()
         .status(status)
         .header("content-type", kind)
@@ -111,11 +116,11 @@ fn answer(status: u16, kind: &str, body: impl Into<Bytes>) -> Answer {
         .unwrap()
 }
 
-fn accepted() -> Answer {
+fn accepted() -> ScriptedResponse {
     answer(202, "text/plain", "")
 }
 
-fn result(came: &Came, result: &Value) -> Answer {
+fn result(came: &ReceivedRequest, result: &Value) -> ScriptedResponse {
     let message = json!({"jsonrpc": "2.0", "id": came.message["id"], "result": result});
     answer(200, "application/json", message.to_string())
 }
@@ -125,7 +130,10 @@ fn error(code: i32, id: &Value) -> Value {
 }
 
 /// A server that wants to be greeted, without sessions; `called` answers calls.
-fn greeted(came: &Came, called: impl Fn(&Came) -> Answer) -> Answer {
+fn greeted(
+    came: &ReceivedRequest,
+    called: impl Fn(&ReceivedRequest) -> ScriptedResponse,
+) -> ScriptedResponse {
     if came.method != Method::POST {
         return answer(405, "text/plain", "");
     }
@@ -148,7 +156,7 @@ fn greeted(came: &Came, called: impl Fn(&Came) -> Answer) -> Answer {
 }
 
 /// A server that wants no greeting.
-fn direct(came: &Came) -> Answer {
+fn direct(came: &ReceivedRequest) -> ScriptedResponse {
     match came.message["method"].as_str() {
         Some("server/discover") => result(
             came,
@@ -165,16 +173,18 @@ fn direct(came: &Came) -> Answer {
     }
 }
 
-async fn talk(server: &Scripted) -> Talk {
-    let target = Target::Http(at(server.url("/mcp")));
-    Talk::with(&target, Hooks::default()).await.unwrap()
+async fn talk(server: &ScriptedMcpServer) -> DrivenMcpConnection {
+    let target = ServerTarget::Http(at(server.url("/mcp")));
+    DrivenMcpConnection::with(&target, ClientCallbacks::default())
+        .await
+        .unwrap()
 }
 
 #[tokio::test]
 async fn a_server_is_spoken_to_as_it_begins() {
-    let server = Scripted::start(|came| greeted(came, accepted_by)).await;
+    let server = ScriptedMcpServer::start(|came| greeted(came, accepted_by)).await;
     let talk = talk(&server).await;
-    assert_eq!(talk.client.server().lifecycle, Lifecycle::Handshake);
+    assert_eq!(talk.client.server().lifecycle, InitializeMode::Handshake);
     assert_eq!(talk.client.tools(PATIENCE).await, Ok(Vec::new()));
     let came = server.came();
     let listing = came
@@ -185,9 +195,9 @@ async fn a_server_is_spoken_to_as_it_begins() {
         Some("2025-06-18")
     );
 
-    let server = Scripted::start(direct).await;
+    let server = ScriptedMcpServer::start(direct).await;
     let talk = self::talk(&server).await;
-    assert_eq!(talk.client.server().lifecycle, Lifecycle::Direct);
+    assert_eq!(talk.client.server().lifecycle, InitializeMode::Direct);
     assert_eq!(talk.text("t", json!({"a": 1})).await, r#"{"a":1}"#);
     let came = server.came();
     assert!(
@@ -206,29 +216,34 @@ async fn a_server_is_spoken_to_as_it_begins() {
 
 #[tokio::test]
 async fn a_server_that_says_yes_to_everything_is_greeted() {
-    let server = Scripted::start(|came| match came.message["method"].as_str() {
+    let server = ScriptedMcpServer::start(|came| match came.message["method"].as_str() {
         Some("server/discover") => result(came, &json!({})),
         _ => greeted(came, accepted_by),
     })
     .await;
     let talk = talk(&server).await;
-    assert_eq!(talk.client.server().lifecycle, Lifecycle::Handshake);
+    assert_eq!(talk.client.server().lifecycle, InitializeMode::Handshake);
 }
 
-fn accepted_by(_: &Came) -> Answer {
+fn accepted_by(_: &ReceivedRequest) -> ScriptedResponse {
     accepted()
 }
 
 #[tokio::test]
 async fn headers_go_along_always_and_a_sign_in_takes_the_place_of_a_declared_one() {
-    let server = Scripted::start(|came| greeted(came, accepted_by)).await;
+    let server = ScriptedMcpServer::start(|came| greeted(came, accepted_by)).await;
     for (bearer, expected) in [(None, "Basic declared"), (Some("fresh"), "Bearer fresh")] {
         server.came.lock().unwrap().clear();
-        let address = Address {
-            bearer: Bearer::of(bearer.map(str::to_owned)),
+        let address = ServerAddress {
+            bearer: SharedBearerToken::of(bearer.map(str::to_owned)),
             ..at(server.url("/mcp"))
         };
-        let checked = check(&Target::Http(address), Hooks::default(), at_most(20)).await;
+        let checked = check(
+            &ServerTarget::Http(address),
+            ClientCallbacks::default(),
+            at_most(20),
+        )
+        .await;
         assert_eq!(checked.tools, Ok(Vec::new()));
         let came = server.came();
         assert!(came.len() >= 4, "{came:?}");
@@ -250,7 +265,7 @@ async fn a_sign_in_that_is_wanted_is_told_with_its_challenge() {
         (403, Some("Bearer error=\"insufficient_scope\"")),
     ];
     for (status, told) in cases {
-        let server = Scripted::start(move |_| {
+        let server = ScriptedMcpServer::start(move |_| {
             let mut refused = answer(status, "text/plain", "no");
             if let Some(told) = told {
                 refused
@@ -269,8 +284,8 @@ async fn a_sign_in_that_is_wanted_is_told_with_its_challenge() {
             },
         };
         let (http, sse) = (at(server.url("/mcp")), at(server.url("/sse")));
-        for target in [Target::Http(http), Target::Sse(sse)] {
-            let checked = check(&target, Hooks::default(), at_most(20)).await;
+        for target in [ServerTarget::Http(http), ServerTarget::Sse(sse)] {
+            let checked = check(&target, ClientCallbacks::default(), at_most(20)).await;
             assert_eq!(checked.tools, Err(expected.clone()), "{target:?}");
             assert!(expected.needs_sign_in());
         }
@@ -279,7 +294,7 @@ async fn a_sign_in_that_is_wanted_is_told_with_its_challenge() {
 
 #[tokio::test]
 async fn a_sign_in_that_is_wanted_later_is_told_to_whoever_asked() {
-    let server = Scripted::start(|came| {
+    let server = ScriptedMcpServer::start(|came| {
         greeted(came, |_| {
             let mut refused = answer(401, "text/plain", "");
             let challenge = "Bearer realm=\"x\"".parse().unwrap();
@@ -297,9 +312,9 @@ async fn a_sign_in_that_is_wanted_later_is_told_to_whoever_asked() {
 
 #[tokio::test]
 async fn nothing_follows_a_redirect_to_another_origin() {
-    let other = Scripted::start(direct).await;
+    let other = ScriptedMcpServer::start(direct).await;
     let place = other.url("/mcp?key=hush");
-    let server = Scripted::start(move |_| {
+    let server = ScriptedMcpServer::start(move |_| {
         let mut away = answer(307, "text/plain", "");
         away.headers_mut()
             .insert("location", place.parse().unwrap());
@@ -307,10 +322,10 @@ async fn nothing_follows_a_redirect_to_another_origin() {
     })
     .await;
     for target in [
-        Target::Http(at(server.url("/mcp"))),
-        Target::Sse(at(server.url("/sse"))),
+        ServerTarget::Http(at(server.url("/mcp"))),
+        ServerTarget::Sse(at(server.url("/sse"))),
     ] {
-        let checked = check(&target, Hooks::default(), at_most(20)).await;
+        let checked = check(&target, ClientCallbacks::default(), at_most(20)).await;
         let Err(McpError::Unreachable(why)) = checked.tools else {
             panic!("{checked:?}");
         };
@@ -321,7 +336,7 @@ async fn nothing_follows_a_redirect_to_another_origin() {
 
 #[tokio::test]
 async fn a_redirect_within_the_origin_is_followed_with_what_was_sent() {
-    let server = Scripted::start(|came| {
+    let server = ScriptedMcpServer::start(|came| {
         if came.path == "/mcp" {
             let mut away = answer(308, "text/plain", "");
             away.headers_mut()
@@ -337,15 +352,15 @@ async fn a_redirect_within_the_origin_is_followed_with_what_was_sent() {
 
 #[tokio::test]
 async fn messages_are_not_posted_to_another_origin() {
-    let other = Scripted::start(|_| accepted()).await;
+    let other = ScriptedMcpServer::start(|_| accepted()).await;
     let place = other.url("/message");
-    let server = Scripted::start(move |_| {
+    let server = ScriptedMcpServer::start(move |_| {
         let events = format!("event: endpoint\ndata: {place}\n\n");
         answer(200, "text/event-stream", events)
     })
     .await;
-    let target = Target::Sse(at(server.url("/sse")));
-    let checked = check(&target, Hooks::default(), at_most(20)).await;
+    let target = ServerTarget::Sse(at(server.url("/sse")));
+    let checked = check(&target, ClientCallbacks::default(), at_most(20)).await;
     assert!(
         matches!(checked.tools, Err(McpError::Protocol(_))),
         "{checked:?}"
@@ -355,7 +370,7 @@ async fn messages_are_not_posted_to_another_origin() {
 
 #[tokio::test]
 async fn an_answer_beyond_the_bound_costs_itself_alone() {
-    let server = Scripted::start(|came| {
+    let server = ScriptedMcpServer::start(|came| {
         greeted(came, |came| {
             let text = "x".repeat(MCP_RESULT_BYTES_MAX + 100_000);
             let large = json!({"content": [{"type": "text", "text": text}]});
@@ -384,7 +399,7 @@ async fn an_answer_beyond_the_bound_costs_itself_alone() {
 
 #[tokio::test]
 async fn an_error_without_an_id_belongs_to_the_question_it_answers() {
-    let server = Scripted::start(|came| {
+    let server = ScriptedMcpServer::start(|came| {
         greeted(came, |_| {
             answer(
                 400,
@@ -403,7 +418,7 @@ async fn an_error_without_an_id_belongs_to_the_question_it_answers() {
 
 #[tokio::test]
 async fn a_status_and_nonsense_are_told_as_what_they_are() {
-    let server = Scripted::start(|came| {
+    let server = ScriptedMcpServer::start(|came| {
         greeted(came, |came| match came.message["params"]["name"].as_str() {
             Some("status") => answer(503, "text/html", "<h1>later"),
             Some("html") => answer(200, "text/html", "<h1>hello"),
@@ -415,7 +430,11 @@ async fn a_status_and_nonsense_are_told_as_what_they_are() {
     let status = talk.call("status", json!({})).await;
     assert_eq!(status, Err(McpError::Status { status: 503 }));
     for name in ["html", "broken"] {
-        let nonsense = soon(talk.client.call(name, map(json!({})), Asking::default())).await;
+        let nonsense = soon(
+            talk.client
+                .call(name, map(json!({})), RequestOptions::default()),
+        )
+        .await;
         assert!(
             matches!(nonsense, Err(McpError::Protocol(_))),
             "{nonsense:?}"
@@ -425,12 +444,15 @@ async fn a_status_and_nonsense_are_told_as_what_they_are() {
 
 #[tokio::test]
 async fn an_address_that_is_none_or_speaks_no_tls_cannot_be_reached() {
-    let server = Scripted::start(direct).await;
+    let server = ScriptedMcpServer::start(direct).await;
     let plain = server.url("/mcp").replace("http://", "https://");
     let cases = [plain, "http://127.0.0.1:1/mcp".to_owned()];
     for url in cases {
-        for target in [Target::Http(at(url.clone())), Target::Sse(at(url.clone()))] {
-            let checked = check(&target, Hooks::default(), at_most(20)).await;
+        for target in [
+            ServerTarget::Http(at(url.clone())),
+            ServerTarget::Sse(at(url.clone())),
+        ] {
+            let checked = check(&target, ClientCallbacks::default(), at_most(20)).await;
             assert!(
                 matches!(checked.tools, Err(McpError::Unreachable(_))),
                 "{url}: {checked:?}"

@@ -11,13 +11,13 @@ use std::{
 
 use guildhall_domain::connectors::{
     operations::Operation,
-    sent::Sent,
-    toolkit_bodies::ToolkitAsk,
-    toolkits::{Auth, KeyPlace, Slug, Toolkit},
+    send_result::SendResult,
+    toolkit_requests::ToolkitRequest,
+    toolkits::{KeyLocation, Toolkit, ToolkitAuth, ToolkitSlug},
 };
 use guildhall_world::{
-    connectors::{Credentials, Sending, Services},
-    outgoing::{Outgoing, OwnPorts},
+    connectors::{AccountCredentials, OutgoingOperation, ServiceClients},
+    http_client::{HttpClient, ListenerPorts},
     scratch::Scratch,
 };
 use serde_json::{Value, json};
@@ -34,15 +34,15 @@ fn program() -> PathBuf {
 }
 
 /// Prism over a document; it ends with the test.
-struct Prism {
+struct PrismProcess {
     process: Child,
     toolkit: Toolkit,
     operations: Vec<Operation>,
-    services: Services,
+    services: ServiceClients,
     _folder: Scratch,
 }
 
-impl Drop for Prism {
+impl Drop for PrismProcess {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.process.kill();
@@ -50,7 +50,7 @@ impl Drop for Prism {
     }
 }
 
-impl Prism {
+impl PrismProcess {
     fn over(document: &Value) -> Self {
         let folder = Scratch::new("prism");
         let file = folder.path().join("openapi.json");
@@ -69,16 +69,16 @@ impl Prism {
         let base_url = lines.find_map(address).expect("it starts");
         // What it says later is read, so that it never waits for a reader.
         std::thread::spawn(move || lines.count());
-        let ask = ToolkitAsk {
-            slug: Slug::parse("shop").unwrap(),
+        let ask = ToolkitRequest {
+            slug: ToolkitSlug::parse("shop").unwrap(),
             display_name: None,
             description: None,
             document: None,
             document_url: None,
             base_url: Some(base_url),
             url: None,
-            auth: Auth::ApiKey {
-                r#in: KeyPlace::Header,
+            auth: ToolkitAuth::ApiKey {
+                r#in: KeyLocation::Header,
                 name: "Authorization".to_owned(),
                 prefix: "Bearer ".to_owned(),
             },
@@ -91,14 +91,19 @@ impl Prism {
             process,
             toolkit,
             operations,
-            services: Services::new(&Outgoing::open(OwnPorts::default()).unwrap()),
+            services: ServiceClients::new(&HttpClient::open(ListenerPorts::default()).unwrap()),
             _folder: folder,
         }
     }
 
-    async fn send(&self, operation: &str, arguments: Value, credentials: &Credentials) -> Sent {
+    async fn send(
+        &self,
+        operation: &str,
+        arguments: Value,
+        credentials: &AccountCredentials,
+    ) -> SendResult {
         let found = self.operations.iter().find(|it| it.slug == operation);
-        let sending = Sending {
+        let sending = OutgoingOperation {
             toolkit: &self.toolkit,
             binding: &found.unwrap().binding,
             arguments: arguments.as_object().unwrap(),
@@ -147,9 +152,9 @@ fn document() -> Value {
 
 #[tokio::test]
 async fn prism_takes_what_is_made_of_its_documents_operations() {
-    let prism = Prism::over(&document());
-    let key = Credentials::Key("canary-77aa".to_owned());
-    let done = Sent::Done {
+    let prism = PrismProcess::over(&document());
+    let key = AccountCredentials::Key("canary-77aa".to_owned());
+    let done = SendResult::Done {
         data: Some(json!({"id": "p1"})),
     };
     for (operation, arguments) in [
@@ -168,8 +173,8 @@ async fn prism_takes_what_is_made_of_its_documents_operations() {
 
 #[tokio::test]
 async fn prism_refuses_what_does_not_fit_its_document() {
-    let prism = Prism::over(&document());
-    let key = Credentials::Key("canary-77aa".to_owned());
+    let prism = PrismProcess::over(&document());
+    let key = AccountCredentials::Key("canary-77aa".to_owned());
     for (operation, arguments, credentials, expected) in [
         ("add", json!({"body": {"nam": "Tom"}}), &key, 422),
         ("order", json!({"body": {"amount": "much"}}), &key, 422),
@@ -182,12 +187,12 @@ async fn prism_refuses_what_does_not_fit_its_document() {
         (
             "add",
             json!({"body": {"name": "Tom"}}),
-            &Credentials::None,
+            &AccountCredentials::None,
             401,
         ),
     ] {
         match prism.send(operation, arguments, credentials).await {
-            Sent::Refused { status, .. } => assert_eq!(status, Some(expected), "{operation}"),
+            SendResult::Refused { status, .. } => assert_eq!(status, Some(expected), "{operation}"),
             other => panic!("{operation}: {other:?}"),
         }
     }

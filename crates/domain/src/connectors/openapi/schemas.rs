@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::{Map, Value, json};
 
-use super::budget::Budget;
+use super::read_budget::ReadBudget;
 
 /// Which dialect a document's schemas are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum OpenapiVersion {
     /// OpenAPI 3.0's own.
     V30,
     /// JSON Schema 2020-12, as in OpenAPI 3.1.
@@ -52,10 +52,10 @@ const NAMES: [&str; 4] = ["$id", "$anchor", "$dynamicAnchor", "$dynamicRef"];
 
 /// Takes the schemas of one operation out of its document.
 #[derive(Debug)]
-pub(super) struct Schemas<'a> {
+pub(super) struct SchemaCollector<'a> {
     document: &'a Value,
-    dialect: Dialect,
-    budget: &'a Budget<'a>,
+    dialect: OpenapiVersion,
+    budget: &'a ReadBudget<'a>,
     /// The name under `$defs` of each place that is referred to.
     names: BTreeMap<String, String>,
     taken: BTreeSet<String>,
@@ -64,8 +64,12 @@ pub(super) struct Schemas<'a> {
     waiting: VecDeque<String>,
 }
 
-impl<'a> Schemas<'a> {
-    pub(super) fn new(document: &'a Value, dialect: Dialect, budget: &'a Budget<'a>) -> Self {
+impl<'a> SchemaCollector<'a> {
+    pub(super) fn new(
+        document: &'a Value,
+        dialect: OpenapiVersion,
+        budget: &'a ReadBudget<'a>,
+    ) -> Self {
         Self {
             document,
             dialect,
@@ -95,7 +99,7 @@ impl<'a> Schemas<'a> {
         if let Some(reference) = members.get("$ref") {
             let reference = reference.as_str().ok_or("a $ref is no text")?;
             written.insert("$ref".to_owned(), json!(self.refer(reference)?));
-            if self.dialect == Dialect::V30 {
+            if self.dialect == OpenapiVersion::V30 {
                 // What stands beside a reference counts nothing there.
                 return Ok(Value::Object(written));
             }
@@ -110,8 +114,8 @@ impl<'a> Schemas<'a> {
         }
         self.without_read_only(members, &mut written);
         Ok(match self.dialect {
-            Dialect::V30 => modern(written),
-            Dialect::V31 => Value::Object(written),
+            OpenapiVersion::V30 => modern(written),
+            OpenapiVersion::V31 => Value::Object(written),
         })
     }
 
@@ -275,10 +279,10 @@ mod tests {
 
     use super::*;
 
-    fn taken(dialect: Dialect, document: &Value, schema: &Value) -> Result<Value, String> {
+    fn taken(dialect: OpenapiVersion, document: &Value, schema: &Value) -> Result<Value, String> {
         let stop = AtomicBool::new(false);
-        let budget = Budget::new(&stop);
-        let mut schemas = Schemas::new(document, dialect, &budget);
+        let budget = ReadBudget::new(&stop);
+        let mut schemas = SchemaCollector::new(document, dialect, &budget);
         let mut taken = schemas.take(schema)?;
         let defs = schemas.defs()?;
         if !defs.is_empty() {
@@ -317,7 +321,7 @@ mod tests {
             ),
         ];
         for (schema, expected) in cases {
-            let found = taken(Dialect::V30, &Value::Null, &schema);
+            let found = taken(OpenapiVersion::V30, &Value::Null, &schema);
             assert_eq!(found, Ok(expected), "{schema}");
         }
     }
@@ -327,11 +331,11 @@ mod tests {
         let schema = json!({"properties": {"nullable": {"type": "boolean"}, "$ref": {},
             "example": {"type": "string"}, "$id": {"type": "string"}}});
         assert_eq!(
-            taken(Dialect::V30, &Value::Null, &schema),
+            taken(OpenapiVersion::V30, &Value::Null, &schema),
             Ok(schema.clone())
         );
         assert_eq!(
-            taken(Dialect::V31, &Value::Null, &schema),
+            taken(OpenapiVersion::V31, &Value::Null, &schema),
             Ok(schema.clone())
         );
     }
@@ -353,11 +357,11 @@ mod tests {
             "a_1b": {"type": "string"},
         });
         assert_eq!(
-            taken(Dialect::V31, &document, &schema),
+            taken(OpenapiVersion::V31, &document, &schema),
             Ok(json!({"$ref": "#/$defs/Node", "description": "d", "$defs": defs}))
         );
         assert_eq!(
-            taken(Dialect::V30, &document, &schema),
+            taken(OpenapiVersion::V30, &document, &schema),
             Ok(json!({"$ref": "#/$defs/Node", "$defs": defs}))
         );
     }
@@ -369,7 +373,7 @@ mod tests {
         let schema = json!({"allOf": [{"$ref": "#/components/schemas/a_b"},
             {"$ref": "#/components/schemas/a%20b"}]});
         assert_eq!(
-            taken(Dialect::V31, &document, &schema),
+            taken(OpenapiVersion::V31, &document, &schema),
             Ok(
                 json!({"allOf": [{"$ref": "#/$defs/a_b"}, {"$ref": "#/$defs/a_b_2"}],
                 "$defs": {"a_b": {"type": "string"}, "a_b_2": {"type": "integer"}}})
@@ -388,14 +392,14 @@ mod tests {
         ] {
             let schema = json!({"items": {"$ref": reference}});
             assert!(
-                taken(Dialect::V31, &Value::Null, &schema).is_err(),
+                taken(OpenapiVersion::V31, &Value::Null, &schema).is_err(),
                 "{reference}"
             );
         }
         for name in NAMES {
             let schema = json!({"items": {name: "x"}});
             assert!(
-                taken(Dialect::V31, &Value::Null, &schema).is_err(),
+                taken(OpenapiVersion::V31, &Value::Null, &schema).is_err(),
                 "{name}"
             );
         }

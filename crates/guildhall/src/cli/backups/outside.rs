@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{LIST, VERIFIED};
 use crate::cli::{
-    failures::{FAULT, Failure},
+    failure::{FAULT, Failure},
     output::Output,
 };
 

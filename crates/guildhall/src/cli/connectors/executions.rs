@@ -6,22 +6,22 @@ use clap::{Args, builder::NonEmptyStringValueParser};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::reviews::OfAgentThere;
+use super::reviews::AgentConnectionArgs;
 use crate::cli::{
-    args::{Once, Page},
-    desk::Desk,
-    failures::Failure,
-    input,
-    mcp::{Waiting, gated},
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::{IdempotencyArgs, PageArgs},
+    failure::Failure,
+    mcp_servers::{ApprovalWaitArgs, gated},
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// An operation that is run.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Run {
+pub(crate) struct ExecuteArgs {
     #[command(flatten)]
-    there: OfAgentThere,
+    there: AgentConnectionArgs,
     /// The operation's id, as `connections grants operations` lists it
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     operation: String,
@@ -32,14 +32,14 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     arguments_file: Option<PathBuf>,
     #[command(flatten)]
-    waiting: Waiting,
+    waiting: ApprovalWaitArgs,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// Which attempts to list.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Usage {
+pub(crate) struct ExecutionLogArgs {
     /// Only for this agent: its id, its handle, or its name
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
@@ -47,42 +47,42 @@ pub(crate) struct Usage {
     #[arg(long, value_name = "ID")]
     connection: Option<String>,
     #[command(flatten)]
-    page: Page,
+    page: PageArgs,
 }
 
-const EXECUTION: View = View {
+const EXECUTION: TableLayout = TableLayout {
     list: None,
     id: "/logicalOperationId",
     columns: &[
-        ("Execution", Cell::At("/logicalOperationId")),
-        ("Attempts", Cell::At("/attemptCount")),
-        ("Status", Cell::At("/result/status")),
-        ("Code", Cell::At("/result/code")),
-        ("Why", Cell::Of(why)),
-        ("Data", Cell::Of(data)),
+        ("Execution", CellSource::At("/logicalOperationId")),
+        ("Attempts", CellSource::At("/attemptCount")),
+        ("Status", CellSource::At("/result/status")),
+        ("Code", CellSource::At("/result/code")),
+        ("Why", CellSource::Of(why)),
+        ("Data", CellSource::Of(data)),
     ],
 };
 
-const USAGE: View = View {
+const USAGE: TableLayout = TableLayout {
     list: Some("attempts"),
     id: "/logicalOperationId",
     columns: &[
-        ("STARTED", Cell::At("/startedAt")),
-        ("OPERATION", Cell::At("/operationSlug")),
-        ("TITLE", Cell::At("/title")),
-        ("STATUS", Cell::At("/status")),
-        ("CODE", Cell::At("/code")),
-        ("CLASS", Cell::At("/classification")),
-        ("FROM", Cell::At("/surface")),
-        ("EXECUTION", Cell::At("/logicalOperationId")),
+        ("STARTED", CellSource::At("/startedAt")),
+        ("OPERATION", CellSource::At("/operationSlug")),
+        ("TITLE", CellSource::At("/title")),
+        ("STATUS", CellSource::At("/status")),
+        ("CODE", CellSource::At("/code")),
+        ("CLASS", CellSource::At("/classification")),
+        ("FROM", CellSource::At("/surface")),
+        ("EXECUTION", CellSource::At("/logicalOperationId")),
     ],
 };
 
 /// Runs an operation by the route at `path`; 1 when it came to anything but a success.
-pub(super) async fn run(desk: &Desk, path: &str, ask: Run) -> Result<u8, Failure> {
+pub(super) async fn run(desk: &CliContext, path: &str, ask: ExecuteArgs) -> Result<u8, Failure> {
     let text = match (&ask.arguments, &ask.arguments_file) {
         (Some(text), _) => text.clone(),
-        (None, Some(file)) => input::document_of(file)?,
+        (None, Some(file)) => terminal_input::document_of(file)?,
         (None, None) => "{}".to_owned(),
     };
     let arguments: Value = serde_json::from_str(&text)
@@ -94,21 +94,21 @@ pub(super) async fn run(desk: &Desk, path: &str, ask: Run) -> Result<u8, Failure
         "arguments": arguments,
     });
     let gated = gated(&ask.waiting, Some(&ask.once), None)?;
-    let target = Target::new(path);
+    let target = RequestTarget::new(path);
     let answer = desk
-        .gated(Method::POST, &target, Some(&body), gated)
+        .send_gated(Method::POST, &target, Some(&body), gated)
         .await?;
     desk.output.show(&answer, &EXECUTION)?;
     let execution: Value = answer.json()?;
     Ok(u8::from(execution["result"]["status"] != "success"))
 }
 
-pub(super) async fn usage(desk: &Desk, ask: Usage) -> Result<(), Failure> {
+pub(super) async fn usage(desk: &CliContext, ask: ExecutionLogArgs) -> Result<(), Failure> {
     let agent = match &ask.agent {
         Some(agent) => Some(desk.agent_id(agent).await?),
         None => None,
     };
-    let target = Target::new("/api/connectors/usage")
+    let target = RequestTarget::new("/api/connectors/usage")
         .query("agentId", agent)
         .query("connectionId", ask.connection)
         .page(ask.page);

@@ -6,18 +6,18 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use serde_json::{Map, Value, json};
 
 use crate::cli::{
-    args::{self, Once},
-    bodies::{changes, given},
-    desk::Desk,
-    failures::Failure,
-    input,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    common_args::{self, IdempotencyArgs},
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_bodies::{changes, only_given},
+    request_target::RequestTarget,
+    terminal_input,
 };
 
 /// What can be done with provider instances.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum Verb {
+pub(crate) enum ProviderVerb {
     /// Lists the provider instances
     #[command(after_help = "Example:\n  guildhall connections providers list")]
     List,
@@ -25,17 +25,17 @@ pub(crate) enum Verb {
     #[command(
         after_help = "Example:\n  guildhall connections providers add openapi --label 'Pet shops'"
     )]
-    Add(Add),
+    Add(AddProviderArgs),
     /// Gives an instance another label
     #[command(
         after_help = "Example:\n  guildhall connections providers update 0192f0c1-2d3e-7abc-8def-0123456789ab --label Shops"
     )]
-    Update(Update),
+    Update(UpdateProviderArgs),
     /// Removes an instance with its toolkits and secrets
     #[command(
         after_help = "Example:\n  guildhall connections providers remove 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Remove(Provider),
+    Remove(ProviderArg),
 }
 
 /// What can be done with toolkits.
@@ -45,35 +45,35 @@ pub(crate) enum ToolkitVerb {
     #[command(
         after_help = "--file takes the whole toolkit as the interface does; the other options stand above it.\n\nExamples:\n  guildhall connections toolkits put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --document openapi.json\n  guildhall connections toolkits put 0192f0c1-2d3e-7abc-8def-0123456789ab tools --url http://127.0.0.1:3001/mcp\n  guildhall connections toolkits put 0192f0c1-2d3e-7abc-8def-0123456789ab pets --file pets.json"
     )]
-    Put(Box<Put>),
+    Put(Box<PutToolkitArgs>),
     /// Removes a toolkit with its operations and secrets
     #[command(
         after_help = "Example:\n  guildhall connections toolkits remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
     )]
-    Remove(Toolkit),
+    Remove(ToolkitArg),
     /// The client secret with which people sign in by OAuth
     #[command(subcommand)]
-    Credential(Credential),
+    Credential(CredentialVerb),
 }
 
 /// What can be done with a client secret.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum Credential {
+pub(crate) enum CredentialVerb {
     /// Saves it; it is never shown again
     #[command(
         after_help = "The secret comes from a file, or `-` for standard input.\n\nExample:\n  pass show pets | guildhall connections toolkits credential set 0192f0c1-2d3e-7abc-8def-0123456789ab pets --secret-file -"
     )]
-    Set(SetCredential),
+    Set(SetCredentialArgs),
     /// Erases it
     #[command(
         after_help = "Example:\n  guildhall connections toolkits credential remove 0192f0c1-2d3e-7abc-8def-0123456789ab pets"
     )]
-    Remove(Toolkit),
+    Remove(ToolkitArg),
 }
 
 /// One instance.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Provider {
+pub(crate) struct ProviderArg {
     /// The instance's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     provider: String,
@@ -81,9 +81,9 @@ pub(crate) struct Provider {
 
 /// One toolkit.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Toolkit {
+pub(crate) struct ToolkitArg {
     #[command(flatten)]
-    provider: Provider,
+    provider: ProviderArg,
     /// The toolkit's name inside its instance
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     toolkit: String,
@@ -91,7 +91,7 @@ pub(crate) struct Toolkit {
 
 /// A new instance.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Add {
+pub(crate) struct AddProviderArgs {
     /// What it speaks
     #[arg(value_name = "openapi|mcp")]
     speaks: String,
@@ -99,14 +99,14 @@ pub(crate) struct Add {
     #[arg(long)]
     label: String,
     #[command(flatten)]
-    once: Once,
+    once: IdempotencyArgs,
 }
 
 /// What of an instance is to be otherwise.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Update {
+pub(crate) struct UpdateProviderArgs {
     #[command(flatten)]
-    provider: Provider,
+    provider: ProviderArg,
     /// What people call it, 1 to 200 characters
     #[arg(long)]
     label: Option<String>,
@@ -114,9 +114,9 @@ pub(crate) struct Update {
 
 /// A toolkit that is put.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Put {
+pub(crate) struct PutToolkitArgs {
     #[command(flatten)]
-    toolkit: Toolkit,
+    toolkit: ToolkitArg,
     /// The file with the whole toolkit as JSON, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -142,9 +142,9 @@ pub(crate) struct Put {
 
 /// A client secret that is saved.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct SetCredential {
+pub(crate) struct SetCredentialArgs {
     #[command(flatten)]
-    toolkit: Toolkit,
+    toolkit: ToolkitArg,
     /// The file that holds it, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     secret_file: PathBuf,
@@ -152,96 +152,96 @@ pub(crate) struct SetCredential {
 
 /// What is looked for in the catalog.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Catalog {
+pub(crate) struct CatalogArgs {
     /// Words that services or their operations hold
     words: Vec<String>,
     #[command(flatten)]
-    page: args::Page,
+    page: common_args::PageArgs,
 }
 
-const LIST: View = View {
+const LIST: TableLayout = TableLayout {
     list: Some("providers"),
     id: "/id",
     columns: &[
-        ("LABEL", Cell::At("/label")),
-        ("TYPE", Cell::At("/type")),
-        ("STATUS", Cell::At("/status")),
-        ("TOOLKITS", Cell::Of(toolkits)),
-        ("ID", Cell::At("/id")),
+        ("LABEL", CellSource::At("/label")),
+        ("TYPE", CellSource::At("/type")),
+        ("STATUS", CellSource::At("/status")),
+        ("TOOLKITS", CellSource::Of(toolkits)),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const PROVIDER: View = View {
+const PROVIDER: TableLayout = TableLayout {
     list: None,
     id: "/id",
     columns: &[
-        ("Instance", Cell::At("/id")),
-        ("Label", Cell::At("/label")),
-        ("Type", Cell::At("/type")),
-        ("Status", Cell::At("/status")),
-        ("Why", Cell::At("/statusDetail")),
-        ("Generation", Cell::At("/generation")),
-        ("Toolkits", Cell::Of(toolkits)),
-        ("Changed", Cell::At("/updatedAt")),
+        ("Instance", CellSource::At("/id")),
+        ("Label", CellSource::At("/label")),
+        ("Type", CellSource::At("/type")),
+        ("Status", CellSource::At("/status")),
+        ("Why", CellSource::At("/statusDetail")),
+        ("Generation", CellSource::At("/generation")),
+        ("Toolkits", CellSource::Of(toolkits)),
+        ("Changed", CellSource::At("/updatedAt")),
     ],
 };
 
-const TOOLKIT: View = View {
+const TOOLKIT: TableLayout = TableLayout {
     list: None,
     id: "/slug",
     columns: &[
-        ("Toolkit", Cell::At("/slug")),
-        ("Name", Cell::At("/displayName")),
-        ("Requests go to", Cell::At("/baseUrl")),
-        ("MCP server", Cell::At("/url")),
-        ("Sign-in", Cell::At("/auth/kind")),
-        ("Version", Cell::At("/version")),
-        ("Operations", Cell::At("/operationCount")),
-        ("Left out", Cell::At("/leftOutCount")),
+        ("Toolkit", CellSource::At("/slug")),
+        ("Name", CellSource::At("/displayName")),
+        ("Requests go to", CellSource::At("/baseUrl")),
+        ("MCP server", CellSource::At("/url")),
+        ("Sign-in", CellSource::At("/auth/kind")),
+        ("Version", CellSource::At("/version")),
+        ("Operations", CellSource::At("/operationCount")),
+        ("Left out", CellSource::At("/leftOutCount")),
     ],
 };
 
-const SAVED: View = View {
+const SAVED: TableLayout = TableLayout {
     list: None,
     id: "/saved",
-    columns: &[("Saved", Cell::At("/saved"))],
+    columns: &[("Saved", CellSource::At("/saved"))],
 };
 
-const CATALOG: View = View {
+const CATALOG: TableLayout = TableLayout {
     list: Some("services"),
     id: "/toolkit",
     columns: &[
-        ("SERVICE", Cell::At("/displayName")),
-        ("TOOLKIT", Cell::At("/toolkit")),
-        ("SIGN-IN", Cell::At("/authKind")),
-        ("OPERATIONS", Cell::At("/operationCount")),
-        ("AVAILABLE", Cell::At("/available")),
-        ("INSTANCE", Cell::At("/providerInstanceId")),
+        ("SERVICE", CellSource::At("/displayName")),
+        ("TOOLKIT", CellSource::At("/toolkit")),
+        ("SIGN-IN", CellSource::At("/authKind")),
+        ("OPERATIONS", CellSource::At("/operationCount")),
+        ("AVAILABLE", CellSource::At("/available")),
+        ("INSTANCE", CellSource::At("/providerInstanceId")),
     ],
 };
 
-pub(super) async fn run(desk: &Desk, verb: Verb) -> Result<(), Failure> {
+pub(super) async fn run(desk: &CliContext, verb: ProviderVerb) -> Result<(), Failure> {
     match verb {
-        Verb::List => desk.output.show(&desk.get(&all()).await?, &LIST),
-        Verb::Add(ask) => {
+        ProviderVerb::List => desk.output.show(&desk.get(&all()).await?, &LIST),
+        ProviderVerb::Add(ask) => {
             let body = json!({"type": ask.speaks, "label": ask.label});
             let answer = desk.post(&all(), Some(&body), &ask.once).await?;
             desk.output.show(&answer, &PROVIDER)
         }
-        Verb::Update(ask) => {
-            let body = given(json!({"label": ask.label}));
+        ProviderVerb::Update(ask) => {
+            let body = only_given(json!({"label": ask.label}));
             let body = changes(body, "connections providers update")?;
             let answer = desk.patch(&of(&ask.provider), &body, None).await?;
             desk.output.show(&answer, &PROVIDER)
         }
-        Verb::Remove(ask) => {
+        ProviderVerb::Remove(ask) => {
             desk.delete(&of(&ask), None).await?;
             desk.output.done("The provider instance is removed.")
         }
     }
 }
 
-pub(super) async fn run_toolkit(desk: &Desk, verb: ToolkitVerb) -> Result<(), Failure> {
+pub(super) async fn run_toolkit(desk: &CliContext, verb: ToolkitVerb) -> Result<(), Failure> {
     match verb {
         ToolkitVerb::Put(ask) => {
             let body = body(&ask)?;
@@ -252,22 +252,23 @@ pub(super) async fn run_toolkit(desk: &Desk, verb: ToolkitVerb) -> Result<(), Fa
             desk.delete(&toolkit(&ask), None).await?;
             desk.output.done("The toolkit is removed.")
         }
-        ToolkitVerb::Credential(Credential::Set(ask)) => {
-            let secret = input::text_of(&ask.secret_file)?;
-            let target = toolkit(&ask.toolkit).then("credential");
+        ToolkitVerb::Credential(CredentialVerb::Set(ask)) => {
+            let secret = terminal_input::text_of(&ask.secret_file)?;
+            let target = toolkit(&ask.toolkit).push_segment("credential");
             let answer = desk.put(&target, Some(&json!({"secret": secret}))).await?;
             desk.output.show(&answer, &SAVED)
         }
-        ToolkitVerb::Credential(Credential::Remove(ask)) => {
-            desk.delete(&toolkit(&ask).then("credential"), None).await?;
+        ToolkitVerb::Credential(CredentialVerb::Remove(ask)) => {
+            desk.delete(&toolkit(&ask).push_segment("credential"), None)
+                .await?;
             desk.output.done("The client secret is erased.")
         }
     }
 }
 
-pub(super) async fn catalog(desk: &Desk, ask: Catalog) -> Result<(), Failure> {
+pub(super) async fn catalog(desk: &CliContext, ask: CatalogArgs) -> Result<(), Failure> {
     let words = Some(ask.words.join(" ")).filter(|words| !words.is_empty());
-    let target = Target::new("/api/connectors/catalog");
+    let target = RequestTarget::new("/api/connectors/catalog");
     let answer = desk.get(&target.query("q", words).page(ask.page)).await?;
     desk.output.show(&answer, &CATALOG)?;
     if desk.output.is_for_people() {
@@ -281,13 +282,13 @@ pub(super) async fn catalog(desk: &Desk, ask: Catalog) -> Result<(), Failure> {
 }
 
 /// The toolkit that is put: what the file says, and above it what the options say.
-fn body(ask: &Put) -> Result<Value, Failure> {
+fn body(ask: &PutToolkitArgs) -> Result<Value, Failure> {
     let mut body = match &ask.file {
         Some(file) => object(file)?,
         None => Map::new(),
     };
     let document = ask.document.as_deref().map(object).transpose()?;
-    let said = given(json!({
+    let said = only_given(json!({
         "displayName": ask.name,
         "description": ask.description,
         "document": document,
@@ -303,7 +304,7 @@ fn body(ask: &Put) -> Result<Value, Failure> {
 
 /// The JSON object of a file.
 fn object(file: &Path) -> Result<Map<String, Value>, Failure> {
-    let text = input::document_of(file)?;
+    let text = terminal_input::document_of(file)?;
     serde_json::from_str(&text).map_err(|error| {
         let file = file.display();
         Failure::Usage(format!("{file} holds no JSON object: {error}."))
@@ -316,14 +317,16 @@ fn toolkits(provider: &Value) -> String {
     slugs.join(", ")
 }
 
-fn all() -> Target {
-    Target::new("/api/connectors/providers")
+fn all() -> RequestTarget {
+    RequestTarget::new("/api/connectors/providers")
 }
 
-fn of(provider: &Provider) -> Target {
-    all().then(&provider.provider)
+fn of(provider: &ProviderArg) -> RequestTarget {
+    all().push_segment(&provider.provider)
 }
 
-fn toolkit(ask: &Toolkit) -> Target {
-    of(&ask.provider).then("toolkits").then(&ask.toolkit)
+fn toolkit(ask: &ToolkitArg) -> RequestTarget {
+    of(&ask.provider)
+        .push_segment("toolkits")
+        .push_segment(&ask.toolkit)
 }

@@ -6,63 +6,63 @@ use clap::{Args, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 use serde_json::{Value, json};
 
 use crate::cli::{
-    desk::Desk,
-    failures::Failure,
-    output::{Cell, View},
-    target::Target,
+    cli_context::CliContext,
+    failure::Failure,
+    output::{CellSource, TableLayout},
+    request_target::RequestTarget,
 };
 
 /// What can be done with reviews.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum Reviews {
+pub(crate) enum ReviewVerb {
     /// Lists what a connection can do now, to grant from; it can be applied for ten minutes
     #[command(
         after_help = "Example:\n  guildhall connections reviews open 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Open(Connection),
+    Open(GrantConnectionArg),
     /// Puts what is granted in the place of all that was granted with the connection
     #[command(
         after_help = "Example:\n  guildhall connections reviews apply 0192f0c1-2d3e-7abc-8def-0123456789ab --grant ada=0192f0c1-2d3e-7abc-8def-0123456789ac"
     )]
-    Apply(Apply),
+    Apply(ApplyReviewArgs),
 }
 
 /// What can be done with what is granted.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum Grants {
+pub(crate) enum GrantVerb {
     /// Shows what is granted with a connection
     #[command(
         after_help = "Example:\n  guildhall connections grants show 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Show(Connection),
+    Show(GrantConnectionArg),
     /// Lists the connections with which an agent may run something
     #[command(after_help = "Example:\n  guildhall connections grants of ada")]
-    Of(OfAgent),
+    Of(AgentGrantsArgs),
     /// Lists what an agent may run with a connection
     #[command(
         after_help = "Example:\n  guildhall connections grants operations ada 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Operations(OfAgentThere),
+    Operations(AgentConnectionArgs),
 }
 
 /// What can be done with what sessions say of connections.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum Sessions {
+pub(crate) enum SessionVerb {
     /// Lists what a session's agent can reach, and what the session says of it
     #[command(
         after_help = "Example:\n  guildhall connections sessions show 0192f0c1-2d3e-7abc-8def-0123456789ab"
     )]
-    Show(Session),
+    Show(ConnectionSessionArg),
     /// Turns a connection on or off for one session; it only narrows what is granted
     #[command(
         after_help = "Example:\n  guildhall connections sessions switch 0192f0c1-2d3e-7abc-8def-0123456789ab 0192f0c1-2d3e-7abc-8def-0123456789ac off"
     )]
-    Switch(Switch),
+    Switch(SessionSwitchArgs),
 }
 
 /// One session.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Session {
+pub(crate) struct ConnectionSessionArg {
     /// The session's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     session: String,
@@ -70,7 +70,7 @@ pub(crate) struct Session {
 
 /// One connection.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Connection {
+pub(crate) struct GrantConnectionArg {
     /// The connection's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) connection: String,
@@ -78,7 +78,7 @@ pub(crate) struct Connection {
 
 /// What is granted of a review.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Apply {
+pub(crate) struct ApplyReviewArgs {
     /// The review's id
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     review: String,
@@ -92,19 +92,19 @@ pub(crate) struct Apply {
 
 /// A session's word on a connection.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Switch {
+pub(crate) struct SessionSwitchArgs {
     #[command(flatten)]
-    session: Session,
+    session: ConnectionSessionArg,
     #[command(flatten)]
-    connection: Connection,
+    connection: GrantConnectionArg,
     /// What it says
     #[arg(value_enum)]
-    says: Word,
+    says: SessionSetting,
 }
 
 /// What a session says of a connection.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Word {
+enum SessionSetting {
     /// It stays on.
     On,
     /// It is off there.
@@ -115,7 +115,7 @@ enum Word {
 
 /// One agent.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct OfAgent {
+pub(crate) struct AgentGrantsArgs {
     /// The agent: its id, its handle, or its name
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub(super) agent: String,
@@ -123,85 +123,85 @@ pub(crate) struct OfAgent {
 
 /// One agent with one connection.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct OfAgentThere {
+pub(crate) struct AgentConnectionArgs {
     #[command(flatten)]
-    pub(super) of: OfAgent,
+    pub(super) of: AgentGrantsArgs,
     #[command(flatten)]
-    pub(super) connection: Connection,
+    pub(super) connection: GrantConnectionArg,
 }
 
-const OPERATIONS: View = View {
+const OPERATIONS: TableLayout = TableLayout {
     list: Some("operations"),
     id: "/id",
     columns: &[
-        ("OPERATION", Cell::At("/operationSlug")),
-        ("CLASS", Cell::At("/classification")),
-        ("TITLE", Cell::At("/title")),
-        ("ID", Cell::At("/id")),
+        ("OPERATION", CellSource::At("/operationSlug")),
+        ("CLASS", CellSource::At("/classification")),
+        ("TITLE", CellSource::At("/title")),
+        ("ID", CellSource::At("/id")),
     ],
 };
 
-const REVIEW: View = View {
+const REVIEW: TableLayout = TableLayout {
     list: None,
     id: "/reviewId",
     columns: &[
-        ("Review", Cell::At("/reviewId")),
-        ("Connection", Cell::At("/connection/id")),
-        ("Service", Cell::At("/connection/toolkit")),
-        ("Can do", Cell::Of(operations)),
-        ("Until", Cell::At("/expiresAt")),
+        ("Review", CellSource::At("/reviewId")),
+        ("Connection", CellSource::At("/connection/id")),
+        ("Service", CellSource::At("/connection/toolkit")),
+        ("Can do", CellSource::Of(operations)),
+        ("Until", CellSource::At("/expiresAt")),
     ],
 };
 
-const GRANTS: View = View {
+const GRANTS: TableLayout = TableLayout {
     list: Some("grants"),
     id: "/agentId",
     columns: &[
-        ("AGENT", Cell::At("/agentId")),
-        ("OPERATIONS", Cell::Of(granted)),
+        ("AGENT", CellSource::At("/agentId")),
+        ("OPERATIONS", CellSource::Of(granted)),
     ],
 };
 
-const SWITCHED: View = View {
+const SWITCHED: TableLayout = TableLayout {
     list: None,
     id: "/connectionId",
     columns: &[
-        ("Session", Cell::At("/sessionId")),
-        ("Connection", Cell::At("/connectionId")),
-        ("On", Cell::At("/on")),
+        ("Session", CellSource::At("/sessionId")),
+        ("Connection", CellSource::At("/connectionId")),
+        ("On", CellSource::At("/on")),
     ],
 };
 
-const ACCESSIBLE: View = View {
+const ACCESSIBLE: TableLayout = TableLayout {
     list: Some("connections"),
     id: "/connectionId",
     columns: &[
-        ("SERVICE", Cell::At("/toolkit")),
-        ("LABEL", Cell::At("/label")),
-        ("OPERATIONS", Cell::At("/operationCount")),
-        ("ID", Cell::At("/connectionId")),
+        ("SERVICE", CellSource::At("/toolkit")),
+        ("LABEL", CellSource::At("/label")),
+        ("OPERATIONS", CellSource::At("/operationCount")),
+        ("ID", CellSource::At("/connectionId")),
     ],
 };
 
-const OF_SESSION: View = View {
+const OF_SESSION: TableLayout = TableLayout {
     list: Some("connections"),
     id: "/connectionId",
     columns: &[
-        ("SERVICE", Cell::At("/toolkit")),
-        ("LABEL", Cell::At("/label")),
-        ("SESSION SAYS", Cell::Of(says)),
-        ("ID", Cell::At("/connectionId")),
+        ("SERVICE", CellSource::At("/toolkit")),
+        ("LABEL", CellSource::At("/label")),
+        ("SESSION SAYS", CellSource::Of(says)),
+        ("ID", CellSource::At("/connectionId")),
     ],
 };
 
-pub(super) async fn reviews(desk: &Desk, verb: Reviews) -> Result<(), Failure> {
+pub(super) async fn reviews(desk: &CliContext, verb: ReviewVerb) -> Result<(), Failure> {
     match verb {
-        Reviews::Open(ask) => {
-            let target = connection(&ask).then("reviews");
-            let answer = desk.post_anew(&target, None).await?;
+        ReviewVerb::Open(ask) => {
+            let target = connection(&ask).push_segment("reviews");
+            let answer = desk.post_with_new_key(&target, None).await?;
             desk.output.show(&answer, &REVIEW)
         }
-        Reviews::Apply(ask) => {
+        ReviewVerb::Apply(ask) => {
             let mut grants: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for (agent, operation) in ask.grants {
                 let agent = desk.agent_id(&agent).await?;
@@ -212,61 +212,64 @@ pub(super) async fn reviews(desk: &Desk, verb: Reviews) -> Result<(), Failure> {
                 .map(|(agent, ids)| json!({"agentId": agent, "operationRevisionIds": ids}))
                 .collect();
             let body = json!({"grants": grants, "everyAgent": ask.every_agent});
-            let target = Target::new("/api/connectors/reviews").then(&ask.review);
-            let answer = desk.post_anew(&target.then("apply"), Some(&body)).await?;
+            let target = RequestTarget::new("/api/connectors/reviews").push_segment(&ask.review);
+            let answer = desk
+                .post_with_new_key(&target.push_segment("apply"), Some(&body))
+                .await?;
             desk.output.show(&answer, &GRANTS)
         }
     }
 }
 
-pub(super) async fn grants(desk: &Desk, verb: Grants) -> Result<(), Failure> {
+pub(super) async fn grants(desk: &CliContext, verb: GrantVerb) -> Result<(), Failure> {
     match verb {
-        Grants::Show(ask) => {
-            let answer = desk.get(&connection(&ask).then("grants")).await?;
+        GrantVerb::Show(ask) => {
+            let answer = desk.get(&connection(&ask).push_segment("grants")).await?;
             desk.output.show(&answer, &GRANTS)
         }
-        Grants::Of(ask) => {
+        GrantVerb::Of(ask) => {
             let agent = desk.agent_id(&ask.agent).await?;
-            let target = Target::new("/api/connectors/accessible").query("agentId", Some(agent));
+            let target =
+                RequestTarget::new("/api/connectors/accessible").query("agentId", Some(agent));
             desk.output.show(&desk.get(&target).await?, &ACCESSIBLE)
         }
-        Grants::Operations(ask) => {
+        GrantVerb::Operations(ask) => {
             let agent = desk.agent_id(&ask.of.agent).await?;
-            let target = Target::new("/api/connectors/accessible")
-                .then(&ask.connection.connection)
-                .then("operations")
+            let target = RequestTarget::new("/api/connectors/accessible")
+                .push_segment(&ask.connection.connection)
+                .push_segment("operations")
                 .query("agentId", Some(agent));
             desk.output.show(&desk.get(&target).await?, &OPERATIONS)
         }
     }
 }
 
-pub(super) async fn sessions(desk: &Desk, verb: Sessions) -> Result<(), Failure> {
+pub(super) async fn sessions(desk: &CliContext, verb: SessionVerb) -> Result<(), Failure> {
     match verb {
-        Sessions::Show(ask) => {
+        SessionVerb::Show(ask) => {
             let answer = desk.get(&of_session(&ask)).await?;
             desk.output.show(&answer, &OF_SESSION)
         }
-        Sessions::Switch(ask) => {
+        SessionVerb::Switch(ask) => {
             let on = match ask.says {
-                Word::On => json!(true),
-                Word::Off => json!(false),
-                Word::Default => Value::Null,
+                SessionSetting::On => json!(true),
+                SessionSetting::Off => json!(false),
+                SessionSetting::Default => Value::Null,
             };
-            let target = of_session(&ask.session).then(&ask.connection.connection);
+            let target = of_session(&ask.session).push_segment(&ask.connection.connection);
             let answer = desk.put(&target, Some(&json!({ "on": on }))).await?;
             desk.output.show(&answer, &SWITCHED)
         }
     }
 }
 
-fn of_session(ask: &Session) -> Target {
-    let session = Target::new("/api/sessions").then(&ask.session);
-    session.then("connections")
+fn of_session(ask: &ConnectionSessionArg) -> RequestTarget {
+    let session = RequestTarget::new("/api/sessions").push_segment(&ask.session);
+    session.push_segment("connections")
 }
 
-fn connection(ask: &Connection) -> Target {
-    Target::new("/api/connectors/connections").then(&ask.connection)
+fn connection(ask: &GrantConnectionArg) -> RequestTarget {
+    RequestTarget::new("/api/connectors/connections").push_segment(&ask.connection)
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -8,9 +8,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
-use guildhall_hall::streams::{End, Frame, Stream};
+use guildhall_hall::streams::{Frame, Stream, StreamEnd};
 
-use super::encode::encode;
+use super::frame_encoding::encode;
 
 /// How the stream begins: so that proxies and clients see it is open, and come back soon.
 const PREAMBLE: &str = ": connected\nretry: 1000\n\n";
@@ -23,8 +23,12 @@ pub(super) fn answer(stream: Stream) -> Response {
     let frames = stream::unfold(stream, |mut stream| async move {
         let frame = match stream.next().await {
             Ok(frame) => frame,
-            Err(End::Broken) => return Some((Err(broken("the log could not be read")), stream)),
-            Err(End::CredentialLost | End::NothingLeft | End::ShuttingDown) => return None,
+            Err(StreamEnd::Broken) => {
+                return Some((Err(broken("the log could not be read")), stream));
+            }
+            Err(StreamEnd::CredentialLost | StreamEnd::NothingLeft | StreamEnd::ShuttingDown) => {
+                return None;
+            }
         };
         let text = text(frame)
             .map(Bytes::from)

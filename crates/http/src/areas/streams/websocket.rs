@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use guildhall_hall::streams::{End, Frame, STREAM_HEARTBEAT_S, Stream};
+use guildhall_hall::streams::{Frame, STREAM_HEARTBEAT_S, Stream, StreamEnd};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
-use super::encode::encode;
+use super::frame_encoding::encode;
 use crate::listener::STREAM_STALL_S;
 
 /// Seconds without a pong after which the client counts as gone.
@@ -78,12 +78,12 @@ async fn farewell(socket: &mut WebSocket, code: Option<u16>) {
     let _ = timeout(Duration::from_secs(1), goodbye).await;
 }
 
-fn code_of(end: End) -> u16 {
+fn code_of(end: StreamEnd) -> u16 {
     match end {
-        End::CredentialLost => CREDENTIAL_LOST,
-        End::NothingLeft => NORMAL,
-        End::ShuttingDown => GOING_AWAY,
-        End::Broken => INTERNAL,
+        StreamEnd::CredentialLost => CREDENTIAL_LOST,
+        StreamEnd::NothingLeft => NORMAL,
+        StreamEnd::ShuttingDown => GOING_AWAY,
+        StreamEnd::Broken => INTERNAL,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::{fs, path::Path};
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Options, PASSWORD, TestHall, soon};
+use guildhall_testkit::{HallOptions, PASSWORD, TestHall, soon};
 use serde_json::{Value, json};
 
 use super::{
@@ -14,11 +14,11 @@ use super::{
     services::{CLIENT_SECRET, HEADER, KEY, ROOT, Services, VARIABLE},
 };
 use crate::{
-    cloud_kit,
-    connector_kit::RUN,
+    cloud_service_stub,
+    connector_fixtures::RUN,
     mcp_servers::{ask, at},
-    picking::{list, text},
-    sign_in_place::{Asked, Place},
+    signin_server_stub::{RecordedRequest, SigninServerStub},
+    test_values::{list, text},
     turns::look,
 };
 
@@ -138,7 +138,7 @@ async fn people(t: &TestHall) {
 }
 
 /// The last request of a place.
-fn last(place: &Place, what: &str) -> Asked {
+fn last(place: &SigninServerStub, what: &str) -> RecordedRequest {
     let asked = place.asked_of(what).pop();
     asked.unwrap_or_else(|| panic!("nobody asked {what}"))
 }
@@ -152,13 +152,13 @@ async fn tool_servers(t: &TestHall, facts: &Facts, services: &Services) {
     }
     let heard = fs::read_to_string(format!("{ROOT}/tools/heard")).unwrap();
     assert_eq!(heard, VARIABLE);
-    let shown = |place: &Place| last(place, "POST /mcp").authorization;
+    let shown = |place: &SigninServerStub| last(place, "POST /mcp").authorization;
     assert_eq!(shown(&services.tools), format!("Bearer {HEADER}"));
     assert_eq!(shown(&services.sign_in), "Bearer canary-access-1");
 }
 
 /// Runs an operation with an account; answers what its service was asked.
-async fn run(t: &TestHall, facts: &Facts, services: &Services, name: &str) -> Asked {
+async fn run(t: &TestHall, facts: &Facts, services: &Services, name: &str) -> RecordedRequest {
     let body = json!({"agentId": facts.agents["ada"].id, "arguments": {},
         "connectionId": facts.id(&format!("{name} account")),
         "operationRevisionId": facts.id(&format!("{name} operation"))});
@@ -276,7 +276,7 @@ async fn turns(t: &TestHall, facts: &Facts) {
         facts.id("turn room"),
         facts.id("turn")
     );
-    t.pass(1);
+    t.advance(1);
     look(t).await;
     let over = async {
         loop {
@@ -294,14 +294,16 @@ async fn turns(t: &TestHall, facts: &Facts) {
 async fn cloud(t: &mut TestHall, services: &Services) {
     let path = "/api/cloud/link/check";
     t.owner().post(path, json!({})).await.ok(200);
-    assert_eq!(cloud_kit::link(t).await["state"], "linked");
+    assert_eq!(cloud_service_stub::link(t).await["state"], "linked");
     t.restart_with(services.options(&services.other_cloud))
         .await;
-    services.other_cloud.says(cloud_kit::Word::Key);
-    let is_linked = async || cloud_kit::link(t).await["state"] == "linked";
+    services
+        .other_cloud
+        .says(cloud_service_stub::DeviceCodeReply::Key);
+    let is_linked = async || cloud_service_stub::link(t).await["state"] == "linked";
     within_a_minute(t, "a link", is_linked).await;
     let asked = services.other_cloud.last("/oauth/token");
-    assert!(asked.contains(cloud_kit::DEVICE_CODE), "{asked}");
+    assert!(asked.contains(cloud_service_stub::DEVICE_CODE), "{asked}");
     t.restart_with(services.options(&services.cloud)).await;
 }
 
@@ -309,7 +311,7 @@ async fn cloud(t: &mut TestHall, services: &Services) {
 /// needs no more time to happen.
 async fn within_a_minute(t: &TestHall, what: &str, is_so: impl AsyncFn() -> bool) {
     for _ in 0..60 {
-        t.pass(1);
+        t.advance(1);
         if is_so().await {
             return;
         }
@@ -335,7 +337,7 @@ async fn typed_code(t: &TestHall, facts: &Facts, services: &Services) {
 
 /// Tokens that are too old are renewed with the ones that came with them.
 async fn renewed_tokens(t: &TestHall, facts: &Facts, services: &Services) {
-    t.pass(TOKENS_OLD_S);
+    t.advance(TOKENS_OLD_S);
     let path = format!("{}/web/test", at(&facts.caller(t, "ada")));
     let tested = t.owner().post(&path, json!({})).await.ok(200);
     assert_eq!(tested["ok"], true, "{tested}");
@@ -346,7 +348,7 @@ async fn renewed_tokens(t: &TestHall, facts: &Facts, services: &Services) {
         let is_shown = asked.iter().any(|it| it.body.contains(&shown));
         assert!(is_shown, "{shown} in {asked:?}");
     }
-    let is_client = |it: &Asked| {
+    let is_client = |it: &RecordedRequest| {
         it.body.contains("refresh_token=canary-refresh-2") && it.body.contains(CLIENT_SECRET)
             || it.authorization.starts_with("Basic ")
     };
@@ -354,7 +356,7 @@ async fn renewed_tokens(t: &TestHall, facts: &Facts, services: &Services) {
 }
 
 async fn trusted_browser(t: &mut TestHall, facts: &Facts, services: &Services) {
-    let local = Options {
+    let local = HallOptions {
         mode: AuthMode::Local,
         ..services.options(&services.cloud)
     };

@@ -10,9 +10,9 @@ use super::{
     services::{CLIENT_SECRET, KEY},
 };
 use crate::{
-    connector_flows::{after, at, instance, wish},
-    connector_kit::{RUN, grant, rehearsal, revision, running, scripted},
-    picking::text,
+    connector_auth_flows::{after, at, instance, wish},
+    connector_fixtures::{RUN, grant, rehearsal, revision, running, scripted},
+    test_values::text,
 };
 
 const CONNECTIONS: &str = "/api/connectors/connections";

@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use guildhall_domain::Moment;
-use guildhall_testkit::{Answer, Caller, TestHall, compress, decompress, pack};
+use guildhall_domain::Timestamp;
+use guildhall_testkit::{TestCaller, TestHall, TestResponse, compress, decompress, pack};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -102,7 +102,7 @@ pub(super) struct SentAway {
 }
 
 impl SignedIn {
-    pub(super) fn of(person: &Caller) -> Self {
+    pub(super) fn of(person: &TestCaller) -> Self {
         Self {
             author: person.author().to_owned(),
             cookie: person.cookie().to_owned(),
@@ -111,7 +111,7 @@ impl SignedIn {
 }
 
 impl AgentToken {
-    pub(super) fn of(agent: &Caller) -> Self {
+    pub(super) fn of(agent: &TestCaller) -> Self {
         Self {
             id: agent.agent().to_owned(),
             author: agent.author().to_owned(),
@@ -122,7 +122,7 @@ impl AgentToken {
 
 impl Facts {
     /// Whoever is called this, at the hall that has the workspace now.
-    pub(super) fn caller(&self, t: &TestHall, name: &str) -> Caller {
+    pub(super) fn caller(&self, t: &TestHall, name: &str) -> TestCaller {
         match name {
             "owner" => t.owner(),
             "pia" => {
@@ -141,8 +141,8 @@ impl Facts {
         self.ids.get(name).unwrap_or_else(|| panic!("no id {name}"))
     }
 
-    pub(super) fn now(&self) -> Moment {
-        Moment::from_millis(self.now_ms)
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.now_ms)
     }
 
     /// Keeps a workspace that was left, and what is known of it, in the new folder `fixture`.
@@ -167,7 +167,7 @@ pub(super) fn packed(fixture: &Path) -> std::path::PathBuf {
 }
 
 /// The body of an answer, without the ports of the hall, which are others each time.
-pub(super) fn body(answer: &Answer) -> String {
+pub(super) fn body(answer: &TestResponse) -> String {
     const HOST: &str = "127.0.0.1:";
     let text = answer.text();
     let mut parts = text.split(HOST);

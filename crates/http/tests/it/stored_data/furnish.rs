@@ -1,7 +1,7 @@
 //! Furnishing a workspace with something of every kind that is stored.
 
 use guildhall_domain::callers::AuthMode;
-use guildhall_testkit::{Caller, Options, TestHall, soon};
+use guildhall_testkit::{HallOptions, TestCaller, TestHall, soon};
 use serde_json::{Value, json};
 
 use super::{
@@ -11,12 +11,13 @@ use super::{
     services::{CLIENT_SECRET, DEV_SERVER, HEADER, ROOT, Services, VARIABLE},
 };
 use crate::{
-    canvas, cloud_kit, mcp,
+    canvas, cloud_service_stub, mcp,
     mcp_servers::{ask, at},
-    picking::{list, text},
     reactions::reaction,
     saves::{CONTENT, hash},
-    sessions, threads,
+    sessions,
+    test_values::{list, text},
+    threads,
     turns::{due, post, room_of},
 };
 
@@ -24,7 +25,7 @@ use crate::{
 pub(super) async fn furnish(services: &Services) -> (TestHall, Facts) {
     let mut t = TestHall::open_with(services.options(&services.other_cloud)).await;
     services.install_agent(&t);
-    cloud_kit::begin(&t).await;
+    cloud_service_stub::begin(&t).await;
     let trusted_browser = trusted_browser(&mut t, services).await;
     t.restart_with(services.options(&services.cloud)).await;
     link(&t, services).await;
@@ -66,7 +67,7 @@ pub(super) async fn furnish(services: &Services) -> (TestHall, Facts) {
 
 /// Lets a browser be trusted; answers what its cookie holds.
 async fn trusted_browser(t: &mut TestHall, services: &Services) -> String {
-    let local = Options {
+    let local = HallOptions {
         mode: AuthMode::Local,
         ..services.options(&services.other_cloud)
     };
@@ -79,10 +80,12 @@ async fn trusted_browser(t: &mut TestHall, services: &Services) -> String {
 }
 
 async fn link(t: &TestHall, services: &Services) {
-    services.cloud.says(cloud_kit::Word::Key);
-    cloud_kit::begin(t).await;
-    cloud_kit::poll(t).await;
-    cloud_kit::becomes(t, "linked").await;
+    services
+        .cloud
+        .says(cloud_service_stub::DeviceCodeReply::Key);
+    cloud_service_stub::begin(t).await;
+    cloud_service_stub::poll(t).await;
+    cloud_service_stub::becomes(t, "linked").await;
     let check = t.owner().post("/api/cloud/link/check", json!({})).await;
     check.ok(200);
 }
@@ -292,7 +295,7 @@ async fn work(t: &TestHall, facts: &mut Facts) {
 }
 
 /// A room in which this agent answers always.
-async fn room_with(t: &TestHall, agent: &Caller) -> String {
+async fn room_with(t: &TestHall, agent: &TestCaller) -> String {
     // Agents are hushed there, which is taken back.
     let script = std::fs::read_to_string(t.programs().join("guildhall")).unwrap();
     let room = room_of(t, &[(agent, "always")]).await;

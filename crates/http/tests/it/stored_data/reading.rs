@@ -1,6 +1,6 @@
 //! What of a workspace is read and replayed, when it is left and when it is opened again.
 
-use guildhall_testkit::{Caller, TestHall, first_column};
+use guildhall_testkit::{TestCaller, TestHall, first_column};
 
 use super::facts::Facts;
 
@@ -155,7 +155,7 @@ pub(super) fn newest(t: &TestHall, scope: &str) -> u64 {
 }
 
 /// What a stream replays up to an event, as it comes.
-pub(super) async fn replay(t: &TestHall, by: &Caller, path: &str, until: u64) -> String {
+pub(super) async fn replay(t: &TestHall, by: &TestCaller, path: &str, until: u64) -> String {
     let mut stream = t.stream(by, path, None).await;
     stream.lines_until(until).await
 }

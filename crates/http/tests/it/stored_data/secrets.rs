@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use guildhall_testkit::{Cell, Table, tables_of};
-use guildhall_world::seal::{Place, Seal};
+use guildhall_world::seal::{Seal, SealContext};
 use serde_json::Value;
 
 /// A column of sealed values: where it is, and the parts of the place of a row's.
@@ -128,7 +128,7 @@ pub(super) fn opened(seal: &Seal, table: &Table, row: &[Cell], column: &str) -> 
     }
     let parts: Vec<Vec<u8>> = sealed.place.iter().map(|it| part(it, table, row)).collect();
     let parts: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-    let opened = seal.unseal(Place(&parts), bytes);
+    let opened = seal.unseal(SealContext(&parts), bytes);
     Some(opened.unwrap_or_else(|| panic!("what is sealed in {at} does not open")))
 }
 

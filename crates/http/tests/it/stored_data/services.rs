@@ -7,11 +7,11 @@ use std::{
     os::unix::fs::PermissionsExt,
 };
 
-use guildhall_domain::settings::{CLOUD_URL, Source, Value as Setting};
-use guildhall_testkit::{Options, TestHall, until};
+use guildhall_domain::settings::{CLOUD_URL, SettingSource, SettingValue as Setting};
+use guildhall_testkit::{HallOptions, TestHall, until};
 use serde_json::json;
 
-use crate::{cloud_kit::Cloud, sign_in_place::Place};
+use crate::{cloud_service_stub::CloudServiceStub, signin_server_stub::SigninServerStub};
 
 /// The folder agents work beneath. It is the same on every computer, so that no scratch folder
 /// stands in what is stored.
@@ -95,13 +95,13 @@ done
 /// The programs that a furnished workspace knows, and its folders.
 pub(super) struct Services {
     /// Tool servers, an authorization server and an account's service, in one.
-    pub(super) sign_in: Place,
+    pub(super) sign_in: SigninServerStub,
     /// A tool server that wants a header.
-    pub(super) tools: Place,
+    pub(super) tools: SigninServerStub,
     /// The cloud service that gave a key.
-    pub(super) cloud: Cloud,
+    pub(super) cloud: CloudServiceStub,
     /// The cloud service whose code nobody typed yet.
-    pub(super) other_cloud: Cloud,
+    pub(super) other_cloud: CloudServiceStub,
     _lock: File,
 }
 
@@ -123,10 +123,10 @@ impl Services {
             until("a free address", is_free).await;
         }
         let services = Self {
-            sign_in: Place::open_at(SIGN_IN).await,
-            tools: Place::open_at(TOOLS).await,
-            cloud: Cloud::start_at(CLOUD).await,
-            other_cloud: Cloud::start_at(OTHER_CLOUD).await,
+            sign_in: SigninServerStub::open_at(SIGN_IN).await,
+            tools: SigninServerStub::open_at(TOOLS).await,
+            cloud: CloudServiceStub::start_at(CLOUD).await,
+            other_cloud: CloudServiceStub::start_at(OTHER_CLOUD).await,
             _lock: lock,
         };
         services
@@ -162,13 +162,13 @@ impl Services {
     }
 
     /// What a hall is opened with that holds such a workspace, linked to `cloud`.
-    pub(super) fn options(&self, cloud: &Cloud) -> Options {
+    pub(super) fn options(&self, cloud: &CloudServiceStub) -> HallOptions {
         let url = Setting::Text(cloud.origin.clone());
-        Options {
-            configured: Box::leak(Box::new([(&CLOUD_URL, Source::Flag, url)])),
+        HallOptions {
+            configured: Box::leak(Box::new([(&CLOUD_URL, SettingSource::Flag, url)])),
             root: Some(ROOT),
             mode: guildhall_domain::callers::AuthMode::Login,
-            ..Options::default()
+            ..HallOptions::default()
         }
     }
 

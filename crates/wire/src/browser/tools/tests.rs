@@ -4,8 +4,8 @@ use super::*;
 
 const TAB: &str = "0192f0c1-2d3e-7abc-8def-0123456789ab";
 
-fn read(name: &str, arguments: &Value) -> Result<Call, Vec<String>> {
-    let tool = Tool::find(name).unwrap();
+fn read(name: &str, arguments: &Value) -> Result<BrowserToolCall, Vec<String>> {
+    let tool = BrowserTool::find(name).unwrap();
     call(tool, arguments.as_object().unwrap()).map_err(|invalid| {
         let form = invalid.form_errors.iter().map(|_| "form".to_owned());
         form.chain(invalid.field_errors.into_keys()).collect()
@@ -17,17 +17,21 @@ fn arguments_are_read_within_their_limits() {
     let tab = TabId::parse(TAB);
     let long = "x".repeat(2_049);
     for (name, arguments, expected) in [
-        ("browser_tabs", json!({"odd": 1}), Ok(Call::Tabs)),
-        ("browser_snapshot", json!({}), Ok(Call::Snapshot(None))),
+        ("browser_tabs", json!({"odd": 1}), Ok(BrowserToolCall::Tabs)),
+        (
+            "browser_snapshot",
+            json!({}),
+            Ok(BrowserToolCall::Snapshot(None)),
+        ),
         (
             "browser_snapshot",
             json!({"tabId": null}),
-            Ok(Call::Snapshot(None)),
+            Ok(BrowserToolCall::Snapshot(None)),
         ),
         (
             "browser_snapshot",
             json!({"tabId": TAB}),
-            Ok(Call::Snapshot(tab)),
+            Ok(BrowserToolCall::Snapshot(tab)),
         ),
         (
             "browser_snapshot",
@@ -37,7 +41,7 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_screenshot",
             json!({"fullPage": true}),
-            Ok(Call::Screenshot {
+            Ok(BrowserToolCall::Screenshot {
                 tab: None,
                 is_whole_page: true,
             }),
@@ -50,12 +54,12 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_navigate",
             json!({"url": "example.org"}),
-            Ok(Call::Visit("example.org".to_owned())),
+            Ok(BrowserToolCall::Visit("example.org".to_owned())),
         ),
         (
             "browser_navigate",
             json!({"action": "back", "url": null}),
-            Ok(Call::Turn(Turnback::Back)),
+            Ok(BrowserToolCall::Turn(HistoryMove::Back)),
         ),
         ("browser_navigate", json!({}), Err(vec!["form"])),
         (
@@ -66,9 +70,9 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_click",
             json!({"ref": "e3"}),
-            Ok(Call::Click {
+            Ok(BrowserToolCall::Click {
                 on: 3,
-                button: Button::Left,
+                button: MouseButton::Left,
                 is_double: false,
             }),
         ),
@@ -82,7 +86,7 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_type",
             json!({"ref": "e1", "text": ""}),
-            Ok(Call::Type {
+            Ok(BrowserToolCall::Type {
                 into: 1,
                 text: String::new(),
                 submits: false,
@@ -97,7 +101,7 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_press_key",
             json!({"key": "a", "modifiers": 2}),
-            Ok(Call::PressKey {
+            Ok(BrowserToolCall::PressKey {
                 key: "a".to_owned(),
                 modifiers: 2,
             }),
@@ -115,7 +119,7 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_select_option",
             json!({"ref": "e1", "values": ["a", "b"]}),
-            Ok(Call::SelectOption {
+            Ok(BrowserToolCall::SelectOption {
                 list: 1,
                 values: vec!["a".to_owned(), "b".to_owned()],
             }),
@@ -138,7 +142,7 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_scroll",
             json!({"deltaX": 0, "deltaY": -16_384}),
-            Ok(Call::Scroll {
+            Ok(BrowserToolCall::Scroll {
                 over: None,
                 delta_x: 0.0,
                 delta_y: -16_384.0,
@@ -152,12 +156,14 @@ fn arguments_are_read_within_their_limits() {
         (
             "browser_wait_for",
             json!({"ms": 10_000}),
-            Ok(Call::WaitFor(Awaited::Ms(10_000))),
+            Ok(BrowserToolCall::WaitFor(WaitCondition::Ms(10_000))),
         ),
         (
             "browser_wait_for",
             json!({"textGone": "Loading"}),
-            Ok(Call::WaitFor(Awaited::TextGone("Loading".to_owned()))),
+            Ok(BrowserToolCall::WaitFor(WaitCondition::TextGone(
+                "Loading".to_owned(),
+            ))),
         ),
         ("browser_wait_for", json!({"ms": 10_001}), Err(vec!["ms"])),
         ("browser_wait_for", json!({}), Err(vec!["form"])),
@@ -166,14 +172,22 @@ fn arguments_are_read_within_their_limits() {
             json!({"text": "a", "ms": 1}),
             Err(vec!["form"]),
         ),
-        ("browser_console", json!({}), Ok(Call::Console(50))),
+        (
+            "browser_console",
+            json!({}),
+            Ok(BrowserToolCall::Console(50)),
+        ),
         ("browser_console", json!({"limit": 0}), Err(vec!["limit"])),
         ("browser_console", json!({"limit": 201}), Err(vec!["limit"])),
-        ("browser_tab_new", json!({}), Ok(Call::TabNew(None))),
+        (
+            "browser_tab_new",
+            json!({}),
+            Ok(BrowserToolCall::TabNew(None)),
+        ),
         (
             "browser_tab_close",
             json!({"tabId": TAB}),
-            Ok(Call::TabClose(tab.unwrap())),
+            Ok(BrowserToolCall::TabClose(tab.unwrap())),
         ),
         ("browser_tab_select", json!({}), Err(vec!["tabId"])),
     ] {
@@ -188,8 +202,8 @@ fn arguments_are_read_within_their_limits() {
 
 #[test]
 fn every_argument_is_described_and_bounded() {
-    for (tool, name) in Tool::NAMES {
-        let About { about, input, .. } = about(tool);
+    for (tool, name) in BrowserTool::NAMES {
+        let ToolDescription { about, input, .. } = describe(tool);
         assert!(about.len() > 20, "{name}");
         let properties = input["properties"].as_object().unwrap();
         for (argument, shape) in properties {
@@ -212,11 +226,11 @@ fn every_argument_is_described_and_bounded() {
 
 #[test]
 fn what_is_uncertain_says_that_it_is_looked_at_first() {
-    let answer = answered(&Answer::Came(Outcome::Uncertain));
+    let answer = to_result(&BrowserToolResult::Came(ActionOutcome::Uncertain));
     assert_eq!(answer["outcome"], "uncertain");
     assert_eq!(answer["code"], "BROWSER_TIMEOUT");
-    let done = answered(&Answer::Came(Outcome::Done));
+    let done = to_result(&BrowserToolResult::Came(ActionOutcome::Done));
     assert_eq!(done, json!({"outcome": "done"}));
-    let denied = denied("PAUSED", "Wait.");
+    let denied = to_denial("PAUSED", "Wait.");
     assert_eq!(denied["details"], json!({"outcome": "rejected"}));
 }

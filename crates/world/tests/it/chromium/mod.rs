@@ -1,10 +1,10 @@
 //! Chromium itself, without a window, and the pages of a site on loopback.
 
-mod agents;
-mod fake;
-mod life;
+mod agent_tools;
+mod lifecycle;
+mod loopback_site;
 mod pages;
-mod site;
+mod scripted_devtools_peer;
 
 use std::{
     collections::BTreeMap,
@@ -13,22 +13,23 @@ use std::{
 };
 
 use guildhall_domain::{
-    browser::{Address, Facts, Mode, Viewport},
+    browser::{BrowserAddress, DisplayMode, PageState, Viewport},
     ids::TabId,
 };
 use guildhall_world::{
     chromium::{
-        self, Chromium, Ended, Frame, Happening, Happenings, Launch, Places, Running, launch,
+        self, BrowserEvent, Chromium, ChromiumDriver, ChromiumExit, ChromiumLaunch, EventReceiver,
+        ScreencastFrame, SearchPaths, launch,
     },
     enclosure::Enclosure,
-    environment,
-    keeper::KeeperCommand,
+    process_environment,
+    process_guard::GuardCommand,
     process_tree::ProcessTrees,
     scratch::Scratch,
 };
 use tokio::task::JoinHandle;
 
-use crate::puppets::{puppet, soon};
+use crate::fake_agents::{puppet, soon};
 
 /// How long an action of a page may wait for something.
 const A_WHILE: Duration = Duration::from_secs(20);
@@ -37,7 +38,7 @@ const A_WHILE: Duration = Duration::from_secs(20);
 #[expect(clippy::print_stdout, reason = "a test that does not run says so")]
 fn executable() -> Option<PathBuf> {
     let named = std::env::var_os("GUILDHALL_CHROMIUM").filter(|named| !named.is_empty());
-    let found = chromium::executable(&Places {
+    let found = chromium::executable(&SearchPaths {
         configured: named.map(PathBuf::from),
         path: std::env::var_os("PATH"),
         fetched: None,
@@ -55,31 +56,31 @@ fn executable() -> Option<PathBuf> {
 }
 
 /// A running browser as a test meets it, with what it has told.
-struct Browser {
+struct StartedChromium {
     chromium: Chromium,
-    happenings: Happenings,
-    running: JoinHandle<Ended>,
+    happenings: EventReceiver,
+    running: JoinHandle<ChromiumExit>,
     trees: ProcessTrees,
     /// Its home, profile included.
     home: Scratch,
     version: Option<String>,
-    tabs: BTreeMap<TabId, (Option<TabId>, Facts)>,
-    frames: Vec<Frame>,
+    tabs: BTreeMap<TabId, (Option<TabId>, PageState)>,
+    frames: Vec<ScreencastFrame>,
 }
 
-fn launch_in(home: &Path, program: PathBuf, trees: &ProcessTrees) -> Launch {
-    let mut server = environment::of_server();
+fn launch_in(home: &Path, program: PathBuf, trees: &ProcessTrees) -> ChromiumLaunch {
+    let mut server = process_environment::of_server();
     server.insert("HOME".to_owned(), home.display().to_string());
-    Launch {
+    ChromiumLaunch {
         program,
         profile: home.join("profile"),
-        mode: Mode::Embedded,
+        mode: DisplayMode::Embedded,
         viewport: Viewport::default(),
-        env: environment::of_browser(&server),
+        env: process_environment::of_browser(&server),
         is_unsandboxed: !chromium::can_be_sandboxed(),
         walled_port: None,
-        enclosure: Enclosure::off(),
-        keeper: KeeperCommand {
+        enclosure: Enclosure::disabled(),
+        keeper: GuardCommand {
             program: puppet(),
             args: vec!["keeper".into()],
         },
@@ -87,7 +88,7 @@ fn launch_in(home: &Path, program: PathBuf, trees: &ProcessTrees) -> Launch {
     }
 }
 
-impl Browser {
+impl StartedChromium {
     /// A browser with one blank tab.
     async fn open() -> Option<Self> {
         Self::open_in(Scratch::new("chromium")).await
@@ -109,8 +110,8 @@ impl Browser {
     #[expect(clippy::disallowed_methods, reason = "a test has no supervisor")]
     fn of(
         chromium: Chromium,
-        happenings: Happenings,
-        running: Running,
+        happenings: EventReceiver,
+        running: ChromiumDriver,
         trees: ProcessTrees,
         home: Scratch,
     ) -> Self {
@@ -137,22 +138,22 @@ impl Browser {
         }
     }
 
-    fn note(&mut self, happening: Happening) {
+    fn note(&mut self, happening: BrowserEvent) {
         match happening {
-            Happening::Ready(version) => self.version = Some(version),
-            Happening::TabOpened { tab, opener } => {
-                self.tabs.insert(tab, (opener, Facts::default()));
+            BrowserEvent::Ready(version) => self.version = Some(version),
+            BrowserEvent::TabOpened { tab, opener } => {
+                self.tabs.insert(tab, (opener, PageState::default()));
             }
-            Happening::TabChanged { tab, page } => {
+            BrowserEvent::TabChanged { tab, page } => {
                 self.tabs.get_mut(&tab).expect("a tab that was told of").1 = page;
             }
-            Happening::TabClosed(tab) => {
+            BrowserEvent::TabClosed(tab) => {
                 self.tabs.remove(&tab);
             }
-            Happening::Frame(frame) => self.frames.push(frame),
+            BrowserEvent::Frame(frame) => self.frames.push(frame),
             // What is in it is told beside.
-            Happening::NewDocument(_) => {}
-            Happening::HumanInput(_) | Happening::Visible(_) => panic!("{happening:?}"),
+            BrowserEvent::NewDocument(_) => {}
+            BrowserEvent::HumanInput(_) | BrowserEvent::Visible(_) => panic!("{happening:?}"),
         }
     }
 
@@ -162,13 +163,13 @@ impl Browser {
         *self.tabs.keys().next().unwrap()
     }
 
-    fn page(&self, tab: TabId) -> &Facts {
+    fn page(&self, tab: TabId) -> &PageState {
         &self.tabs[&tab].1
     }
 
     /// Goes somewhere, and waits for its title.
     async fn visit(&mut self, tab: TabId, url: &str, title: &str) {
-        let address = Address::typed(url).unwrap();
+        let address = BrowserAddress::typed(url).unwrap();
         self.chromium.navigate(tab, &address).await.unwrap();
         self.until_title(tab, title).await;
     }
@@ -178,7 +179,7 @@ impl Browser {
             .await;
     }
 
-    async fn until_page(&mut self, tab: TabId, is_there: impl Fn(&Facts) -> bool) -> Facts {
+    async fn until_page(&mut self, tab: TabId, is_there: impl Fn(&PageState) -> bool) -> PageState {
         self.until(|browser| {
             let page = browser.tabs.get(&tab).map(|(_, page)| page);
             page.filter(|page| is_there(page)).cloned()
@@ -187,7 +188,7 @@ impl Browser {
     }
 
     /// Closes it, and answers how it ended.
-    async fn close(self) -> Ended {
+    async fn close(self) -> ChromiumExit {
         self.chromium.close().await;
         soon(self.running).await.unwrap()
     }
@@ -209,7 +210,7 @@ fn processes_of(home: &Path, word: &str) -> Vec<u32> {
             let is_keeper = line.contains("keeper");
             line.contains(&home) && line.contains(word) && !is_keeper
         })
-        .filter(|pid| crate::puppets::lives(*pid))
+        .filter(|pid| crate::fake_agents::lives(*pid))
         .collect()
 }
 

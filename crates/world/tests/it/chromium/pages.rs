@@ -2,29 +2,34 @@
 //! 7.12 (14).
 
 use guildhall_domain::{
-    browser::{Address, Button, DialogKind, Modifiers, Step, Steps, Viewport},
+    browser::{
+        BrowserAddress, DialogKind, InputStep, InputSteps, KeyModifiers, MouseButton, Viewport,
+    },
     ids::TabId,
     limits::BROWSER_TABS_MAX,
 };
-use guildhall_world::chromium::{BrowserError, Shot, Wanted, Way};
+use guildhall_world::chromium::{
+    BrowserError, HistoryNavigation, ScreenshotOptions, TextCondition,
+};
 
 use super::{
-    A_WHILE, Browser, kill, processes_of,
-    site::{Site, answer, html},
+    A_WHILE, StartedChromium, kill,
+    loopback_site::{LoopbackSite, answer, html},
+    processes_of,
 };
-use crate::puppets::soon;
+use crate::fake_agents::soon;
 
-fn click(x: f64, y: f64) -> Steps {
-    steps(vec![Step::Click {
+fn click(x: f64, y: f64) -> InputSteps {
+    steps(vec![InputStep::Click {
         x,
         y,
-        button: Button::Left,
+        button: MouseButton::Left,
         count: 1,
     }])
 }
 
-fn steps(steps: Vec<Step>) -> Steps {
-    Steps::checked(steps, Viewport::default()).unwrap()
+fn steps(steps: Vec<InputStep>) -> InputSteps {
+    InputSteps::checked(steps, Viewport::default()).unwrap()
 }
 
 /// A page that is one button from corner to corner, which does this.
@@ -36,16 +41,16 @@ fn button(does: &str) -> String {
 }
 
 /// What a reader of the page would see.
-async fn seen(browser: &Browser, tab: TabId) -> String {
+async fn seen(browser: &StartedChromium, tab: TabId) -> String {
     browser.chromium.snapshot(tab).await.unwrap().text
 }
 
 #[tokio::test]
 async fn a_tab_tells_where_it_is_and_goes_back_and_forth() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
-    let site = Site::new()
+    let site = LoopbackSite::new()
         .page("/a", html("<title>a\u{202e}</title>"))
         .page("/b", html("<title>b</title>"));
     let tab = browser.tab();
@@ -54,37 +59,57 @@ async fn a_tab_tells_where_it_is_and_goes_back_and_forth() {
     browser.visit(tab, &site.url("/b"), "b").await;
     let page = browser.until_page(tab, |page| page.can_go_back).await;
     assert!(!page.can_go_forward);
-    browser.chromium.go(tab, Way::Back).await.unwrap();
+    browser
+        .chromium
+        .go(tab, HistoryNavigation::Back)
+        .await
+        .unwrap();
     browser.until_title(tab, "a").await;
     browser.until_page(tab, |page| page.can_go_forward).await;
-    browser.chromium.go(tab, Way::Forward).await.unwrap();
+    browser
+        .chromium
+        .go(tab, HistoryNavigation::Forward)
+        .await
+        .unwrap();
     browser.until_title(tab, "b").await;
     site.paths();
-    browser.chromium.go(tab, Way::Reload).await.unwrap();
-    browser.chromium.go(tab, Way::Forward).await.unwrap();
-    browser.chromium.visited(tab).await.unwrap();
+    browser
+        .chromium
+        .go(tab, HistoryNavigation::Reload)
+        .await
+        .unwrap();
+    browser
+        .chromium
+        .go(tab, HistoryNavigation::Forward)
+        .await
+        .unwrap();
+    browser.chromium.wait_for_load(tab).await.unwrap();
     assert_eq!(site.asked.recv().unwrap().path, "/b");
     browser.close().await;
 }
 
 #[tokio::test]
 async fn a_slow_page_is_answered_when_its_load_begins_and_can_be_stopped() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
-    let site = Site::new();
+    let site = LoopbackSite::new();
     let tab = browser.tab();
-    let held = Address::typed(&site.url("/held")).unwrap();
+    let held = BrowserAddress::typed(&site.url("/held")).unwrap();
     browser.chromium.navigate(tab, &held).await.unwrap();
     browser.until_page(tab, |page| page.loading).await;
-    browser.chromium.go(tab, Way::Stop).await.unwrap();
+    browser
+        .chromium
+        .go(tab, HistoryNavigation::Stop)
+        .await
+        .unwrap();
     browser.until_page(tab, |page| !page.loading).await;
     browser.close().await;
 }
 
 #[tokio::test]
 async fn nothing_but_the_web_is_shown() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let secret = browser.home.path().join("secret.html");
@@ -101,14 +126,14 @@ async fn nothing_but_the_web_is_shown() {
          window.open('view-source:'+location); \
          location.href='{file}'; document.title='tried'"
     );
-    let site = Site::new()
+    let site = LoopbackSite::new()
         .page("/redirect", to(&file))
         .page("/frames", html(&frames))
         .page("/pop-up", html(&button(&pop_up)))
         .page("/script", html("<title>script</title><p>fine"));
     let tab = browser.tab();
 
-    let redirect = Address::typed(&site.url("/redirect")).unwrap();
+    let redirect = BrowserAddress::typed(&site.url("/redirect")).unwrap();
     browser.chromium.navigate(tab, &redirect).await.unwrap();
     let page = browser.until_page(tab, |page| page.error.is_some()).await;
     assert!(page.error.unwrap().starts_with("net::ERR_"));
@@ -142,11 +167,11 @@ async fn nothing_but_the_web_is_shown() {
 
 #[tokio::test]
 async fn dialogs_wait_for_their_answer() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let asks = "document.title = String([alert('first'), confirm('sure?'), prompt('who?', 'me')])";
-    let site = Site::new().page("/", html(&button(asks)));
+    let site = LoopbackSite::new().page("/", html(&button(asks)));
     let tab = browser.tab();
     browser.visit(tab, &site.url("/"), "button").await;
     let nothing = browser.chromium.answer_dialog(tab, true, None).await;
@@ -162,7 +187,7 @@ async fn dialogs_wait_for_their_answer() {
         (DialogKind::Confirm, "sure?", false, None),
         (DialogKind::Prompt, "who?", true, Some("ada")),
     ] {
-        let asked = |page: &guildhall_domain::browser::Facts| {
+        let asked = |page: &guildhall_domain::browser::PageState| {
             page.dialog
                 .as_ref()
                 .is_some_and(|dialog| dialog.kind == kind)
@@ -171,7 +196,7 @@ async fn dialogs_wait_for_their_answer() {
         assert_eq!(dialog.message, message);
         assert_eq!(dialog.default_text, if words.is_some() { "me" } else { "" });
         let refused = browser.chromium.input(tab, &click(1.0, 1.0)).await;
-        let open = guildhall_domain::browser::Denied::DialogOpen;
+        let open = guildhall_domain::browser::ToolDenial::DialogOpen;
         assert_eq!(refused, Err(BrowserError::Denied(open)));
         let answered = browser.chromium.answer_dialog(tab, accept, words);
         answered.await.unwrap();
@@ -182,12 +207,12 @@ async fn dialogs_wait_for_their_answer() {
 
 #[tokio::test]
 async fn a_password_is_asked_for_and_not_kept() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
-    let site = Site::new().page("/private", html("<title>inside</title>"));
+    let site = LoopbackSite::new().page("/private", html("<title>inside</title>"));
     let tab = browser.tab();
-    let address = Address::typed(&site.url("/private")).unwrap();
+    let address = BrowserAddress::typed(&site.url("/private")).unwrap();
     let nothing = browser.chromium.answer_auth(tab, None).await;
     assert_eq!(nothing, Err(BrowserError::NothingAsked));
     browser.chromium.navigate(tab, &address).await.unwrap();
@@ -206,7 +231,7 @@ async fn a_password_is_asked_for_and_not_kept() {
     assert_eq!(browser.page(tab).auth, None);
     browser.chromium.navigate(tab, &address).await.unwrap();
     browser.until_page(tab, |page| page.auth.is_some()).await;
-    let shown = |site: &Site| -> Vec<_> {
+    let shown = |site: &LoopbackSite| -> Vec<_> {
         let asked = site.asked.try_iter();
         asked
             .map(|asked| (asked.path, asked.authorization))
@@ -228,7 +253,7 @@ async fn a_password_is_asked_for_and_not_kept() {
     assert_eq!(nothing, Err(BrowserError::NothingAsked));
     browser.chromium.close().await;
     soon(browser.running).await.unwrap();
-    let mut again = Browser::open_in(browser.home).await.unwrap();
+    let mut again = StartedChromium::open_in(browser.home).await.unwrap();
     let tab = again.tab();
     again.chromium.navigate(tab, &address).await.unwrap();
     again.until_page(tab, |page| page.auth.is_some()).await;
@@ -240,7 +265,7 @@ async fn a_password_is_asked_for_and_not_kept() {
 
 #[tokio::test]
 async fn downloads_files_and_permissions_are_refused() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let permissions = "<title>?</title><script>Promise.all(['geolocation','camera',\
@@ -250,15 +275,16 @@ async fn downloads_files_and_permissions_are_refused() {
         Content-Type: application/octet-stream\r\n";
     let choose = "<title>choose</title><input type=file \
         style='position:fixed;inset:0;width:100%;height:100%'>";
-    let site = Site::new()
+    let site = LoopbackSite::new()
         .page("/prize", answer("200 OK", attached, "prize"))
         .page("/choose", html(choose))
         .page("/permissions", html(permissions));
     let tab = browser.tab();
-    let prize = Address::typed(&site.url("/prize")).unwrap();
+    let prize = BrowserAddress::typed(&site.url("/prize")).unwrap();
     browser.chromium.navigate(tab, &prize).await.unwrap();
-    let is_refused =
-        |page: &guildhall_domain::browser::Facts, what: &str| page.error.as_deref() == Some(what);
+    let is_refused = |page: &guildhall_domain::browser::PageState, what: &str| {
+        page.error.as_deref() == Some(what)
+    };
     browser
         .until_page(tab, |page| is_refused(page, "download refused"))
         .await;
@@ -282,10 +308,10 @@ async fn downloads_files_and_permissions_are_refused() {
 
 #[tokio::test]
 async fn a_crashed_page_leaves_the_browser_and_comes_again() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
-    let site = Site::new().page("/", html("<title>here</title>"));
+    let site = LoopbackSite::new().page("/", html("<title>here</title>"));
     let tab = browser.tab();
     browser.visit(tab, &site.url("/"), "here").await;
     for renderer in processes_of(browser.home.path(), "--type=renderer") {
@@ -297,7 +323,11 @@ async fn a_crashed_page_leaves_the_browser_and_comes_again() {
     assert_eq!(page.url, site.url("/"));
     browser.chromium.ping().await.unwrap();
     site.paths();
-    browser.chromium.go(tab, Way::Reload).await.unwrap();
+    browser
+        .chromium
+        .go(tab, HistoryNavigation::Reload)
+        .await
+        .unwrap();
     browser
         .until_page(tab, |page| page.error.is_none() && page.title == "here")
         .await;
@@ -307,11 +337,11 @@ async fn a_crashed_page_leaves_the_browser_and_comes_again() {
 
 #[tokio::test]
 async fn tabs_come_and_go_and_are_never_too_many() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let many = "for (let n = 0; n < 30; n++) open('/small', '_blank', n % 2 ? 'noopener' : '')";
-    let site = Site::new()
+    let site = LoopbackSite::new()
         .page("/small", html("<title>small</title>"))
         .page("/", html(&button(many)));
     let first = browser.tab();
@@ -360,24 +390,28 @@ async fn tabs_come_and_go_and_are_never_too_many() {
 
 #[tokio::test]
 async fn pictures_come_as_fast_as_they_are_acknowledged() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let moving = "<title>moving</title><p id=p>0</p><script>let n = 0; \
         (function next() { p.textContent = n++; requestAnimationFrame(next); })()</script>";
-    let site = Site::new().page("/", html(moving));
+    let site = LoopbackSite::new().page("/", html(moving));
     let tab = browser.tab();
     let size = Viewport::checked(640, 480, 1.0).unwrap();
     browser.chromium.set_viewport(size).await;
     browser.visit(tab, &site.url("/"), "moving").await;
-    browser.chromium.film(tab, 320, 240).await.unwrap();
+    browser
+        .chromium
+        .start_screencast(tab, 320, 240)
+        .await
+        .unwrap();
     for _ in 0..5 {
         let frame = browser.until(|browser| browser.frames.pop()).await;
         assert_eq!((frame.tab, frame.width, frame.height), (tab, 640, 480));
         assert_eq!(size_of(&frame.jpeg), (320, 240));
-        browser.chromium.acknowledge(&frame).await;
+        browser.chromium.acknowledge_frame(&frame).await;
     }
-    browser.chromium.stop_filming(tab).await.unwrap();
+    browser.chromium.stop_screencast(tab).await.unwrap();
     browser.close().await;
 }
 
@@ -397,10 +431,10 @@ fn size_of(jpeg: &[u8]) -> (u16, u16) {
 
 #[tokio::test]
 async fn a_screenshot_is_as_large_as_asked() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
-    let site = Site::new().page(
+    let site = LoopbackSite::new().page(
         "/",
         html("<title>tall</title><style>html{scrollbar-width:none}</style><body style='margin:0'><div style='height:3000px'>x"),
     );
@@ -413,7 +447,7 @@ async fn a_screenshot_is_as_large_as_asked() {
         (false, Some(500.0), (500, 250)),
         (true, Some(1_500.0), (500, 1_500)),
     ] {
-        let shot = Shot {
+        let shot = ScreenshotOptions {
             is_whole_page,
             side_max,
         };
@@ -425,7 +459,7 @@ async fn a_screenshot_is_as_large_as_asked() {
 
 #[tokio::test]
 async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let field = "<title>field</title><textarea id=f style='position:fixed;inset:0;width:100%;\
@@ -434,21 +468,21 @@ async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
         oncontextmenu = e => { document.title = 'menu'; return false }</script>";
     let secret = "<title>secret</title><input type=password value=hunter2 autofocus \
         onfocus='this.select(); document.title = \"ready\"'>";
-    let site = Site::new()
+    let site = LoopbackSite::new()
         .page("/", html(field))
         .page("/secret", html(secret));
     let tab = browser.tab();
     browser.visit(tab, &site.url("/"), "field").await;
     let key = |key: &str, modifiers: u8| {
-        let (key, code, modifiers) = (key.to_owned(), String::new(), Modifiers(modifiers));
+        let (key, code, modifiers) = (key.to_owned(), String::new(), KeyModifiers(modifiers));
         let up = (key.clone(), code.clone());
         [
-            Step::KeyDown {
+            InputStep::KeyDown {
                 key,
                 code,
                 modifiers,
             },
-            Step::KeyUp {
+            InputStep::KeyUp {
                 key: up.0,
                 code: up.1,
                 modifiers,
@@ -458,7 +492,7 @@ async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
     let mut typed = click(50.0, 50.0).all().to_vec();
     typed.extend(key("a", 0));
     typed.extend(key("B", 8));
-    typed.push(Step::Text {
+    typed.push(InputStep::Text {
         text: "ü日本".to_owned(),
     });
     typed.extend(key("x", 0));
@@ -471,7 +505,7 @@ async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
         .await
         .unwrap();
     assert_eq!(browser.chromium.selection(tab).await.unwrap(), "aBü日本");
-    let wheel = Step::Wheel {
+    let wheel = InputStep::Wheel {
         x: 50.0,
         y: 50.0,
         delta_x: 0.0,
@@ -483,11 +517,11 @@ async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
         .await
         .unwrap();
     browser.until_title(tab, "wheel 120").await;
-    let (x, y, button) = (9.0, 9.0, Button::Right);
+    let (x, y, button) = (9.0, 9.0, MouseButton::Right);
     let right = vec![
-        Step::MouseMove { x, y },
-        Step::MouseDown { x, y, button },
-        Step::MouseUp { x, y, button },
+        InputStep::MouseMove { x, y },
+        InputStep::MouseDown { x, y, button },
+        InputStep::MouseUp { x, y, button },
     ];
     browser.chromium.input(tab, &steps(right)).await.unwrap();
     browser.until_title(tab, "menu").await;
@@ -498,12 +532,12 @@ async fn steps_reach_the_page_and_what_is_selected_can_be_copied() {
 
 #[tokio::test]
 async fn what_a_window_opens_waits_for_its_guard() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let opens = "const w = window.open(''); w.document.write('<title>made here</title><p>made');\
         w.document.close()";
-    let site = Site::new().page("/", html(&button(opens)));
+    let site = LoopbackSite::new().page("/", html(&button(opens)));
     let tab = browser.tab();
     browser.visit(tab, &site.url("/"), "button").await;
     browser
@@ -518,7 +552,7 @@ async fn what_a_window_opens_waits_for_its_guard() {
             made.map(|(tab, _)| *tab)
         })
         .await;
-    let made = Wanted::Text("made");
+    let made = TextCondition::Text("made");
     assert_eq!(
         browser.chromium.wait_for(popup, made, A_WHILE).await,
         Ok(true)
@@ -528,11 +562,11 @@ async fn what_a_window_opens_waits_for_its_guard() {
 
 #[tokio::test]
 async fn workers_work_those_of_frames_and_of_workers_too() {
-    let Some(mut browser) = Browser::open().await else {
+    let Some(mut browser) = StartedChromium::open().await else {
         return;
     };
     let script = |body| answer("200 OK", "Content-Type: text/javascript\r\n", body);
-    let site = Site::new()
+    let site = LoopbackSite::new()
         .page("/inner.js", script("postMessage('inner')"))
         .page(
             "/outer.js",
