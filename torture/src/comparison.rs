@@ -30,6 +30,8 @@ pub(crate) enum Finding {
     Lost(String),
     /// It may not be so.
     Violation(String),
+    /// The name of a file that was left in the working folder.
+    LeftFile(String),
 }
 
 /// What is compared.
@@ -264,7 +266,7 @@ impl Comparison<'_> {
                 name == Client::file_name(number) || name == Client::linked_name(number)
             });
             if !is_known {
-                self.violation(format!("{name} was left in the working folder"));
+                self.findings.push(Finding::LeftFile(name));
             }
         }
         Ok(())

@@ -67,6 +67,10 @@ impl Figures {
             match finding {
                 Finding::Lost(what) => self.lost.push(format!("{at}: lost: {what}")),
                 Finding::Violation(what) => self.violations.push(format!("{at}: {what}")),
+                Finding::LeftFile(name) => {
+                    let what = format!("{at}: {name} was left in the working folder");
+                    self.violations.push(what);
+                }
             }
         }
     }
@@ -168,6 +172,9 @@ mod tests {
         let mut lossy = figures();
         lossy.take([Finding::Lost("a post".to_owned())]);
         assert!(!lossy.is_clean());
+        let mut untidy = figures();
+        untidy.take([Finding::LeftFile("notes".to_owned())]);
+        assert!(!untidy.is_clean());
         let told = lossy.to_string();
         assert!(
             told.contains("✗ kill, seed 7, attempt 2: lost: a post"),

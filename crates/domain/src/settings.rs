@@ -243,11 +243,6 @@ impl Setting {
             SettingKind::Networks { .. }
             | SettingKind::Origins { .. }
             | SettingKind::Texts { .. } => SettingValue::Texts(Vec::new()),
-            SettingKind::Ports => SettingValue::Text(PreviewPorts::DEFAULT.to_owned()),
-            SettingKind::Text { .. } | SettingKind::Service => SettingValue::Text(String::new()),
-            SettingKind::Networks { .. }
-            | SettingKind::Origins { .. }
-            | SettingKind::Texts { .. } => SettingValue::Texts(Vec::new()),
         }
     }
 
@@ -317,12 +312,6 @@ impl Setting {
                 | SettingKind::Service,
                 _,
             ) => Err("must be text".to_owned()),
-            (
-                SettingKind::Networks { .. }
-                | SettingKind::Origins { .. }
-                | SettingKind::Texts { .. },
-                _,
-            ) => Err("must be a list of texts".to_owned()),
             (
                 SettingKind::Networks { .. }
                 | SettingKind::Origins { .. }

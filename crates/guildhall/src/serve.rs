@@ -134,7 +134,12 @@ fn run_configured(config: Config, is_peer_known: bool) -> Result<End, ServeError
 /// Goes back to a backup where that was asked for or did not come to its end; answers the port
 /// that a server which restarts for it had.
 fn restore_if_due(data_dir: &DataDir) -> Result<Option<u16>, ServeError> {
-    let due = RestoreRequest::read(data_dir.path())?;
+    let due = RestoreRequest::read(data_dir.path());
+    let due = due.map_err(|source| ServeError::RestoreRequest {
+        file: RestoreRequest::file(data_dir.path()),
+        source,
+        has_data: data_dir.database().exists(),
+    })?;
     restore::complete_requested(data_dir, Clock::System.now())
         .map_err(|fault| ServeError::RestoreIncomplete { fault })?;
     if data_dir.restoring().exists() && !data_dir.database().exists() {

@@ -170,7 +170,8 @@ impl Hall {
     /// The same, for whoever has let its caller in.
     pub(crate) async fn verify(&self, id: BackupId) -> Result<VerifiedBackup> {
         let backup = self.backup(id).await?;
-        self.disk_has_room()?;
+        // It is unpacked; how large it was is not noted, and the store is about as large.
+        self.disk_has_room_for(self.store_bytes()?)?;
         let _turn = self.backup_permit().await?;
         let check_id = Hall::new_id(BackupId::from_bytes);
         let verified = self
@@ -224,7 +225,11 @@ impl Hall {
 
     async fn try_make_backup(&self, reason: BackupReason, at: Timestamp) -> Result<Backup> {
         self.require_undamaged_store()?;
-        self.disk_has_room()?;
+        let newest = self.with_backups(|files| files.list()).await?;
+        let store = self.store_bytes()?;
+        // The first one may be as large as the store.
+        let compressed = newest.first().map_or(store, |backup| backup.bytes);
+        self.disk_has_room_for(store.saturating_add(compressed))?;
         let id = Hall::new_id(BackupId::from_bytes);
         let draft = self.inner.backups.files.draft(id);
         let copied = self.store().copy_to(draft).await;
@@ -241,7 +246,10 @@ impl Hall {
         })
         .await?;
         let backup = made?;
-        self.drop_old_backups().await?;
+        if let Err(error) = self.drop_old_backups().await {
+            // The next backup tries again; this one is made.
+            tracing::error!(?error, "old backups could not be removed");
+        }
         self.copy_backups();
         Ok(backup)
     }
@@ -251,6 +259,12 @@ impl Hall {
         let now = self.now();
         self.with_backups(move |files| drop_old(files, now, bytes_max))
             .await
+    }
+
+    /// Bytes of the store and its write-ahead log, which a copy takes at most.
+    fn store_bytes(&self) -> Result<u64, Fault> {
+        let files = self.store().file_bytes();
+        files.map_err(|error| Fault::broken("measuring the store", error))
     }
 
     async fn backup_permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>> {
@@ -278,17 +292,20 @@ fn verify_files(
     let whole = files
         .unpack(&backup, unpacked)
         .and_then(|()| copies::inspect(unpacked));
-    let problem = match whole {
-        Ok(_) => None,
+    let (named, problem) = match whole {
+        // What its rows name, as a restore takes it; the list beside it has no checksum.
+        Ok(copy) => (copy.attachments, None),
         Err(fault) if fault.kind == FaultKind::StorageFull => return Err(fault),
-        Err(fault) => Some(format!("{fault}: {}", fault.source)),
+        Err(fault) => {
+            let named = files.attachments_of(backup.id).unwrap_or_default();
+            (named, Some(format!("{fault}: {}", fault.source)))
+        }
     };
-    let named = files.attachments_of(backup.id)?;
     Ok(VerifiedBackup {
         backup,
         problem,
         attachments_checked: named.len() as u64,
-        attachments_damaged: files.damaged_attachments(&named)?.len() as u64,
+        attachments_damaged: files.damaged_attachments(&named).len() as u64,
         attachments_missing: files.missing_attachments(&named).len() as u64,
     })
 }

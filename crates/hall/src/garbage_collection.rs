@@ -24,19 +24,34 @@ pub(crate) fn start(hall: &Hall) {
                     _ = period.tick() => {}
                     _ = stopping.wait_for(|stop| *stop) => return,
                 }
-                if let Err(Error::Fault(fault)) = collect_garbage(&chore).await {
+                // What a damaged store does not name may be needed.
+                tokio::select! {
+                    () = chore.store_was_checked() => {}
+                    _ = stopping.wait_for(|stop| *stop) => return,
+                }
+                if chore.require_undamaged_store().is_err() {
+                    continue;
+                }
+                if let Err(Error::Fault(fault)) = chore.collect_attachment_garbage().await {
                     tracing::error!(error = ?fault, "attachments could not be swept");
                 }
             }
         });
 }
 
-async fn collect_garbage(hall: &Hall) -> Result<()> {
-    drop_unposted(hall).await?;
-    for first in 0..=u8::MAX {
-        drop_orphans(hall, first).await?;
+impl Hall {
+    /// Drops uploads that nobody posted in time, and the files of attachments that no row names.
+    ///
+    /// # Errors
+    /// Faults alone: of kind `StoreDamaged` while the store is damaged, and nothing is removed
+    /// then.
+    pub async fn collect_attachment_garbage(&self) -> Result<()> {
+        drop_unposted(self).await?;
+        for first in 0..=u8::MAX {
+            drop_orphans(self, first).await?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Drops every upload that waited too long.
@@ -68,6 +83,8 @@ async fn drop_orphans(hall: &Hall, first: u8) -> Result<()> {
         .read(move |db| attachments::needed_on_shelf(db, first))
         .await?
         .value;
+    // Behind the reading, which may be what noticed the damage.
+    hall.require_undamaged_store()?;
     hall.with_blobs(move |blobs| blobs.remove(&shelved, &needed))
         .await
 }

@@ -249,12 +249,13 @@ impl Hall {
     fn assemble(parts: start::HallParts, limits: StreamLimits) -> Self {
         let (signals, _) = broadcast::channel(limits::SIGNALS_PER_READER);
         let trees = ProcessTrees::recorded_in(&parts.data_dir);
+        let was_released = parts.store_record.state().is_reserve_released;
         Self {
             inner: Arc::new(Inner {
                 store: parts.store,
                 store_record: parts.store_record,
                 backups: Backups::new(parts.backups),
-                storage: Storage::new(&parts.data_dir),
+                storage: Storage::new(&parts.data_dir, was_released),
                 clock: parts.clock,
                 reaching: FileIoPool::new(parts.confined, parts.journals),
                 blobs: Arc::new(parts.blobs),

@@ -91,8 +91,9 @@ impl Hall {
 /// The hash of the password that the account had before the restore.
 async fn later_password(credential: &RevivedCredential, record: &RestoreRecord) -> Result<String> {
     let account = AccountId::named(&credential.id);
-    let set_aside = record.set_aside.as_deref().map(DataDir::database_in);
-    let set_aside = set_aside.ok_or(Refusal::LaterPasswordMissing)?;
+    let earlier = record.later_passwords.get(&credential.id);
+    let set_aside = earlier.or(record.set_aside.as_ref());
+    let set_aside = DataDir::database_in(set_aside.ok_or(Refusal::LaterPasswordMissing)?);
     let read = move || match set_aside.exists() {
         true => revived::password_in(&set_aside, account),
         false => Ok(None),

@@ -25,8 +25,9 @@ use guildhall_store::{
 };
 use guildhall_world::{
     address_tokens::AddressTokens, agent_folders::AgentFolders, backups::BackupFiles, blobs::Blobs,
-    clock::Clock, confined_fs::ConfinedFs, digests::ApprovalDigests, file_saving::Journals,
-    http_client::ListenerPorts, os_users, runtime_programs::ProgramSearch, seal::Seal, setup_code,
+    clock::Clock, confined_fs::ConfinedFs, data_dir, digests::ApprovalDigests,
+    file_saving::Journals, http_client::ListenerPorts, os_users, runtime_programs::ProgramSearch,
+    seal::Seal, setup_code,
 };
 
 use crate::{
@@ -194,6 +195,9 @@ impl Hall {
         // Before anything opens the store: whoever opens it first uses its write-ahead log up.
         let loss = write_ahead_log::loss(&database)
             .map_err(|error| Fault::broken("reading the write-ahead log", error))?;
+        let loss = loss
+            .map(|why| keep_damaged_log(&data_dir, &database, why, started_at))
+            .transpose()?;
         backups::before_migration(&backups, &database, started_at)?;
         let store = Store::open(&database)?;
         let newest_seq = *store.head().borrow();
@@ -278,7 +282,6 @@ impl Hall {
         or_damaged(&hall, hall.recover_interactions().await).await?;
         or_damaged(&hall, crate::files::recover(&hall).await).await?;
         crate::retention::start(&hall, retention);
-        crate::garbage_collection::start(&hall);
         backups::start(&hall);
         crate::canvas::start(&hall);
         crate::interactions::start(&hall);
@@ -295,10 +298,27 @@ impl Hall {
         // Behind the writing that every start does: nobody is answered by it, and without it a
         // damaged store could not even be read.
         store_checks::start(&hall, check_due);
+        // Behind the notice of what the last run found damaged.
+        crate::garbage_collection::start(&hall);
         crate::attachment_checks::start(&hall);
         crate::storage::start(&hall);
         Ok(hall)
     }
+}
+
+/// Copies a store aside whose write-ahead log shows a loss, because opening it empties that log;
+/// answers what is to be told.
+fn keep_damaged_log(
+    data_dir: &Path,
+    database: &Path,
+    loss: &str,
+    now: Timestamp,
+) -> Result<String, Fault> {
+    let folder = data_dir::copy_store_aside(data_dir, database, &format!("{now}-damaged"))
+        .map_err(|error| Fault::broken("copying a damaged write-ahead log aside", error))?;
+    let folder = folder.display();
+    tracing::error!(%folder, loss, "the data as it was found is copied aside");
+    Ok(format!("{loss}; the data as it was found is in {folder}"))
 }
 
 /// Lets a server start whose store turns out to be damaged: it is read as far as it goes.

@@ -64,10 +64,11 @@ pub struct StorageArea {
 }
 
 impl Storage {
-    pub(crate) fn new(data_dir: &Path) -> Self {
+    /// `was_released`: whether the last run gave the reserve back and did not make it again.
+    pub(crate) fn new(data_dir: &Path, was_released: bool) -> Self {
         let reserve = Reserve::at(data_dir);
         Self {
-            is_released: AtomicBool::new(false),
+            is_released: AtomicBool::new(was_released && !reserve.is_made()),
             reserve,
         }
     }
@@ -80,18 +81,31 @@ impl Hall {
     /// # Errors
     /// A fault of kind `StorageFull`, or that the disk does not say.
     pub fn disk_has_room(&self) -> Result<(), Fault> {
+        self.disk_has_room_for(0)
+    }
+
+    /// Whether the disk has room for that many bytes, and to write afterwards.
+    ///
+    /// # Errors
+    /// As [`Self::disk_has_room`].
+    pub(crate) fn disk_has_room_for(&self, bytes: u64) -> Result<(), Fault> {
         let free = disk::free_bytes(&self.inner.data_dir)?;
-        let wanted = match self.is_reserve_released() {
+        let free_min = match self.is_reserve_released() {
             true => disk::DISK_FREE_MIN_BYTES + RESERVE_BYTES,
             false => disk::DISK_FREE_MIN_BYTES,
         };
+        let wanted = free_min.saturating_add(bytes);
         if free < wanted {
-            let why = match self.is_reserve_released() {
-                true => format!(
+            let why = match (self.is_reserve_released(), bytes) {
+                (true, 0) => format!(
                     "the disk was full; {free} bytes are left with the reserve, which is made again \
                      when {wanted} are: free space"
                 ),
-                false => format!("{free} bytes are left; free space"),
+                (false, 0) => format!("{free} bytes are left; free space"),
+                (_, bytes) => format!(
+                    "{free} bytes are left, and {wanted} are needed: {bytes} for the copy, and \
+                     {free_min} that stay free; free space"
+                ),
             };
             return Err(Fault::new(
                 FaultKind::StorageFull,
@@ -168,6 +182,7 @@ impl Hall {
         });
         let is_made = making.await.map_err(io::Error::other).flatten()?;
         if is_made && self.inner.storage.is_released.swap(false, Ordering::AcqRel) {
+            self.update_health(|state| state.is_reserve_released = false);
             tracing::warn!("the disk has room again, and a reserve of it");
         }
         Ok(())
@@ -187,7 +202,10 @@ impl Hall {
             }
             // Before there is room that what is added could take.
             storage.is_released.store(true, Ordering::Release);
-            storage.reserve.release().map(|()| true)
+            storage.reserve.release()?;
+            // Now there is room for it.
+            hall.update_health(|state| state.is_reserve_released = true);
+            Ok(true)
         });
         if releasing.await.map_err(io::Error::other).flatten()? {
             tracing::error!(
@@ -318,8 +336,21 @@ fn areas(
 
 #[cfg(test)]
 mod tests {
+    use guildhall_world::store_state::StoreState;
+
     use super::*;
     use crate::approvals::permits_tests::hall_with_agent::HallWithAgent;
+
+    #[tokio::test]
+    async fn what_does_not_fit_beside_the_room_that_stays_free_is_refused_with_both() {
+        let t = HallWithAgent::set().await;
+        t.hall.disk_has_room_for(1).unwrap();
+        let free = disk::free_bytes(&t.hall.inner.data_dir).unwrap();
+        let refused = t.hall.disk_has_room_for(free).unwrap_err();
+        assert_eq!(refused.kind, FaultKind::StorageFull);
+        let why = refused.source.to_string();
+        assert!(why.contains(&format!("{free} for the copy")), "{why}");
+    }
 
     #[tokio::test]
     async fn where_there_is_no_reserve_nothing_is_held_back() {
@@ -332,6 +363,7 @@ mod tests {
     async fn the_reserve_is_given_back_when_a_change_meets_a_full_disk_and_made_again() {
         let t = HallWithAgent::set().await;
         let (hall, storage) = (&t.hall, &t.hall.inner.storage);
+        std::fs::create_dir(hall.inner.data_dir.join("run")).unwrap();
         hall.make_reserve_if_room().await.unwrap();
         assert!(storage.reserve.is_made() && !hall.is_reserve_released());
         let full = Fault::new(FaultKind::StorageFull, "writing", "no space left on device");
@@ -343,7 +375,15 @@ mod tests {
             tokio::task::yield_now().await;
         }
         assert!(hall.is_reserve_released());
+        let is_recorded = |hall: &Hall| {
+            let state = StoreState::read(&hall.inner.data_dir);
+            state.is_some_and(|state| state.is_reserve_released)
+        };
+        while !is_recorded(hall) {
+            tokio::task::yield_now().await;
+        }
         hall.make_reserve_if_room().await.unwrap();
         assert!(storage.reserve.is_made() && !hall.is_reserve_released());
+        assert!(!is_recorded(hall));
     }
 }

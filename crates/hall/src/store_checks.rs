@@ -10,6 +10,7 @@ use std::{
 use guildhall_domain::{Fault, Timestamp, errors::FaultKind, limits};
 use guildhall_store::CheckDepth;
 use guildhall_world::store_state::StoreState;
+use tokio::sync::watch;
 
 use crate::Hall;
 
@@ -20,10 +21,12 @@ const NOTE_EVERY: Duration = Duration::from_secs(5);
 
 /// What is known of the store beside it.
 #[derive(Debug)]
-pub(crate) struct StoreHealth(
+pub(crate) struct StoreHealth {
     /// A std mutex: held for a change and the writing of a small file, never over an await.
-    Mutex<StoreState>,
-);
+    state: Mutex<StoreState>,
+    /// Turns false once the check has passed that the last run left to do.
+    is_check_due: watch::Sender<bool>,
+}
 
 /// What the last run left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +46,7 @@ impl StoreHealth {
         data_dir: &Path,
         now: Timestamp,
         newest_seq: u64,
-        loss: Option<&str>,
+        loss: Option<String>,
     ) -> (Self, CheckDue) {
         let known = StoreState::read(data_dir).unwrap_or(StoreState {
             checked_at_ms: now.as_millis(),
@@ -54,7 +57,7 @@ impl StoreHealth {
             None if known.is_open => CheckDue::Now,
             None => CheckDue::InTime,
         };
-        let loss = loss.map(str::to_owned).or_else(|| {
+        let loss = loss.or_else(|| {
             (newest_seq < known.newest_seq).then(|| {
                 format!(
                     "its newest event is {newest_seq}, and {} was acknowledged",
@@ -62,7 +65,10 @@ impl StoreHealth {
                 )
             })
         });
-        let record = Self(Mutex::new(known));
+        let record = Self {
+            state: Mutex::new(known),
+            is_check_due: watch::Sender::new(due != CheckDue::InTime || loss.is_some()),
+        };
         record.change(data_dir, |state| {
             state.is_open = true;
             // What is missing is told once: the next start takes the store as it is.
@@ -74,15 +80,15 @@ impl StoreHealth {
         (record, due)
     }
 
-    fn state(&self) -> StoreState {
-        self.0
+    pub(crate) fn state(&self) -> StoreState {
+        self.state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
     fn change(&self, data_dir: &Path, change: impl FnOnce(&mut StoreState)) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let before = state.clone();
         change(&mut state);
         if *state == before {
@@ -119,6 +125,13 @@ impl Hall {
                 why.clone(),
             )),
         }
+    }
+
+    /// Waits until the check has passed that the last run left to do, if it left one.
+    pub(crate) async fn store_was_checked(&self) {
+        let mut is_check_due = self.inner.store_record.is_check_due.subscribe();
+        // An error would mean that the record is gone, and the server with it.
+        let _ = is_check_due.wait_for(|due| !due).await;
     }
 
     /// What is known of the store beside it.
@@ -192,6 +205,7 @@ async fn check_when_due(hall: Hall, mut due: CheckDue) {
                     tracing::warn!("the store was damaged and is whole now; it is written again");
                     hall.store().forget_damage();
                 }
+                hall.inner.store_record.is_check_due.send_replace(false);
                 let now = hall.now();
                 hall.update_health(|state| state.checked_at_ms = now.as_millis());
             }

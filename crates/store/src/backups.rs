@@ -38,6 +38,17 @@ pub struct StoreCopy {
 }
 
 impl Store {
+    /// Bytes of the store and its write-ahead log.
+    ///
+    /// # Errors
+    /// Whatever the file system answers.
+    pub fn file_bytes(&self) -> std::io::Result<u64> {
+        let log = format!("{}-wal", self.path.display());
+        // There is none before the first write.
+        let log = std::fs::metadata(log).map_or(0, |file| file.len());
+        Ok(std::fs::metadata(&self.path)?.len() + log)
+    }
+
     /// Copies the store, as it is now, into the new file at `to`, and checks the copy; on a
     /// thread and connections of its own, in small steps with rests. It ends early when nobody
     /// waits for it any more.

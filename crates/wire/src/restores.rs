@@ -53,6 +53,9 @@ pub struct Restore {
     /// decided yet; null when the data of before could not say.
     #[schema(required = true)]
     pub revived: Option<Vec<RevivedCredential>>,
+    /// Kinds of credentials of which the data of before could not say which count again.
+    #[schema(example = json!([]))]
+    pub revived_unknown: Vec<&'static str>,
 }
 
 /// A credential that counts again, although it was ended after the backup was made.

@@ -11,15 +11,21 @@ use std::{
     collections::BTreeSet,
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, BufReader, BufWriter, Read, Write},
-    os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt},
+    os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use guildhall_domain::{
     Fault, attachments::Digest, backups::Backup, errors::FaultKind, ids::BackupId,
 };
 
-use crate::{blobs, data_dir::write_private, digests::DigestBuilder, disk};
+use crate::{
+    blobs,
+    data_dir::{sync_folder, write_private},
+    digests::DigestBuilder,
+    disk,
+};
 
 /// The folder of backups in the data folder.
 const FOLDER: &str = "backups";
@@ -88,9 +94,10 @@ impl BackupFiles {
 
     fn drop_drafts(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
-            let path = entry?.path();
-            if path.to_string_lossy().contains(".draft") {
-                fs::remove_file(path)?;
+            let entry = entry?;
+            let is_draft = entry.file_name().to_string_lossy().contains(".draft");
+            if is_draft && entry.file_type()?.is_file() {
+                fs::remove_file(entry.path())?;
             }
         }
         Ok(())
@@ -189,7 +196,8 @@ impl BackupFiles {
                 if path.extension().is_none_or(|end| end != "json") {
                     continue;
                 }
-                match serde_json::from_slice(&fs::read(&path)?) {
+                let read = fs::read(&path).and_then(|text| Ok(serde_json::from_slice(&text)?));
+                match read {
                     Ok(backup) => backups.push(backup),
                     Err(error) => {
                         tracing::warn!(path = %path.display(), %error, "a backup's description cannot be read");
@@ -243,29 +251,42 @@ impl BackupFiles {
     /// The attachments a backup names.
     ///
     /// # Errors
-    /// A fault when their list cannot be read.
+    /// A fault when their list cannot be read or understood.
     pub fn attachments_of(&self, id: BackupId) -> Result<Vec<Digest>, Fault> {
-        let text = fs::read_to_string(self.file(id, "attachments"))
-            .map_err(|error| fault("reading a backup's list of attachments", error))?;
-        Ok(text.lines().filter_map(Digest::parse).collect())
+        read_list(&self.file(id, "attachments"))
+            .map_err(|error| fault("reading a backup's list of attachments", error))
     }
 
-    /// Those of these attachments whose files beside the backups are not there or hold other
-    /// bytes.
+    /// Those of these attachments whose files beside the backups are not there, cannot be read, or
+    /// hold other bytes.
+    pub fn damaged_attachments(&self, digests: &[Digest]) -> Vec<Digest> {
+        let is_damaged = |digest: &&Digest| !holds(&self.attachment(**digest), **digest);
+        digests.iter().filter(is_damaged).copied().collect()
+    }
+
+    /// Replaces the copy of an attachment by the file in use, which was found whole, where the copy
+    /// is another file and holds other bytes; returns whether it did. `go_on` is asked behind each
+    /// part of the copy that is read, with how long that took.
     ///
     /// # Errors
-    /// A fault when the disk does not answer.
-    pub fn damaged_attachments(&self, digests: &[Digest]) -> Result<Vec<Digest>, Fault> {
-        let mut damaged = Vec::new();
-        for digest in digests {
-            match digest_of(&blob(&self.attachments(), *digest)) {
-                Ok(found) if found == *digest => {}
-                Ok(_) => damaged.push(*digest),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => damaged.push(*digest),
-                Err(error) => return Err(fault("verifying a backup's attachments", error)),
+    /// A fault, of kind `StorageFull` when the disk is.
+    pub fn renew_attachment(
+        &self,
+        digest: Digest,
+        go_on: &dyn Fn(Duration) -> bool,
+    ) -> Result<bool, Fault> {
+        let (from, to) = (blob(&self.blobs, digest), self.attachment(digest));
+        let renew = || -> io::Result<bool> {
+            if is_same_file(&from, &to)? || is_whole_or_unread(&to, digest, go_on) {
+                return Ok(false);
             }
+            put_file(&from, &to).map(|()| true)
+        };
+        match renew() {
+            // No backup names it, or it was removed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            renewed => renewed.map_err(|error| fault("renewing a backup's attachment", error)),
         }
-        Ok(damaged)
     }
 
     /// Those of these attachments that have no file beside the backups.
@@ -279,22 +300,34 @@ impl BackupFiles {
         blob(&self.attachments(), digest)
     }
 
-    /// Puts a backup's attachments into the folder at `blobs`; answers those that are not to be
-    /// had whole.
+    /// Puts a backup's attachments into the folder at `blobs`: all but the `damaged` ones from
+    /// beside the backups, and those from the folder at `before` where they are whole there.
+    /// Returns those that are not to be had whole.
     ///
     /// # Errors
     /// A fault when the disk refuses.
     pub fn restore_attachments(
         &self,
         digests: &[Digest],
+        damaged: &[Digest],
+        before: Option<&Path>,
         blobs: &Path,
     ) -> Result<Vec<Digest>, Fault> {
-        let damaged = self.damaged_attachments(digests)?;
-        for digest in digests.iter().filter(|digest| !damaged.contains(digest)) {
-            take_file(&blob(&self.attachments(), *digest), &blob(blobs, *digest))
-                .map_err(|error| fault("restoring an attachment", error))?;
+        let mut missing = Vec::new();
+        for digest in digests {
+            let from = match damaged.contains(digest) {
+                false => Some(self.attachment(*digest)),
+                true => before
+                    .map(|folder| blob(folder, *digest))
+                    .filter(|file| holds(file, *digest)),
+            };
+            match from {
+                None => missing.push(*digest),
+                Some(from) => take_file(&from, &blob(blobs, *digest))
+                    .map_err(|error| fault("restoring an attachment", error))?,
+            }
         }
-        Ok(damaged)
+        Ok(missing)
     }
 
     /// Removes backups, and the files of attachments that no backup names any more.
@@ -316,14 +349,13 @@ impl BackupFiles {
             sync_folder(&self.folder)
         };
         remove().map_err(|error| fault("removing a backup", error))?;
-        let mut named = BTreeSet::new();
-        for backup in self.list()? {
-            named.extend(
-                self.attachments_of(backup.id)?
-                    .iter()
-                    .map(Digest::to_string),
-            );
-        }
+        let named = match self.attachments_named() {
+            Ok(named) => named,
+            Err(error) => {
+                tracing::warn!(%error, "attachments of removed backups are kept: not every list of them can be read");
+                return Ok(());
+            }
+        };
         let remove_unnamed = || -> io::Result<()> {
             if !self.attachments().exists() {
                 return Ok(());
@@ -339,6 +371,26 @@ impl BackupFiles {
             Ok(())
         };
         remove_unnamed().map_err(|error| fault("removing a backup's attachments", error))
+    }
+
+    /// The attachments that any backup names, also one whose description is damaged.
+    fn attachments_named(&self) -> io::Result<BTreeSet<String>> {
+        let mut named = BTreeSet::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|end| end != "attachments") {
+                continue;
+            }
+            let list = read_list(&path)?;
+            let described = fs::read(path.with_extension("json"))
+                .ok()
+                .and_then(|text| serde_json::from_slice::<Backup>(&text).ok());
+            if described.is_some_and(|backup| backup.attachments != list.len() as u64) {
+                return Err(damaged_list(&path));
+            }
+            named.extend(list.iter().map(Digest::to_string));
+        }
+        Ok(named)
     }
 
     fn read_file(&self, id: BackupId) -> io::Result<BufReader<File>> {
@@ -364,23 +416,70 @@ fn blob(folder: &Path, digest: Digest) -> PathBuf {
     folder.join(&name[..2]).join(name)
 }
 
-/// Gives a file a second name, or copies it where that is not to be had.
+/// Reads a list of attachments. One that holds anything else is damaged: what it named is unknown.
+fn read_list(path: &Path) -> io::Result<Vec<Digest>> {
+    let text = fs::read_to_string(path)?;
+    let digests: Option<Vec<Digest>> = text.lines().map(Digest::parse).collect();
+    digests.ok_or_else(|| damaged_list(path))
+}
+
+fn damaged_list(path: &Path) -> io::Error {
+    let why = format!("{} is damaged", path.display());
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// Gives a file a second name, or copies it where that is not to be had. What is there already
+/// stays.
 fn take_file(from: &Path, to: &Path) -> io::Result<()> {
-    if to.exists() {
-        return Ok(());
+    match to.exists() {
+        true => Ok(()),
+        false => put_file(from, to),
     }
+}
+
+/// The same, in place of what is there.
+fn put_file(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         make_folder(folder)?;
     }
-    match fs::hard_link(from, to) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
-        Ok(()) => Ok(()),
+    let draft = to.with_extension("draft");
+    // Left by a process that ended here.
+    remove_if_there(&draft)?;
+    match fs::hard_link(from, &draft) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+        Ok(()) => {}
         Err(_) => {
-            let draft = to.with_extension("draft");
             io::copy(&mut File::open(from)?, &mut private(&draft)?)?;
             File::open(&draft)?.sync_all()?;
-            fs::rename(draft, to)
+        }
+    }
+    fs::rename(draft, to)
+}
+
+fn is_same_file(one: &Path, other: &Path) -> io::Result<bool> {
+    let (one, other) = (fs::metadata(one)?, fs::metadata(other)?);
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+/// Whether the file at `path` can be read and holds the bytes of `digest`.
+fn holds(path: &Path, digest: Digest) -> bool {
+    digest_of(path).is_ok_and(|found| found == digest)
+}
+
+/// The same, unless `go_on` ended the reading before.
+fn is_whole_or_unread(path: &Path, digest: Digest, go_on: &dyn Fn(Duration) -> bool) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let mut file = DigestingStream::new(file);
+    let mut part = vec![0; PART];
+    loop {
+        let began = Instant::now();
+        match file.read(&mut part) {
+            Ok(0) => return file.into_parts().2 == digest,
+            Ok(_) if go_on(began.elapsed()) => {}
+            Ok(_) => return true,
+            Err(_) => return false,
         }
     }
 }
@@ -450,10 +549,6 @@ fn make_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
 fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -464,3 +559,7 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 fn fault(during: &'static str, error: io::Error) -> Fault {
     Fault::new(disk::fault_kind(&error), during, error)
 }
+
+#[cfg(test)]
+#[path = "backups_tests.rs"]
+mod tests;

@@ -67,6 +67,17 @@ pub struct PendingRemoval {
     digests: Vec<Digest>,
 }
 
+/// What a check found of a blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlobState {
+    /// It holds the bytes of its digest.
+    Whole,
+    /// It cannot be read, or holds other bytes.
+    Damaged,
+    /// It is not there.
+    Missing,
+}
+
 impl Blobs {
     /// Opens the blobs of the data folder at `data_dir`; drafts of an earlier run are dropped.
     ///
@@ -155,26 +166,20 @@ impl Blobs {
         Ok(Some(blob))
     }
 
-    /// Reads a blob whole, and says whether its bytes are those of its digest; one that is not
-    /// there has none. `go_on` is asked behind each part, with how long that took; when it says
-    /// no, the rest counts as whole.
-    ///
-    /// # Errors
-    /// A fault when the folder of it cannot be reached.
-    pub fn is_whole(
-        &self,
-        digest: Digest,
-        go_on: &dyn Fn(Duration) -> bool,
-    ) -> Result<bool, Fault> {
-        let Some((blob, state)) = self.open_blob(digest)? else {
-            return Ok(true);
+    /// Reads a blob whole, and says whether its bytes are those of its digest. `go_on` is asked
+    /// behind each part, with how long that took; when it says no, the rest counts as whole.
+    pub fn check(&self, digest: Digest, go_on: &dyn Fn(Duration) -> bool) -> BlobState {
+        // A file that cannot be opened or read is of no more use than one with other bytes.
+        let (blob, state) = match self.open_blob(digest) {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return BlobState::Missing,
+            Err(_) => return BlobState::Damaged,
         };
-        // A file that the disk cannot read is of no more use than one with other bytes.
-        let is_whole = blob.verify(digest, go_on).is_ok();
-        if !is_whole {
-            self.verified.forget(state);
+        if blob.verify(digest, go_on).is_ok() {
+            return BlobState::Whole;
         }
-        Ok(is_whole)
+        self.verified.forget(state);
+        BlobState::Damaged
     }
 
     /// Puts the copy at `from` in the place of a blob; says whether that was whole.

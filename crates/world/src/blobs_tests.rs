@@ -132,7 +132,10 @@ fn a_part_of_a_verified_file_is_read_without_the_rest_until_the_file_changes() {
     std::fs::write(house.place(kept.digest), "the plot").unwrap();
     let damaged = house.blobs.read(kept.digest).unwrap_err();
     assert_eq!(damaged.kind, FaultKind::AttachmentDamaged);
-    assert!(!house.blobs.is_whole(kept.digest, &|_| true).unwrap());
+    assert_eq!(
+        house.blobs.check(kept.digest, &|_| true),
+        BlobState::Damaged
+    );
 }
 
 #[test]
@@ -142,13 +145,17 @@ fn a_damaged_blob_is_replaced_by_a_whole_copy_alone() {
     std::fs::write(house.place(kept.digest), "the plot").unwrap();
     let copy = house.scratch.path().join("copy");
     assert!(!house.blobs.replace(kept.digest, &copy).unwrap(), "no copy");
-    for (bytes, is_whole) in [("the plot", false), ("the plan", true)] {
+    for (bytes, found) in [
+        ("the plot", BlobState::Damaged),
+        ("the plan", BlobState::Whole),
+    ] {
         std::fs::write(&copy, bytes).unwrap();
-        assert_eq!(house.blobs.replace(kept.digest, &copy).unwrap(), is_whole);
-        assert_eq!(
-            house.blobs.is_whole(kept.digest, &|_| true).unwrap(),
-            is_whole
-        );
+        let is_replaced = house.blobs.replace(kept.digest, &copy).unwrap();
+        assert_eq!(is_replaced, found == BlobState::Whole);
+        assert_eq!(house.blobs.check(kept.digest, &|_| true), found);
     }
+    std::fs::remove_file(house.place(kept.digest)).unwrap();
+    let missing = house.blobs.check(kept.digest, &|_| true);
+    assert_eq!(missing, BlobState::Missing);
     assert_eq!(house.drafts(), 0);
 }

@@ -93,7 +93,12 @@ impl DataDir {
 
     /// The folder of attachments.
     pub fn blobs(&self) -> PathBuf {
-        self.path.join(BLOBS)
+        Self::blobs_in(&self.path)
+    }
+
+    /// The folder of attachments of data that lies in `folder`.
+    pub fn blobs_in(folder: &Path) -> PathBuf {
+        folder.join(BLOBS)
     }
 
     /// Where a restored database waits for its place.
@@ -116,9 +121,10 @@ impl DataDir {
         Ok(())
     }
 
-    /// Whether data was set aside under `name`.
+    /// Whether data was set aside under `name`; also where the disk does not say.
     pub fn is_set_aside(&self, name: &str) -> bool {
-        self.path.join(SET_ASIDE).join(name).exists()
+        let folder = self.path.join(SET_ASIDE).join(name);
+        folder.try_exists().unwrap_or(true)
     }
 
     /// Moves the database and the attachments into the folder `name` beside the others set aside;
@@ -138,7 +144,7 @@ impl DataDir {
         {
             let (from, to) = (self.path.join(part), folder.join(part));
             // With one there already, what is here is of the restored data.
-            if from.exists() && !to.exists() {
+            if from.try_exists()? && !to.try_exists()? {
                 DirBuilder::new()
                     .recursive(true)
                     .mode(0o700)
@@ -146,11 +152,11 @@ impl DataDir {
                 std::fs::rename(from, to)?;
             }
         }
-        if !folder.exists() {
+        if !folder.try_exists()? {
             return Ok(None);
         }
         for changed in [&folder, &all, &self.path] {
-            File::open(changed)?.sync_all()?;
+            sync_folder(changed)?;
         }
         Ok(Some(folder))
     }
@@ -161,7 +167,7 @@ impl DataDir {
     /// Whatever the file system answers.
     pub fn take_restored(&self) -> io::Result<()> {
         std::fs::rename(self.restoring(), self.database())?;
-        File::open(&self.path)?.sync_all()
+        sync_folder(&self.path)
     }
 
     /// Announces the server: writes the discovery file, mode 0600, whole or not at all.
@@ -207,8 +213,43 @@ pub(crate) fn write_private(file: &Path, text: &str) -> io::Result<()> {
     written.sync_all()?;
     std::fs::rename(draft, file)?;
     // Until then the folder may name the old file again after a power cut.
-    file.parent()
-        .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    file.parent().map_or(Ok(()), sync_folder)
+}
+
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Copies the `database` of the data folder at `data_dir` and its write-ahead log, as they are,
+/// into the folder `name` beside the data set aside, durably; answers that folder. The log comes
+/// first: it is what the next opening changes. Without room for the database the log alone is kept.
+///
+/// # Errors
+/// Whatever the file system answers about the log.
+pub fn copy_store_aside(data_dir: &Path, database: &Path, name: &str) -> io::Result<PathBuf> {
+    let all = data_dir.join(SET_ASIDE);
+    let folder = all.join(name);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)?;
+    let copy = |end: &str| -> io::Result<()> {
+        let to = folder.join(format!("{DATABASE}{end}"));
+        let from = format!("{}{end}", database.display());
+        let copied = std::fs::copy(from, &to).and_then(|_| File::open(&to)?.sync_all());
+        copied.inspect_err(|_| {
+            // Half of it is of no use.
+            let _ = std::fs::remove_file(&to);
+        })
+    };
+    copy("-wal")?;
+    if let Err(error) = copy("") {
+        tracing::warn!(%error, "the write-ahead log alone is copied aside, without the store");
+    }
+    for changed in [&folder, &all, data_dir] {
+        sync_folder(changed)?;
+    }
+    Ok(folder)
 }
 
 /// What the discovery file of the server that uses `path` says; `None` when no server does.

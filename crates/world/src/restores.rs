@@ -2,14 +2,19 @@
 //! goes on, and what the last one came to. Neither is part of a store, which a restore replaces.
 
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
 };
 
-use guildhall_domain::{Timestamp, backups::Backup, restores::RevivedCredential};
+use guildhall_domain::{
+    Timestamp,
+    backups::Backup,
+    restores::{RevivedCredential, RevivedKind},
+};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::data_dir::write_private;
+use crate::data_dir::{sync_folder, write_private};
 
 const REQUEST: &str = "run/restore-request.json";
 const RECORD: &str = "run/last-restore.json";
@@ -42,6 +47,13 @@ pub struct RestoreRecord {
     /// Credentials that count again and are not decided yet; `None` when the data of before could
     /// not say.
     pub revived: Option<Vec<RevivedCredential>>,
+    /// Kinds of which the data of before could not say which count again.
+    #[serde(default)]
+    pub revived_unknown: Vec<RevivedKind>,
+    /// Where the later password is that a revived one replaced, by its id, where a restore before
+    /// this one revived it: in the data that was set aside then.
+    #[serde(default)]
+    pub later_passwords: BTreeMap<String, PathBuf>,
 }
 
 impl RestoreRequest {
@@ -50,7 +62,7 @@ impl RestoreRequest {
     /// # Errors
     /// Whatever the file system answers; `InvalidData` for a file that cannot be understood.
     pub fn read(data_dir: &Path) -> io::Result<Option<Self>> {
-        read(&data_dir.join(REQUEST))
+        read(&Self::file(data_dir))
     }
 
     /// Keeps it, whole or not at all.
@@ -58,18 +70,26 @@ impl RestoreRequest {
     /// # Errors
     /// Whatever the file system answers.
     pub fn write(&self, data_dir: &Path) -> io::Result<()> {
-        write_private(&data_dir.join(REQUEST), &serde_json::to_string(self)?)
+        write_private(&Self::file(data_dir), &serde_json::to_string(self)?)
     }
 
-    /// Takes it back.
+    /// Takes it back, for good.
     ///
     /// # Errors
     /// Whatever the file system answers.
     pub fn remove(data_dir: &Path) -> io::Result<()> {
-        match std::fs::remove_file(data_dir.join(REQUEST)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let file = Self::file(data_dir);
+        match std::fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
+        // Until then a power cut may bring it back.
+        file.parent().map_or(Ok(()), sync_folder)
+    }
+
+    /// Where it stands in the data folder at `data_dir`.
+    pub fn file(data_dir: &Path) -> PathBuf {
+        data_dir.join(REQUEST)
     }
 }
 

@@ -30,6 +30,9 @@ pub struct StoreState {
     /// Digests of attachments that were found damaged then and could not be restored.
     #[serde(default)]
     pub attachments_damaged: Vec<String>,
+    /// Whether the disk was full and the reserve is not made again yet.
+    #[serde(default)]
+    pub is_reserve_released: bool,
 }
 
 impl StoreState {
@@ -99,6 +102,7 @@ mod tests {
             damage: Some("page 3".to_owned()),
             attachments_checked_at_ms: 8,
             attachments_damaged: vec!["ab".to_owned()],
+            is_reserve_released: true,
         };
         state.write(data).unwrap();
         assert_eq!(StoreState::read(data), Some(state));

@@ -250,13 +250,28 @@ impl<'a> Template<'a> {
         )?;
         let lost = found.iter().filter(|one| matches!(one, Finding::Lost(_)));
         let lost = lost.count() as u64;
+        let is_of_loss = |one: &Finding| match one {
+            Finding::Lost(_) => true,
+            Finding::LeftFile(name) => is_temporary(name),
+            Finding::Violation(_) => false,
+        };
         if found.is_empty() {
             figures.count("harmless", 1);
-        } else if damage.is_beyond_notice && lost > 0 {
+        } else if damage.is_beyond_notice && found.iter().any(is_of_loss) {
             figures.count("damages of the log beyond notice", 1);
             figures.count("acknowledgements lost by them", lost);
-            let others = found.into_iter();
-            figures.take(others.filter(|one| matches!(one, Finding::Violation(_))));
+            for finding in found {
+                match finding {
+                    Finding::Lost(_) => {}
+                    // The row of a save that ran is lost with the others, and without it the
+                    // server cannot know whose the file is.
+                    Finding::LeftFile(name) if is_temporary(&name) => {
+                        figures.count("temporary files left by them", 1);
+                        fs::remove_file(installation.work().join(name))?;
+                    }
+                    Finding::LeftFile(_) | Finding::Violation(_) => figures.take([finding]),
+                }
+            }
         } else {
             figures.violated(format!("{} was not noticed", damage.name));
             figures.take(found);
@@ -341,6 +356,11 @@ fn start(installation: &Installation, figures: &mut Figures) -> Result<Option<St
             Ok(None)
         }
     }
+}
+
+/// Whether the file is one that a save writes before it takes the place of the file it saves.
+fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".guildhall-tmp")
 }
 
 /// When the server last noted that a check found everything in order.

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Backups } from '../api/types';
-import { reasonText, resultText, revivedWords, secondFolderText } from './texts';
+import { decideAll, reasonText, resultText, revivedWords, secondFolderText } from './texts';
 
 const one = { id: 'a' } as Backups['backups'][number];
 const of = (backups: Backups['backups'], last: Backups['last']): Backups => ({ backups, bytesTotal: 1, bytesMax: 2, last, secondFolder: null });
@@ -41,4 +41,15 @@ test('each revived credential is named with whom it stands for and what ends it'
     ['of a newer server', 'ada', 'ci of ada', 'Revoke'],
   ];
   for (const [kind, holder, title, action] of rows) expect(revivedWords({ kind, holder, label: 'ci', id: '' })).toMatchObject({ title, action });
+});
+
+test('one that cannot be decided keeps no other from being decided', async () => {
+  const decided: string[] = [];
+  const failed = await decideAll(['token', 'password', 'key'], (id) => {
+    if (id === 'password') return Promise.reject(new Error('LATER_PASSWORD_MISSING'));
+    decided.push(id);
+    return Promise.resolve();
+  });
+  expect(decided).toEqual(['token', 'key']);
+  expect(failed).toHaveLength(1);
 });

@@ -46,3 +46,16 @@ export function revivedWords({ kind, label, holder }: RevivedCredential): { titl
       return { title: `${label}${of}`, effect: 'It counts again.', action: 'Revoke' };
   }
 }
+
+/** Decides about each, also when one of them cannot be decided; answers what went wrong. */
+export async function decideAll<T>(credentials: T[], decide: (credential: T) => Promise<void>): Promise<unknown[]> {
+  const failed: unknown[] = [];
+  for (const credential of credentials) {
+    try {
+      await decide(credential);
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  return failed;
+}

@@ -100,6 +100,10 @@ pub(crate) struct Decide {
     decision: String,
 }
 
+/// What is to be done where nothing says what a restore revived.
+pub(super) const UNKNOWN: &str =
+    "Tokens, keys, accounts and passwords that were ended since may count again; look at them.";
+
 /// How backups are listed.
 pub(super) const LIST: TableLayout = TableLayout {
     list: Some("backups"),
@@ -264,15 +268,23 @@ async fn show_restored(desk: &CliContext) -> Result<(), Failure> {
 
 fn show_revived(desk: &CliContext, restore: &Value) -> Result<(), Failure> {
     match restore["revived"].as_array() {
-        None => desk
-            .output
-            .note("Tokens, keys and sign-ins that were ended since may count again; look at them."),
+        None => {
+            desk.output.note(UNKNOWN);
+            return Ok(());
+        }
         Some(revived) if revived.is_empty() => desk.output.note("Nothing is left to decide."),
         Some(_) => {
             desk.output.show_value(restore, &REVIVED)?;
             desk.output
                 .note("Decide about each: guildhall backup decide <ID> revoke, or keep.");
         }
+    }
+    let unknown = restore["revivedUnknown"].as_array().into_iter().flatten();
+    let unknown: Vec<&str> = unknown.filter_map(Value::as_str).collect();
+    if !unknown.is_empty() {
+        let kinds = unknown.join(", ");
+        desk.output
+            .note(&format!("{UNKNOWN} Not compared: {kinds}."));
     }
     Ok(())
 }
@@ -290,20 +302,28 @@ async fn decide(desk: &CliContext, ask: &Decide) -> Result<(), Failure> {
         }
         one => vec![one.to_owned()],
     };
+    let (mut decided, mut refused) = (0, None);
     for id in &ids {
         let target = last_restore().push_segment("revived").push_segment(id);
         let body = json!({"decision": ask.decision});
-        let answer = desk.post_with_new_key(&target, Some(&body)).await?;
-        if !desk.output.is_for_people() {
-            desk.output.show(&answer, &RESTORED)?;
+        match desk.post_with_new_key(&target, Some(&body)).await {
+            Ok(answer) if !desk.output.is_for_people() => desk.output.show(&answer, &RESTORED)?,
+            Ok(_) => {}
+            // One that cannot be decided so is told, and the others are decided.
+            Err(failure @ Failure::Answered(_)) if ids.len() > 1 => {
+                desk.output.note(&format!("{id} was not decided."));
+                refused = Some(failure);
+                continue;
+            }
+            Err(failure) => return Err(failure),
         }
+        decided += 1;
     }
     if desk.output.is_for_people() {
-        let count = ids.len();
         desk.output
-            .done(&format!("Decided about {count}: {}.", ask.decision))?;
+            .done(&format!("Decided about {decided}: {}.", ask.decision))?;
     }
-    Ok(())
+    refused.map_or(Ok(()), Err)
 }
 
 async fn target(desk: &CliContext, which: &BackupArg) -> Result<RequestTarget, Failure> {

@@ -7,7 +7,7 @@ use clap::Args;
 use guildhall_domain::ids::BackupId;
 use guildhall_hall::{Clock, RestoreRecord, restore};
 use guildhall_wire::backups::Backup;
-use guildhall_world::data_dir::{DataDir, DataDirError};
+use guildhall_world::data_dir::{DataDir, DataDirError, SET_ASIDE};
 use serde_json::json;
 
 use super::{
@@ -71,7 +71,16 @@ pub(super) fn run(ask: &RestoreArgs) -> Result<u8, Failure> {
     if let Some((folder, backup)) = &outside {
         folder.take(backup, &data_dir).map_err(broken)?;
     }
-    let restored = restore::restore(&data_dir, id, Clock::System.now()).map_err(broken)?;
+    let restored = restore::restore(&data_dir, id, Clock::System.now());
+    let restored = restored.map_err(|fault| match restore::is_begun(&data_dir) {
+        false => broken(fault),
+        true => Failure::Unreadable(format!(
+            "the restore began and did not come to its end: {fault}: {}; the data of before is in \
+             {}, mend that and run the same command again.",
+            fault.source,
+            data_dir.path().join(SET_ASIDE).display()
+        )),
+    })?;
     let Some(restored) = restored else {
         let why = "there is no such backup; `guildhall restore` lists those there are.";
         return Err(Failure::Usage(why.to_owned()));
@@ -108,8 +117,7 @@ fn tell(output: &Output, restored: &RestoreRecord) -> Result<(), Failure> {
                 labels.join(", ")
             ));
         }
-        None => output
-            .note("Tokens, keys and sign-ins that were ended since may count again; look at them."),
+        None => output.note(super::backups::UNKNOWN),
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Why a server does not start or come to a good end, in one sentence each, and its exit code.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 use guildhall_domain::{Fault, errors::FaultKind};
 use guildhall_world::data_dir::DataDirError;
@@ -50,6 +50,22 @@ pub(super) enum ServeError {
     )]
     RestoreIncomplete { fault: Fault },
     #[error(
+        "the server cannot start: a restore was asked for, and {} cannot be read ({source}); \
+         `guildhall restore` lists the backups, `guildhall restore latest` goes back to the \
+         newest{}",
+        file.display(),
+        match has_data {
+            true => "; to start with the data as it is, remove that file",
+            false => "",
+        }
+    )]
+    RestoreRequest {
+        file: PathBuf,
+        source: std::io::Error,
+        /// Whether data is there that a start without the restore would serve.
+        has_data: bool,
+    },
+    #[error(
         "the server ended to restart from a backup and could not start again ({0}); start it, and \
          the restore goes on"
     )]
@@ -72,6 +88,7 @@ impl ServeError {
             | Self::Damaged { .. }
             | Self::Restoring
             | Self::RestoreIncomplete { .. }
+            | Self::RestoreRequest { .. }
             | Self::Restart(_)
             | Self::Io(_) => 4,
         }

@@ -82,6 +82,55 @@ fn a_damaged_server_is_restored_by_one_command() {
 }
 
 #[test]
+fn a_restore_that_does_not_come_to_its_end_says_so_and_the_same_command_goes_on() {
+    let scratch = Scratch::new("backups");
+    let data = scratch.path().join("data");
+    let server = ServerProcess::start(&data, 0);
+    done(&guildhall(&data, &["backup", "now"]));
+    assert_eq!(server.stop(), Some(0));
+
+    // Met once the data is set aside.
+    let state = data.join("run/store-state.json");
+    std::fs::remove_file(&state).unwrap();
+    std::fs::create_dir(&state).unwrap();
+    let ended = guildhall(&data, &["restore", "latest"]);
+    let why = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(4), "{why}");
+    assert!(
+        why.contains("did not come to its end") && !why.contains("nothing was changed"),
+        "{why}"
+    );
+    std::fs::remove_dir(&state).unwrap();
+    done(&guildhall(&data, &["restore", "latest"]));
+    assert_eq!(ServerProcess::start(&data, 0).stop(), Some(0));
+}
+
+#[test]
+fn a_request_that_cannot_be_read_is_named_and_a_restore_takes_its_place() {
+    let scratch = Scratch::new("backups");
+    let data = scratch.path().join("data");
+    let server = ServerProcess::start(&data, 0);
+    done(&guildhall(&data, &["backup", "now"]));
+    assert_eq!(server.stop(), Some(0));
+
+    let request = data.join("run/restore-request.json");
+    std::fs::write(&request, "{\"backup\"").unwrap();
+    let start = guildhall(&data, &["serve", "--bind", "127.0.0.1:0"]);
+    let why = String::from_utf8_lossy(&start.stderr).into_owned();
+    assert_eq!(start.status.code(), Some(4), "{why}");
+    for part in [
+        "run/restore-request.json",
+        "guildhall restore latest",
+        "remove that file",
+    ] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    done(&guildhall(&data, &["restore", "latest"]));
+    assert!(!request.exists());
+    assert_eq!(ServerProcess::start(&data, 0).stop(), Some(0));
+}
+
+#[test]
 fn a_running_server_restarts_from_a_backup_and_listens_where_it_did() {
     let scratch = Scratch::new("backups");
     let data = scratch.path().join("data");

@@ -61,6 +61,35 @@ fn changes_that_are_missing_are_noticed_once_and_a_restart_takes_what_is_left() 
     assert_eq!(server.ask("POST", &entries, Some(&post)).0, 201);
 }
 
+#[test]
+fn a_damaged_write_ahead_log_is_copied_aside_before_it_is_emptied() {
+    let scratch = Scratch::new("damaged-log");
+    let data = scratch.path().join("data");
+    let server = ServerProcess::start(&data, 0);
+    let entries = entries(&server);
+    let post = json!({"text": "kept"});
+    for _ in 0..5 {
+        assert_eq!(server.ask("POST", &entries, Some(&post)).0, 201);
+    }
+    server.kill();
+    let log = data.join("guildhall.sqlite-wal");
+    let mut bytes = fs::read(&log).unwrap();
+    // In the first transaction, with others behind it.
+    bytes[2_000] ^= 0xff;
+    fs::write(&log, &bytes).unwrap();
+
+    let server = ServerProcess::start(&data, 0);
+    let (_, ready) = server.ask("GET", "/readyz", None);
+    let why = ready["checks"]["store"].as_str().unwrap();
+    assert!(why.contains("set-aside"), "{ready}");
+    let aside: Vec<_> = fs::read_dir(data.join("set-aside")).unwrap().collect();
+    let [Ok(folder)] = &aside[..] else {
+        panic!("one folder: {aside:?}");
+    };
+    assert!(fs::read(folder.path().join("guildhall.sqlite-wal")).unwrap() == bytes);
+    assert!(folder.path().join("guildhall.sqlite").exists());
+}
+
 /// The pages that the tables with rows begin at.
 fn roots(database: &Path) -> Vec<(String, u32)> {
     let connection = Connection::open(database).unwrap();

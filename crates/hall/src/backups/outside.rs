@@ -5,9 +5,11 @@ use std::path::Path;
 
 use guildhall_domain::{
     Fault,
+    attachments::Digest,
     backups::{Backup, VerifiedBackup},
     ids::BackupId,
 };
+use guildhall_store::backups as copies;
 use guildhall_world::{
     backups::{BackupFiles, unpacking::UnpackingFolder},
     data_dir::DataDir,
@@ -85,9 +87,22 @@ impl BackupFolder {
     /// A fault when the backup is damaged or a disk refuses; nothing of the data is changed.
     pub fn take(&self, backup: &Backup, data_dir: &DataDir) -> Result<(), Fault> {
         let files = BackupFiles::open(data_dir.path())?;
-        let named = self.0.attachments_of(backup.id)?;
-        let wanted = files.damaged_attachments(&named)?;
+        let named = self.attachments_of(backup)?;
+        let wanted = files.damaged_attachments(&named);
         files.copy_attachments(&self.0, &wanted, &|_| true)?;
-        files.copy_backup(&self.0, backup, &|_| true)
+        files.copy_backup(&self.0, backup, &named, &|_| true)
+    }
+
+    /// The attachments that a backup's list names, or its rows where the list is damaged.
+    fn attachments_of(&self, backup: &Backup) -> Result<Vec<Digest>, Fault> {
+        match self.0.attachments_of(backup.id) {
+            Ok(named) if named.len() as u64 == backup.attachments => Ok(named),
+            Ok(_) | Err(_) => {
+                let unpacking = UnpackingFolder::new()?;
+                let unpacked = unpacking.path().join("unpacked.sqlite");
+                self.0.unpack(backup, &unpacked)?;
+                Ok(copies::inspect(&unpacked)?.attachments)
+            }
+        }
     }
 }

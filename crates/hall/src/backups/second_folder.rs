@@ -251,7 +251,7 @@ fn copy_one(
             "files of attachments are not whole beside the backups and were not copied"
         );
     }
-    there.copy_backup(here, backup, go_on)
+    there.copy_backup(here, backup, &named, go_on)
 }
 
 fn sentence(fault: &Fault) -> String {

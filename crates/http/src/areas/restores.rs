@@ -4,6 +4,7 @@ use axum::{Json, extract::State};
 use guildhall_domain::{
     callers::{Owner, OwnerInteractive},
     ids::BackupId,
+    restores::RevivedKind,
 };
 use guildhall_hall::{Hall, RestoreRecord};
 use guildhall_wire::{
@@ -68,7 +69,7 @@ pub async fn decide(
 }
 
 fn restore(record: RestoreRecord) -> Restore {
-    let revived = record.revived;
+    let (revived, unknown) = (record.revived, record.revived_unknown.into_iter());
     Restore {
         at: record.at,
         backup: record.backup.into(),
@@ -76,5 +77,6 @@ fn restore(record: RestoreRecord) -> Restore {
         set_aside: record.set_aside.map(|folder| folder.display().to_string()),
         attachments_missing: record.attachments_missing,
         revived: revived.map(|all| all.into_iter().map(Into::into).collect()),
+        revived_unknown: unknown.map(RevivedKind::word).collect(),
     }
 }

@@ -1,6 +1,10 @@
 //! Damaged data: noticed, told, nothing acknowledged any more, and reading goes on.
 
-use std::{fs::OpenOptions, os::unix::fs::FileExt, path::Path};
+use std::{
+    fs::OpenOptions,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
 
 use guildhall_testkit::{TestCaller, TestHall, soon};
 use guildhall_world::store_state::StoreState;
@@ -46,6 +50,39 @@ async fn fill(t: &TestHall, owner: &TestCaller, room: &str) {
     }
 }
 
+/// Puts the file of an attachment that no row names.
+fn put_unnamed(data_dir: &Path) -> PathBuf {
+    let folder = data_dir.join("blobs/ff");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("ff".repeat(32));
+    std::fs::write(&file, "x").unwrap();
+    file
+}
+
+#[tokio::test]
+async fn a_store_that_lost_changes_costs_no_attachment() {
+    let mut t = TestHall::open().await;
+    let mut unnamed = PathBuf::new();
+    t.restart_after(|data_dir| {
+        let state = StoreState::read(data_dir.path()).unwrap();
+        let noted = StoreState {
+            newest_seq: state.newest_seq + 1_000,
+            ..state
+        };
+        noted.write(data_dir.path()).unwrap();
+        unnamed = put_unnamed(data_dir.path());
+    })
+    .await;
+    assert!(t.hall().collect_attachment_garbage().await.is_err());
+    assert!(unnamed.exists());
+    // Whoever starts it again goes on with what is left.
+    t.restart().await;
+    let is_whole = async { while t.owner().get("/readyz").await.status == 503 {} };
+    soon("a whole store", is_whole).await;
+    t.hall().collect_attachment_garbage().await.unwrap();
+    assert!(!unnamed.exists());
+}
+
 fn after_a_bad_end(data_dir: &Path) {
     let state = StoreState::read(data_dir).unwrap();
     let state = StoreState {
@@ -76,12 +113,18 @@ async fn damaged_pages_are_noticed_nothing_is_acknowledged_after_and_reading_goe
     let (owner, room) = (t.owner(), t.team().await);
     fill(&t, &owner, &room).await;
     let database = t.database();
+    let mut unnamed = PathBuf::new();
     t.restart_after(|data_dir| {
         damage_pages(&database);
         after_a_bad_end(data_dir.path());
+        unnamed = put_unnamed(data_dir.path());
     })
     .await;
     let found = until_degraded(&owner).await;
+    assert!(
+        unnamed.exists(),
+        "a damaged store may need what it does not name"
+    );
     assert!(found.contains("the data is damaged"), "{found}");
     let others = t.stranger().get("/readyz").await.ok(503);
     assert_eq!(others["checks"]["store"], "not ok");

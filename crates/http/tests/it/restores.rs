@@ -3,11 +3,11 @@
 
 use guildhall_domain::Timestamp;
 use guildhall_hall::restore::complete_requested;
-use guildhall_testkit::{PASSWORD, TestCaller, TestHall};
+use guildhall_testkit::{PASSWORD, TestCaller, TestHall, soon};
 use guildhall_world::{data_dir::DataDir, restores::RestoreRequest};
 use serde_json::{Value, json};
 
-use crate::backups::{back_up, texts};
+use crate::backups::{attach, back_up, texts};
 
 const LATER: Timestamp = Timestamp::from_millis(1_790_000_100_000);
 
@@ -199,6 +199,178 @@ async fn what_a_restore_revives_is_listed_until_each_is_decided() {
         last(&owner).await["revived"],
         json!([]),
         "and stays decided"
+    );
+}
+
+#[tokio::test]
+async fn a_caller_that_hangs_up_gets_the_restore_it_asked_for() {
+    let mut t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    t.say(&owner, &room, "before").await;
+    let backup = back_up(&owner).await;
+    t.say(&owner, &room, "after").await;
+    let path = at(&backup);
+    let folder = t.data_dir().join("backups");
+    let is_verifying = || {
+        let mut files = std::fs::read_dir(&folder).unwrap();
+        files.any(|file| file.unwrap().path().to_string_lossy().contains(".draft"))
+    };
+    let mut asking = Box::pin(owner.ask("POST", &path).send());
+    while futures_util::poll!(&mut asking).is_pending() && !is_verifying() {
+        tokio::task::yield_now().await;
+    }
+    drop(asking);
+    let mut stopping = t.hall().tasks().stopping();
+    let stopped = soon("the end of the server", stopping.wait_for(|stop| *stop)).await;
+    assert!(*stopped.unwrap() && t.hall().is_restart_asked());
+    t.restart_after(complete).await;
+    assert_eq!(texts(&owner, &room).await, ["before"]);
+}
+
+#[tokio::test]
+async fn a_restore_needs_no_list_of_attachments_and_takes_them_where_they_are_whole() {
+    let mut t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let file = attach(&owner, &room, "the plan").await;
+    let backup = back_up(&owner).await;
+    start(&owner, &backup).await;
+    let sha256 = file["sha256"].as_str().unwrap();
+    t.restart_after(|data_dir| {
+        let backups = data_dir.path().join("backups");
+        let list = format!("{}.attachments", backup["id"].as_str().unwrap());
+        std::fs::write(backups.join(list), "\0\0").unwrap();
+        // What no reading of it gives any bytes of.
+        let copy = backups.join("attachments").join(&sha256[..2]).join(sha256);
+        std::fs::remove_file(&copy).unwrap();
+        std::fs::create_dir(&copy).unwrap();
+        complete(data_dir);
+    })
+    .await;
+    assert_eq!(last(&owner).await["attachmentsMissing"], 0);
+    let served = owner.get(file["url"].as_str().unwrap()).await;
+    assert_eq!(served.bytes, b"the plan"[..]);
+}
+
+/// A hall whose last restore revived the token `ci` of ada, with the URL of her tokens.
+async fn with_revived_token() -> (TestHall, Value, String) {
+    let mut t = TestHall::open().await;
+    let (owner, ada) = (t.owner(), t.bystander("ada").await);
+    let tokens = format!("/api/agents/{}/tokens", ada.agent());
+    let token = owner.post(&tokens, json!({"label": "ci"})).await.ok(201);
+    let backup = back_up(&owner).await;
+    let url = format!("{tokens}/{}", token["id"].as_str().unwrap());
+    owner.delete(&url).await.ok(204);
+    t.advance(60);
+    start(&owner, &backup).await;
+    t.restart_after(complete).await;
+    assert_eq!(revived(&last(&owner).await), [("agentToken", "ci")]);
+    (t, backup, tokens)
+}
+
+#[tokio::test]
+async fn a_restore_that_fails_leaves_what_is_to_be_decided() {
+    let (mut t, _, _) = with_revived_token().await;
+    let owner = t.owner();
+    let before = last(&owner).await;
+    let backup = back_up(&owner).await;
+    t.advance(60);
+    start(&owner, &backup).await;
+    t.restart_after(|data_dir| {
+        let file = format!("{}.sqlite.zst", backup["id"].as_str().unwrap());
+        std::fs::write(data_dir.path().join("backups").join(file), "not it").unwrap();
+        complete(data_dir);
+    })
+    .await;
+    let failed = last(&owner).await;
+    assert!(failed["problem"].is_string());
+    assert_eq!(
+        (&failed["revived"], &failed["setAside"]),
+        (&before["revived"], &before["setAside"])
+    );
+}
+
+#[tokio::test]
+async fn a_second_restore_keeps_what_is_undecided_and_counts_on() {
+    let (mut t, backup, tokens) = with_revived_token().await;
+    let owner = t.owner();
+    t.advance(60);
+    start(&owner, &backup).await;
+    t.restart_after(complete).await;
+    let restore = last(&owner).await;
+    assert_eq!(revived(&restore), [("agentToken", "ci")]);
+
+    // Revoked without a decision, it is listed once.
+    let id = restore["revived"][0]["id"].as_str().unwrap();
+    owner.delete(&format!("{tokens}/{id}")).await.ok(204);
+    t.advance(60);
+    start(&owner, &backup).await;
+    t.restart_after(complete).await;
+    assert_eq!(revived(&last(&owner).await), [("agentToken", "ci")]);
+
+    // What does not count in the backup is not listed any more.
+    owner.delete(&format!("{tokens}/{id}")).await.ok(204);
+    let later = back_up(&owner).await;
+    t.advance(60);
+    start(&owner, &later).await;
+    t.restart_after(complete).await;
+    assert_eq!(last(&owner).await["revived"], json!([]));
+}
+
+#[tokio::test]
+async fn the_later_password_is_found_after_a_second_restore() {
+    let mut t = TestHall::open_login().await;
+    let (owner, pia) = (t.owner(), t.person("Pia").await);
+    let backup = back_up(&owner).await;
+    let next = json!({"current": PASSWORD, "next": "another pass phrase"});
+    pia.post("/api/auth/password", next).await.ok(204);
+    for _ in 0..2 {
+        t.advance(60);
+        start(&owner, &backup).await;
+        t.restart_after(complete).await;
+    }
+    let restore = last(&owner).await;
+    assert_eq!(revived(&restore), [("password", "pia@example.org")]);
+    let id = restore["revived"][0]["id"].as_str().unwrap();
+    let revoke = json!({"decision": "revoke"});
+    let path = format!("/api/restore/revived/{id}");
+    owner.post(&path, revoke).await.ok(200);
+    let ask = json!({"email": "pia@example.org", "password": "another pass phrase"});
+    t.nobody().post("/api/auth/login", ask).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_sign_in_that_was_ended_stays_ended_after_a_restore() {
+    let mut t = TestHall::open_login().await;
+    let (owner, pia, zoe) = (t.owner(), t.person("Pia").await, t.person("Zoe").await);
+    let backup = back_up(&owner).await;
+    zoe.ask("POST", "/api/auth/logout").send().await.ok(204);
+    start(&owner, &backup).await;
+    t.restart_after(complete).await;
+    zoe.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
+    pia.get("/api/rooms").await.ok(200);
+    assert_eq!(last(&owner).await["revived"], json!([]));
+}
+
+#[tokio::test]
+async fn data_of_before_that_cannot_be_read_ends_every_sign_in_and_names_what_is_unknown() {
+    let mut t = TestHall::open_login().await;
+    let (owner, pia) = (t.owner(), t.person("Pia").await);
+    let backup = back_up(&owner).await;
+    start(&owner, &backup).await;
+    t.restart_after(|data_dir| {
+        std::fs::write(data_dir.database(), vec![0xa5; 65_536]).unwrap();
+        complete(data_dir);
+    })
+    .await;
+    pia.get("/api/rooms").await.refused(401, "AUTH_REQUIRED");
+    let owner = t.sign_in("owner@example.org", PASSWORD).await;
+    let restore = last(&owner).await;
+    assert_eq!(
+        (&restore["revived"], &restore["revivedUnknown"]),
+        (
+            &Value::Null,
+            &json!(["agentToken", "apiKey", "password", "account"])
+        )
     );
 }
 

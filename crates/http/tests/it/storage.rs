@@ -1,9 +1,10 @@
 //! What takes the disk, and the check of attachments.
 
 use guildhall_testkit::TestHall;
+use guildhall_world::store_state::StoreState;
 use serde_json::{Value, json};
 
-use crate::backups::back_up;
+use crate::backups::{attach, back_up};
 
 async fn storage(t: &TestHall) -> Value {
     t.owner().get("/api/storage").await.ok(200)
@@ -88,4 +89,56 @@ async fn a_damaged_attachment_is_restored_from_a_whole_copy_and_told_without_one
         .await;
     t.hall().check_attachments().await.unwrap();
     assert_eq!(storage(&t).await["attachmentsDamaged"], json!([]));
+}
+
+#[tokio::test]
+async fn a_missing_attachment_is_restored_and_one_that_cannot_be_opened_is_told() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let attach = async |text: &str| {
+        let sent = attach(&owner, &room, text).await;
+        let digest = sent["sha256"].as_str().unwrap().to_owned();
+        let blob = t.data_dir().join("blobs").join(&digest[..2]).join(&digest);
+        (sent["url"].as_str().unwrap().to_owned(), digest, blob)
+    };
+    let (url, _, missing) = attach("missing").await;
+    let (_, digest, unreadable) = attach("unreadable").await;
+    back_up(&owner).await;
+    for blob in [&missing, &unreadable] {
+        std::fs::remove_file(blob).unwrap();
+    }
+    std::fs::create_dir(&unreadable).unwrap();
+    t.hall().check_attachments().await.unwrap();
+    assert_eq!(owner.get(&url).await.bytes, b"missing"[..]);
+    assert_eq!(storage(&t).await["attachmentsDamaged"], json!([digest]));
+}
+
+#[tokio::test]
+async fn a_damaged_copy_beside_the_backups_is_renewed() {
+    let t = TestHall::open().await;
+    let (owner, room) = (t.owner(), t.team().await);
+    let sent = attach(&owner, &room, "the plan").await;
+    let digest = sent["sha256"].as_str().unwrap();
+    back_up(&owner).await;
+    // The same file under two names, and then one of its own.
+    let copy = t.data_dir().join("backups/attachments");
+    let copy = copy.join(&digest[..2]).join(digest);
+    std::fs::remove_file(&copy).unwrap();
+    std::fs::write(&copy, "the plot").unwrap();
+    t.hall().check_attachments().await.unwrap();
+    assert_eq!(std::fs::read(&copy).unwrap(), b"the plan");
+}
+
+#[tokio::test]
+async fn what_the_reserve_gave_back_is_known_to_the_next_start() {
+    let mut t = TestHall::open().await;
+    t.restart_after(|data_dir| {
+        let state = StoreState {
+            is_reserve_released: true,
+            ..StoreState::read(data_dir.path()).unwrap()
+        };
+        state.write(data_dir.path()).unwrap();
+    })
+    .await;
+    assert_eq!(storage(&t).await["isReserveReleased"], true);
 }

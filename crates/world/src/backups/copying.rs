@@ -54,23 +54,28 @@ impl BackupFiles {
         Ok(damaged)
     }
 
-    /// Copies a backup from another folder of backups, without its attachments; it is here only
+    /// Copies a backup from another folder of backups, without its `attachments`; it is here only
     /// once all of it is.
     ///
     /// # Errors
     /// As [`Self::copy_attachments`]; a fault of kind `StoreDamaged` when the backup holds other
     /// bytes than were written, or is not there any more.
-    pub fn copy_backup(&self, from: &Self, backup: &Backup, go_on: GoOn<'_>) -> Result<(), Fault> {
+    pub fn copy_backup(
+        &self,
+        from: &Self,
+        backup: &Backup,
+        attachments: &[Digest],
+        go_on: GoOn<'_>,
+    ) -> Result<(), Fault> {
         let during = "copying a backup";
         let damaged = || {
             let why = "its file is missing or holds other bytes than were written";
             Fault::new(FaultKind::StoreDamaged, during, why)
         };
         let sha256 = Digest::parse(&backup.sha256).ok_or_else(damaged)?;
-        let attachments = from.attachments_of(backup.id)?;
         let (packed, to) = (from.packed(backup.id), self.packed(backup.id));
         match copy_file(&packed, &to, sha256, go_on).map_err(|error| fault(during, error))? {
-            Copied::Whole => self.describe(backup, &attachments),
+            Copied::Whole => self.describe(backup, attachments),
             Copied::NothingWhole => Err(damaged()),
         }
     }
