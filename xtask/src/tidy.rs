@@ -12,6 +12,7 @@ mod module_docs;
 mod module_names;
 mod named_tests;
 mod outside_paths;
+mod retired_names;
 mod rust_tokens;
 mod shell_and_unsafe;
 mod workspace_tree;
@@ -47,6 +48,10 @@ const RULES: &[Rule] = &[
     Rule {
         name: "names",
         check: module_names::check,
+    },
+    Rule {
+        name: "retired names",
+        check: retired_names::check,
     },
     Rule {
         name: "authority table",
