@@ -42,7 +42,7 @@ pub use request_heads::RequestHead;
 /// Open connections.
 pub const CONNECTIONS_MAX: usize = 8_192;
 /// Open connections of one network beyond this machine, see
-/// [`network_of`](guildhall_domain::attempts::network_of).
+/// [`network_of`](guildhall_domain::attempt_limiter::network_of).
 pub const CONNECTIONS_PER_STRANGER_MAX: usize = 256;
 /// Requests being answered at one moment; a stream counts until its head is sent.
 pub const REQUESTS_IN_FLIGHT_MAX: usize = 1_024;

@@ -171,7 +171,7 @@ impl CloudClient {
         Ok((code, PollingPace::new(told.interval), device))
     }
 
-    /// Asks once whether the code was typed; answers the key beside [`LinkPollResult::CloudKey`].
+    /// Asks once whether the code was typed; answers the key beside [`LinkPollResult::Key`].
     pub async fn poll(&self, device: &PendingLink) -> (LinkPollResult, Option<CloudKey>) {
         let Ok(talk) = self.talk().await else {
             return (LinkPollResult::Again(PollStatus::Nobody(None)), None);

@@ -147,7 +147,7 @@ pub enum BrowserToolCall {
     PressKey {
         /// Its UI Events `key` value.
         key: String,
-        /// See [`super::Modifiers`].
+        /// See [`super::KeyModifiers`].
         modifiers: u8,
     },
     /// [`BrowserTool::SelectOption`].

@@ -139,7 +139,7 @@ pub struct RemoteConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "transport", rename_all = "lowercase")]
 pub enum ConnectionConfig {
-    /// See [`Transport::StdioConfig`].
+    /// See [`Transport::Stdio`].
     Stdio(StdioConfig),
     /// See [`Transport::Http`].
     Http(RemoteConfig),

@@ -132,7 +132,7 @@ impl Hall {
     /// Takes the answer of the authorization server: of the browser that was sent away, and once.
     ///
     /// # Errors
-    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`crate::oauth_callback::CallbackOutcome`].
     pub async fn finish_connector_sign_in(
         &self,
         answer: AuthorizationResponse,

@@ -264,7 +264,7 @@ impl Hall {
     /// Takes the answer of the authorization server: of the browser that was sent away, and once.
     ///
     /// # Errors
-    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`Finished`].
+    /// `ShuttingDown`, faults, and `Overloaded`. What is wrong with the answer is no error: see [`crate::oauth_callback::CallbackOutcome`].
     pub async fn finish_mcp_signin(
         &self,
         answer: AuthorizationResponse,

@@ -1,5 +1,5 @@
 //! Signing in with tool servers: the routes of programs. What a person opens in a browser is
-//! [`super::oauth`].
+//! [`super::oauth_pages`].
 
 use axum::{
     Json,

@@ -1,5 +1,5 @@
 //! The workbench: addresses that show a folder or a dev server for a while, and the previews that
-//! are open. What a served folder answers is [`super::served`], what a preview does
+//! are open. What a served folder answers is [`super::served_folders`], what a preview does
 //! [`crate::previews`].
 
 use axum::{

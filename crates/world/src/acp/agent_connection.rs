@@ -300,7 +300,7 @@ impl AgentConnection {
     }
 
     /// Begins the orderly end: standard input closes, then the signals of contract 3.3.2.
-    /// [`super::Running`] ends when nothing of the tree lives any more. Never waits.
+    /// [`super::AgentDriver`] ends when nothing of the tree lives any more. Never waits.
     pub fn stop(&self) {
         self.shared.stop.send_replace(true);
     }

@@ -80,7 +80,7 @@ const MESSAGE_BYTES_MAX: usize = 2_048;
 /// What ended an agent's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitCause {
-    /// It was asked to, by [`super::AgentLink::stop`].
+    /// It was asked to, by [`super::AgentConnection::stop`].
     Asked,
     /// It ended by itself, or somebody else ended it.
     Exited,

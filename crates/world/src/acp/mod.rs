@@ -48,7 +48,7 @@ pub struct AgentLaunch {
     pub args: Vec<String>,
     /// The folder it starts in; absolute.
     pub cwd: PathBuf,
-    /// Its complete environment, see [`crate::environment`].
+    /// Its complete environment, see [`crate::process_environment`].
     pub env: Vec<(String, String)>,
     /// The program it is kept by.
     pub keeper: GuardCommand,

@@ -56,7 +56,7 @@ impl Chromium {
         answer.map(|_| ())
     }
 
-    /// Asks it to close, and does not wait: its end shows as that of [`super::Running`]. Kill it
+    /// Asks it to close, and does not wait: its end shows as that of [`super::ChromiumDriver`]. Kill it
     /// when that takes longer than [`limits::BROWSER_CLOSE_GRACE_S`].
     pub async fn close(&self) {
         self.send_notification("", "Browser.close", json!({})).await;
@@ -68,7 +68,7 @@ impl Chromium {
     }
 
     /// Opens a blank tab at the end and shows it. It is told as
-    /// [`super::Happening::TabOpened`] before this answers.
+    /// [`super::BrowserEvent::TabOpened`] before this answers.
     pub async fn new_tab(&self) -> Result<TabId, BrowserError> {
         let blank = json!({ "url": "about:blank" });
         let made = self.call("", "Target.createTarget", blank).await?;
@@ -354,7 +354,7 @@ impl Chromium {
     }
 
     /// Takes pictures of a tab from now on, at most this many pixels wide and high. Each is told
-    /// as [`super::Happening::ScreencastFrame`]; the next one comes after [`Self::acknowledge_frame`].
+    /// as [`super::BrowserEvent::Frame`]; the next one comes after [`Self::acknowledge_frame`].
     ///
     /// # Errors
     /// [`BrowserError::NoTab`], [`BrowserError::Timeout`].

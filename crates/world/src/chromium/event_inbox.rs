@@ -39,7 +39,7 @@ pub enum BrowserEvent {
     NewDocument(TabId),
     /// A tab is gone.
     TabClosed(TabId),
-    /// A picture, which wants to be acknowledged: [`super::Chromium::acknowledge`].
+    /// A picture, which wants to be acknowledged: [`super::Chromium::acknowledge_frame`].
     Frame(ScreencastFrame),
     /// In mode window: the person used mouse or keyboard in this tab.
     HumanInput(TabId),

@@ -39,7 +39,7 @@ pub struct ChromiumLaunch {
     pub mode: DisplayMode,
     /// The size of an embedded page, or of a window.
     pub viewport: Viewport,
-    /// Its complete environment, see [`crate::environment::of_browser`].
+    /// Its complete environment, see [`crate::process_environment::of_browser`].
     pub env: Vec<(String, String)>,
     /// Whether its sandbox is switched off: only where a person said so.
     pub is_unsandboxed: bool,
@@ -53,7 +53,7 @@ pub struct ChromiumLaunch {
     pub trees: ProcessTrees,
 }
 
-/// Starts Chromium below a keeper. It has a tab when [`super::Happening::Ready`] is told.
+/// Starts Chromium below a keeper. It has a tab when [`super::BrowserEvent::Ready`] is told.
 ///
 /// It is killed with all it started as soon as the server is gone, [`ChromiumDriver`] is dropped or
 /// [`Chromium::kill`] is called. A program that does not exist shows as [`ChromiumExit`] with code 127.

@@ -231,7 +231,7 @@ impl ProcessTrees {
     }
 
     /// From now on everything below `keeper`, which runs, is `whose`: an agent or `None` too.
-    /// The keeper itself is ours: see [`crate::keeper`]. `is_enclosed` says that what it keeps
+    /// The keeper itself is ours: see [`crate::process_guard`]. `is_enclosed` says that what it keeps
     /// cannot connect to the server; `mark` is an entry of its environment (`NAME=value`) that
     /// nothing else has. Waits for the disk where it can connect.
     ///
