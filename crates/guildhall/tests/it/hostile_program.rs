@@ -95,7 +95,12 @@ fn command_of(role: &str) -> Vec<String> {
     command
 }
 
-const ARGUMENTS: [&str; 4] = ["--exact", "hostile_program::intruder", "--ignored", "--nocapture"];
+const ARGUMENTS: [&str; 4] = [
+    "--exact",
+    "hostile_program::intruder",
+    "--ignored",
+    "--nocapture",
+];
 
 /// Leaves the orders where the intruder finds them.
 pub(crate) fn instruct(folder: &Path, orders: &Value) {
