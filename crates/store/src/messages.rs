@@ -385,7 +385,7 @@ fn join(parts: &mut Vec<MessagePart>, part: MessagePart) {
     match (parts.last_mut(), part) {
         (Some(MessagePart::Text { text }), MessagePart::Text { text: more })
         | (Some(MessagePart::Thinking { text }), MessagePart::Thinking { text: more }) => {
-            text.push_str(&more)
+            text.push_str(&more);
         }
         (_, part) => parts.push(part),
     }

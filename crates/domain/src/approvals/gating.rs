@@ -73,7 +73,7 @@ pub fn decide(known: GatingFacts, now: Timestamp) -> GatingDecision {
             }
             ApprovalState::Denied => return GatingDecision::Denied(Denial::of(*approval)),
             ApprovalState::Expired | ApprovalState::Withdrawn => {
-                misfit = Some(ApprovalRequiredReason::Expired)
+                misfit = Some(ApprovalRequiredReason::Expired);
             }
             ApprovalState::Consumed => misfit = Some(ApprovalRequiredReason::AlreadyUsed),
         },

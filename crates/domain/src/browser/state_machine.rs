@@ -182,7 +182,7 @@ impl Transition {
             MachineEvent::CheckFailed(failure) => match self.to.phase {
                 Phase::Checking(_) => self.fail(failure, PreparationStage::Failed, 0, now),
                 Phase::Preparing(_, percent) => {
-                    self.fail(failure, PreparationStage::Failed, percent, now)
+                    self.fail(failure, PreparationStage::Failed, percent, now);
                 }
                 _ => {}
             },

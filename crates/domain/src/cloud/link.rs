@@ -355,13 +355,13 @@ impl Link {
                 return self.looked(now);
             }
             (LinkPollResult::Denied, KeyDisposition::Link) => {
-                self.ended(RelinkOutcome::Denied, UnlinkedState::Denied)
+                self.ended(RelinkOutcome::Denied, UnlinkedState::Denied);
             }
             (LinkPollResult::Over, KeyDisposition::Link) => {
-                self.ended(RelinkOutcome::Expired, UnlinkedState::Expired)
+                self.ended(RelinkOutcome::Expired, UnlinkedState::Expired);
             }
             (LinkPollResult::Failed, KeyDisposition::Link) => {
-                self.ended(RelinkOutcome::Failed, UnlinkedState::Idle)
+                self.ended(RelinkOutcome::Failed, UnlinkedState::Idle);
             }
             (
                 LinkPollResult::Denied | LinkPollResult::Over | LinkPollResult::Failed,

@@ -268,7 +268,7 @@ impl InteractionRecord {
                 (self.decided_at, self.decided_by) = (Some(now), by);
             }
             InteractionTrigger::Withdraw => {
-                (self.withdrawn_at, self.withdrawn_by) = (Some(now), by)
+                (self.withdrawn_at, self.withdrawn_by) = (Some(now), by);
             }
             InteractionTrigger::Undelivered => self.detached_at = Some(now),
             InteractionTrigger::Expire | InteractionTrigger::Spend => {}

@@ -343,7 +343,7 @@ impl ServerAndCompanion {
             let is_begun = point == RequestProgress::Done;
             match step {
                 KilledDuring::Metadata if is_begun => {
-                    assert!(matches!(status, Some(200 | 502)), "{what}")
+                    assert!(matches!(status, Some(200 | 502)), "{what}");
                 }
                 KilledDuring::Device if is_begun => assert_eq!(status, Some(200), "{what}"),
                 KilledDuring::Metadata | KilledDuring::Device => {
@@ -360,7 +360,7 @@ impl ServerAndCompanion {
                     assert_eq!((status, &link["state"]), (200, &json!(ends[0])), "{what}");
                 }
                 KilledDuring::Unlink => {
-                    assert_eq!(answer.unwrap().1, json!({"ok": true}), "{what}")
+                    assert_eq!(answer.unwrap().1, json!({"ok": true}), "{what}");
                 }
                 KilledDuring::Waiting
                 | KilledDuring::Key
@@ -390,7 +390,7 @@ impl ServerAndCompanion {
                 let does_count = self.living().contains(&key);
                 match point {
                     RequestProgress::Unsent | RequestProgress::HalfSent => {
-                        assert!(does_count, "{what}")
+                        assert!(does_count, "{what}");
                     }
                     RequestProgress::Sent => {}
                     _ => assert!(!does_count, "{what}"),

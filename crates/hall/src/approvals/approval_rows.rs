@@ -151,10 +151,10 @@ pub(super) fn apply(
     if approval.kind == ApprovalKind::Repin {
         match trigger {
             ApprovalTrigger::Grant => {
-                mcp_servers::apply_repin_decision(tx, approval, true, by, now)?
+                mcp_servers::apply_repin_decision(tx, approval, true, by, now)?;
             }
             ApprovalTrigger::Deny => {
-                mcp_servers::apply_repin_decision(tx, approval, false, by, now)?
+                mcp_servers::apply_repin_decision(tx, approval, false, by, now)?;
             }
             ApprovalTrigger::Spend | ApprovalTrigger::Expire | ApprovalTrigger::Withdraw => {}
         }

@@ -93,7 +93,7 @@ impl Hall {
                         record_save(tx, &done, now)?;
                     }
                     RecoveryResult::Done(_) | RecoveryResult::Undone => {
-                        files::remove_intent(tx, &intent.mark)?
+                        files::remove_intent(tx, &intent.mark)?;
                     }
                     RecoveryResult::Open => {
                         files::undo_intent(tx, &intent.mark)?;

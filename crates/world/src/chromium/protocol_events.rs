@@ -104,7 +104,7 @@ impl ProtocolEventHandler {
             "Page.javascriptDialogOpening" => shared.dialog(session, &message.params()).await,
             "Page.javascriptDialogClosed" => shared.dialog_closed(session).await,
             "Page.fileChooserOpened" => {
-                shared.set_page_error(session, "file chooser refused").await
+                shared.set_page_error(session, "file chooser refused").await;
             }
             "Page.downloadWillBegin" => shared.set_page_error(session, "download refused").await,
             "Inspector.targetCrashed" => shared.crashed(session).await,
@@ -282,7 +282,7 @@ impl ChromiumState {
                 }
             }
             DisplayMode::Window => {
-                tell(ON_EACH_DOCUMENT, on_each_document(isolated_scripts::WATCH)).await
+                tell(ON_EACH_DOCUMENT, on_each_document(isolated_scripts::WATCH)).await;
             }
         }
         self.go_on(session).await;

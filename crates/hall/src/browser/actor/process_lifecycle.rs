@@ -43,7 +43,7 @@ impl Actor {
         match begun {
             LaunchOutcome::Found => self.due.push_back(MachineEvent::Prepared),
             LaunchOutcome::Failed(failure) => {
-                self.due.push_back(MachineEvent::CheckFailed(failure))
+                self.due.push_back(MachineEvent::CheckFailed(failure));
             }
             LaunchOutcome::Process(chromium, happenings, running) => {
                 let id = Hall::new_id(BrowserConnectionId::from_bytes);

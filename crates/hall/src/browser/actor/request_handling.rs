@@ -80,7 +80,7 @@ impl Actor {
                 steps,
             } => self.viewer_input(viewer, (id, view), steps),
             ActorRequest::SessionEnded(session) => {
-                self.due.push_back(MachineEvent::SessionEnded(session))
+                self.due.push_back(MachineEvent::SessionEnded(session));
             }
             ActorRequest::Cursor(said) => self.cinema.broadcast_cursor(&said),
             ActorRequest::Look {
